@@ -121,6 +121,7 @@
   X(too_little_free, 2) \
   X(needs_memory, 1) \
   X(within_noise, 1) \
+  X(left_open, 3) \
   X(predicted_not_run, 1) \
   X(rule_is_recommended, 0) \
   X(rule_crowds_out, 1) \

@@ -253,6 +253,8 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::too_little_free, "leaves {} of memory free, {} asked", "剩余内存 {}，要求 {}"},
     {ReasonCode::needs_memory, "needs {}", "需要 {}"},
     {ReasonCode::within_noise, "{}, within the noise", "{}，在噪声范围内"},
+    {ReasonCode::left_open, "measured {} times its rate ({} to {}): open",
+     "测得其速率的 {} 倍（{} 至 {}）：未定"},
     {ReasonCode::predicted_not_run, "predicted {}, not run", "预测{}，未运行"},
     {ReasonCode::rule_is_recommended, "is the recommended setting itself", "即推荐配置"},
     {ReasonCode::rule_crowds_out, "{}, but takes other programs' CPU share",

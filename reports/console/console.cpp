@@ -261,7 +261,14 @@ std::string console_summary(const RunRecord& run, int width, bool colour) {
     add_answer(lines, run);
     add_rules(lines, result);
     lines.blank();
-    add_neighbours(lines, "similar", result.close, 3);
+    std::vector<Neighbour> similar = result.close;
+    std::erase_if(similar,
+                  [](const Neighbour& one) { return !one.reason.is(ReasonCode::within_noise); });
+    std::vector<Neighbour> open = result.close;
+    std::erase_if(open,
+                  [](const Neighbour& one) { return one.reason.is(ReasonCode::within_noise); });
+    add_neighbours(lines, "similar", similar, 3);
+    add_neighbours(lines, "open", open, 3);
     // Two lines are kept for noise and advice, three for failures.
     add_neighbours(lines, "avoid", result.rejected,
                    std::max(kMaxSummaryLines - lines.count() - 5, 1));

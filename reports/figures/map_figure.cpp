@@ -91,13 +91,10 @@ Grid grid_of(const TuneResult& result) {
   for (const PredictedSetting& setting : result.predicted) {
     Content& cell = cell_of(setting.knobs);
     if (cell.predicted == nullptr || better(setting, *cell.predicted)) cell.predicted = &setting;
-    if (telling(setting)) grid.fastest = std::max(grid.fastest, setting.samples_per_second.median);
   }
   grid.slowest = grid.fastest;
   for (const auto& [place, cell] : grid.cells) {
-    const double rate = !cell.guessed()            ? cell.measured->samples_per_second.median
-                        : telling(*cell.predicted) ? cell.predicted->samples_per_second.median
-                                                   : 0;
+    const double rate = cell.guessed() ? 0 : cell.measured->samples_per_second.median;
     if (rate > 0) grid.slowest = std::min(grid.slowest, rate);
   }
   grid.nprocs.assign(nprocs.begin(), nprocs.end());
@@ -187,7 +184,7 @@ class MapDrawing {
     if (content.guessed()) {
       draw_predicted(*content.predicted, left, top);
     } else if (content.measured->samples_per_second.median > 0) {
-      draw_rate(content.measured->samples_per_second, left, top, "",
+      draw_rate(content.measured->samples_per_second, left, top,
                 name_of(content.measured->knobs) + ": " +
                     html_text(rate_text(content.measured->samples_per_second)),
                 filter);
@@ -210,27 +207,33 @@ class MapDrawing {
       draw_failed(Outcome::out_of_memory, left, top,
                   name + ": " + html_text(plain_line(sentence(setting.reason)), 300), "");
     } else if (telling(setting)) {
-      draw_rate(setting.samples_per_second, left, top, " guess",
-                name + ": ~" + html_text(rate_text(setting.samples_per_second)), "");
+      // An outline: only what was measured has a colour.
+      svg_.rectangle(left, top, cell_width_ - 2, cell_height_ - 2, "cell outline",
+                     name + ": ~" + html_text(rate_text(setting.samples_per_second)));
+      svg_.text(left + cell_width_ / 2 - 1, top + cell_height_ / 2 + 3,
+                html_text("~" + format_count(setting.samples_per_second.median)), "cell-text guess",
+                Svg::Anchor::middle);
+      explain("Outline: predicted, not run");
+      return;
     } else {
       svg_.rectangle(left, top, cell_width_ - 2, cell_height_ - 2, "cell none", name);
       explain("Blank: not run");
       return;
     }
-    explain("Hatched: predicted, not run");
+    explain("Hatched: not run, would not fit");
     svg_.rectangle(left, top, cell_width_ - 2, cell_height_ - 2, "hatched");
   }
 
-  void draw_rate(const Interval& rate, double left, double top, const std::string& css,
-                 const std::string& title, const std::string& filter) {
+  void draw_rate(const Interval& rate, double left, double top, const std::string& title,
+                 const std::string& filter) {
     const double width = cell_width_ - 2, height = cell_height_ - 2;
     // From the slowest shown to the fastest; a span of a few percent keeps to the darker half.
     const double span = std::max(grid_.fastest - grid_.slowest, 0.1 * grid_.fastest);
     const double share = 1 - (grid_.fastest - rate.median) / span;
     const int shade = std::clamp(static_cast<int>(share * kShades), 0, kShades - 1);
-    svg_.rectangle(left, top, width, height, fmt::format("cell s{}{}", shade, css), title, filter);
+    svg_.rectangle(left, top, width, height, fmt::format("cell s{}", shade), title, filter);
     svg_.text(left + width / 2, top + height / 2 + 4, html_text(format_count(rate.median)),
-              fmt::format("cell-text t{}{}", shade, css), Svg::Anchor::middle);
+              fmt::format("cell-text t{}", shade), Svg::Anchor::middle);
   }
 
   void draw_failed(Outcome outcome, double left, double top, const std::string& title,

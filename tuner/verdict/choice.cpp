@@ -10,6 +10,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kSameMemory = 0.01;  // peaks closer than this are alike
+constexpr double kPeakStep = 0.05;    // of peaks that repeats of one setting may differ by
 constexpr double kModelError = 0.06;  // of a forecast, relative
 
 // What a setting is taken to reach, as a logarithm: its own trials, and the model's forecast as one
@@ -64,7 +65,8 @@ const Setting* best_of(const std::vector<const Setting*>& from, double noise) {
 bool safer(const Setting* a, const Setting* b) {
   const auto weight = [](const Setting* setting) {
     const SettingSummary& summary = setting->summary;
-    return std::make_tuple(nodes_of(summary.knobs), summary.peak_bytes, summary.knobs.nproc,
+    const double peak = std::log(1 + static_cast<double>(summary.peak_bytes)) / kPeakStep;
+    return std::make_tuple(nodes_of(summary.knobs), std::floor(peak), summary.knobs.nproc,
                            summary.knobs.threads, summary.knobs.workers, summary.knobs.batch,
                            summary.knobs.accumulate);
   };

@@ -15,6 +15,9 @@ namespace {
 
 constexpr double kWide = 1.96;
 constexpr std::size_t kMaxClose = 5;
+// Further apart than this, two settings that the trials cannot tell apart are not alike: it is
+// open.
+constexpr double kSimilar = 0.1;
 // A rival with such a chance to be so much faster leaves the question open.
 constexpr double kRivalChance = 0.2, kClearlyFaster = 1.05;
 
@@ -52,7 +55,10 @@ Reason why_not(const Setting& other, const Choice& verdict) {
   const Interval ratio = ratio_interval(other, *verdict.chosen);
   Reason difference = compared(ratio.median, verdict.objective.goal);
   const bool noise = ratio.low <= 1 && ratio.high >= 1;
-  return noise ? reason<ReasonCode::within_noise>(difference) : difference;
+  if (!noise) return difference;
+  if (std::abs(ratio.median - 1) <= kSimilar) return reason<ReasonCode::within_noise>(difference);
+  return reason<ReasonCode::left_open>(decimal(ratio.median, 2), decimal(ratio.low, 2),
+                                       decimal(ratio.high, 2));
 }
 
 Reason why_not_run(const Prediction& prediction, const Choice& verdict) {

@@ -14,7 +14,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMinSettings = 6, kMostNamed = 4;
+constexpr std::size_t kMinRun = 8;  // settings with a rate, below which shares are the prior's
+constexpr std::size_t kMostNamed = 4;
 constexpr double kMinStddev = 0.02;  // of the logarithms: below it nothing differs
 constexpr double kMinShare = 0.01;   // to be named
 
@@ -73,7 +74,10 @@ Reason importance_reason(const std::vector<SettingSummary>& measured,
                          const std::vector<PredictedSetting>& predicted) {
   const std::vector<KnownRate> known = known_rates(measured, predicted);
   const std::vector<std::string> names = varying(known);
-  if (known.size() < kMinSettings || names.size() < 2) return {};
+  const auto run = std::count_if(measured.begin(), measured.end(), [](const auto& setting) {
+    return setting.samples_per_second.median > 0;
+  });
+  if (run < static_cast<std::ptrdiff_t>(kMinRun) || names.size() < 2) return {};
   double mean = 0, whole = 0;
   for (const KnownRate& one : known) mean += one.log_rate / static_cast<double>(known.size());
   for (const KnownRate& one : known) whole += (one.log_rate - mean) * (one.log_rate - mean);

@@ -1,6 +1,7 @@
 #include "tuner/verdict/recommend.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -117,7 +118,45 @@ int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& tria
   return marked;
 }
 
+// The speed model's terms that the run can have seen: of a knob that ran at three values or more,
+// and within what was run. Others are the model's prior.
+std::vector<FittedTerm> seen_terms(const std::vector<FittedTerm>& terms,
+                                   const std::vector<Setting>& settings, int cpus) {
+  std::set<int> nprocs, threads, batches, workers;
+  for (const Setting& setting : settings) {
+    if (!setting.works()) continue;
+    const Knobs& knobs = setting.summary.knobs;
+    nprocs.insert(knobs.nproc);
+    threads.insert(knobs.threads);
+    batches.insert(knobs.batch);
+    workers.insert(knobs.workers);
+  }
+  constexpr std::size_t kFewest = 3;
+  const auto seen = [&](const FittedTerm& term) {
+    switch (term.words.code) {
+      case ReasonCode::term_serial_share:
+        return threads.size() >= kFewest;
+      case ReasonCode::term_contention:
+        return nprocs.size() >= kFewest;
+      case ReasonCode::term_turning_point:
+        return nprocs.size() >= kFewest && term.value <= *nprocs.rbegin();
+      case ReasonCode::term_step_cost:
+        return batches.size() >= kFewest;
+      case ReasonCode::term_loading:
+        return workers.size() >= kFewest;
+      case ReasonCode::term_cores:
+        return nprocs.size() >= kFewest && (cpus <= 0 || term.value <= cpus);
+      default:
+        return false;
+    }
+  };
+  std::vector<FittedTerm> kept;
+  std::copy_if(terms.begin(), terms.end(), std::back_inserter(kept), seen);
+  return kept;
+}
+
 Reason certificate(const Space& space, double gain, const Choice& verdict, int tried) {
+  if (space.size() == 1) return {};  // there is nothing that it could be compared with
   Reason ties;
   if (verdict.ties.size() > 1) {
     ties = reason<ReasonCode::number_of_ties>(counted(verdict.ties.size()));
@@ -434,7 +473,7 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   result.rules = audit_rules(options.rules, settings, *verdict.chosen, search);
   result.close = close_settings(verdict);
   result.rejected = rejected_neighbours(space, search, verdict, settings);
-  result.terms = search.terms();
+  result.terms = seen_terms(search.terms(), settings, options.cpus);
   result.noise_statement = noise_statement(verdict);
   result.advice = next_experiment(verdict, possible, result.inconclusive.empty());
   result.answer =

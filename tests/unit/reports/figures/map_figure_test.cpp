@@ -34,8 +34,16 @@ RunRecord run_with_a_guess(Interval guess) {
 }
 
 TEST(MapFigure, AVagueGuessHasNoNumber) {
-  EXPECT_THAT(map_figure(run_with_a_guess({357, 300, 420})), HasSubstr(">357.0<"));
-  EXPECT_THAT(map_figure(run_with_a_guess({357, 43, 2953})), Not(HasSubstr(">357.0<")));
+  EXPECT_THAT(map_figure(run_with_a_guess({357, 300, 420})), HasSubstr(">~357.0<"));
+  EXPECT_THAT(map_figure(run_with_a_guess({357, 43, 2953})), Not(HasSubstr("357.0<")));
+}
+
+// A prediction above all that was measured must not look like the best.
+TEST(MapFigure, OnlyMeasuredCellsHaveColour) {
+  const std::string map = map_figure(run_with_a_guess({357, 300, 420}));
+  EXPECT_THAT(map, HasSubstr("class=\"cell outline\"><title>nproc=4 threads=1 batch=8: ~357"));
+  EXPECT_THAT(map, HasSubstr("from 200.0 to 200.0 samples/s"))
+      << "the scale is of what was measured";
 }
 
 TEST(MapFigure, ACellFailsOnlyWithAllOfItsSettings) {

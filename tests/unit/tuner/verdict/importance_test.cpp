@@ -52,14 +52,15 @@ TEST(Importance, LittleIsNotTold) {
   EXPECT_TRUE(importance_reason({}, {}).empty());
 }
 
-TEST(Importance, PredictedSettingsCountToo) {
+// Of fewer the shares would be the model's own belief, whatever it predicts.
+TEST(Importance, EightSettingsHaveToHaveRun) {
   auto settings = grid([](int nproc, int) { return 100.0 * nproc; });
   std::vector<PredictedSetting> predicted(1);
   predicted[0].knobs = settings.back().knobs;
   predicted[0].samples_per_second.median = settings.back().samples_per_second.median;
-  settings.resize(5);
+  settings.resize(8);
   EXPECT_EQ(importance_reason(settings, predicted).code, ReasonCode::knobs_matter);
-  predicted[0].samples_per_second.median = 0;  // no idea
+  settings.resize(7);
   EXPECT_TRUE(importance_reason(settings, predicted).empty());
 }
 

@@ -336,6 +336,9 @@ TEST_F(Recommend, WhatCannotBeToldApartIsNeverRejected) {
     const Reason close = named(found.close), rejected = named(found.rejected);
     EXPECT_NE(close.empty(), rejected.empty()) << rate;
     EXPECT_NE(rejected.code, ReasonCode::within_noise) << rate;
+    if (!close.empty()) {
+      EXPECT_EQ(close.code, rate > 108 ? ReasonCode::within_noise : ReasonCode::left_open) << rate;
+    }
     EXPECT_EQ(rejected.empty(), rate > 100) << rate;
   }
 }
