@@ -135,6 +135,13 @@ struct InertKnob {
   double seconds = 0;                 // of the run, until it was known
 };
 
+// The fastest setting that trains by another recipe: other samples between two updates.
+struct BeyondRecipe {
+  Knobs knobs;
+  Interval ratio;  // of samples per second, to the recommended setting's
+  std::int64_t global_batch = 0;
+};
+
 struct TuneResult {
   std::string run_id;
   Verdict verdict;
@@ -148,6 +155,8 @@ struct TuneResult {
   // Where the baseline stays although another setting looked faster: that one, and its rate over
   // the baseline's.
   std::optional<std::pair<Knobs, Interval>> contender;
+  std::int64_t recipe_batch = 0;  // global batch that the answer keeps; 0: it was free
+  std::optional<BeyondRecipe> beyond_recipe;
   std::vector<SettingSummary> ties;  // cannot be told from the best; recommended one included
   double certified_gap = -1;         // the best is at most this much faster, at 95 %; -1: unknown
   Reason certificate;  // 95 %: no setting of the declared space is more than 3 % better; 6 tie

@@ -89,6 +89,30 @@ Bilingual what_is_left(const TuneResult& result) {
                 {fmt::format("{}", percent_of_gain(result.certified_gap))});
 }
 
+// What the answer keeps of the recipe, and what another recipe would bring.
+Bilingual recipe_words(const TuneResult& result) {
+  Bilingual words;
+  const auto add = [&](const Bilingual& more) {
+    words.english += more.english;
+    words.chinese += more.chinese;
+  };
+  if (result.recipe_batch == 0) return words;
+  if (result.baseline.knobs != result.recommendation.knobs &&
+      global_batch(result.recommendation.knobs) == result.recipe_batch) {
+    add(phrase(" The recipe is unchanged (global batch {}).",
+               {fmt::format("{}", result.recipe_batch)}));
+  }
+  if (!result.beyond_recipe) return words;
+  const BeyondRecipe& beyond = *result.beyond_recipe;
+  add(phrase(
+      " By another recipe, global batch {}, {} processes {} times as many samples/s "
+      "({}..{}); what a sample is worth then was not measured.",
+      {fmt::format("{}", beyond.global_batch), knobs_text(beyond.knobs, result.inert_names()),
+       fmt::format("{:.2f}", beyond.ratio.median), fmt::format("{:.2f}", beyond.ratio.low),
+       fmt::format("{:.2f}", beyond.ratio.high)}));
+  return words;
+}
+
 Bilingual beside_load(const TuneResult& result) {
   return result.verdict.same_when_idle
              ? phrase(
@@ -195,8 +219,9 @@ Bilingual headline(const RunRecord& run) {
   if (result.objective != "throughput") return both(result.answer);
   Bilingual sentence = compared(run);
   const Bilingual left = result.verdict.beside_load ? beside_load(result) : what_is_left(result);
-  sentence.english += left.english;
-  sentence.chinese += left.chinese;
+  const Bilingual recipe = recipe_words(result);
+  sentence.english += recipe.english + left.english;
+  sentence.chinese += recipe.chinese + left.chinese;
   return sentence;
 }
 

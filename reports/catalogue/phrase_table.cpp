@@ -141,6 +141,11 @@ const std::vector<Phrase>& phrase_table() {
       {"GPU MEMORY NOT SURE", "显存占用未确定"},
       {"MEMORY NOT SURE", "内存峰值未确定"},
       {"LOADED HOST", "主机有其他负载"},
+      {" The recipe is unchanged (global batch {}).", "训练方案不变（全局 batch size {}）。"},
+      {" By another recipe, global batch {}, {} processes {} times as many samples/s ({}..{}); "
+       "what a sample is worth then was not measured.",
+       "若改变训练方案（全局 batch size {}），{} 每秒处理的样本数为其 {} 倍（{}..{}）；"
+       "此时每个样本的学习价值未测量。"},
       {"Measured in turns beside other load: rates and gain are those beside it.",
        "在其他负载下轮流测得：速率与提升均为该负载下的数值。"},
       {" Measured in turns beside other load; on an idle machine: open.",

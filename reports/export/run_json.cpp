@@ -127,6 +127,17 @@ Json contender_json(const TuneResult& result) {
   return {{"knobs", knobs_json(knobs)}, {"gain", interval_json(gain, true)}};
 }
 
+Json recipe_json(const TuneResult& result) {
+  if (result.recipe_batch == 0) return nullptr;
+  Json beyond;
+  if (result.beyond_recipe) {
+    beyond = {{"knobs", knobs_json(result.beyond_recipe->knobs)},
+              {"global_batch", result.beyond_recipe->global_batch},
+              {"ratio", interval_json(result.beyond_recipe->ratio, true)}};
+  }
+  return {{"global_batch", result.recipe_batch}, {"beyond", beyond}};
+}
+
 Json inert_json(const std::vector<InertKnob>& knobs) {
   Json list = Json::array();
   for (const InertKnob& knob : knobs) {
@@ -204,6 +215,7 @@ std::string run_json(const RunRecord& run, int indent) {
       {"baseline", setting_json(result.baseline)},
       {"gain", interval_json(result.gain, result.gain.median > 0)},
       {"contender", contender_json(result)},
+      {"recipe", recipe_json(result)},
       {"objective", result.objective},
       {"ties", ties},
       {"pareto", {{"axes", result.pareto_axes}, {"settings", pareto}}},

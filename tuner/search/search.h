@@ -56,6 +56,8 @@ struct SearchOptions {
   std::vector<Knobs> first;        // always measured: the user's setting, then the rules'
   std::vector<Knobs> hints;        // the fastest of an earlier run, best first; may lie outside
   std::uint64_t seed = 1;
+  // Samples between two updates of the weights that the answer keeps; 0: the recipe is free.
+  std::int64_t recipe_batch = 0;
   std::vector<std::string> doubted;  // knobs that may never reach the program: tested first
 };
 

@@ -9,6 +9,7 @@
 #include "tuner/search/coordinate_search.h"
 #include "tuner/search/inert_search.h"
 #include "tuner/search/model_search.h"
+#include "tuner/search/recipe_search.h"
 #include "tuner/search/search.h"
 #include "tuner/search/search_board.h"
 #include "tuner/search/sweep_search.h"
@@ -132,14 +133,19 @@ std::unique_ptr<Search> sweep_or_model(const Space& space, const SearchOptions& 
                                      : make_model_search(space, options);
 }
 
+std::unique_ptr<Search> keeping_the_recipe(const Space& space, const SearchOptions& options) {
+  return options.recipe_batch > 0 ? make_recipe_search(space, options, sweep_or_model)
+                                  : sweep_or_model(space, options);
+}
+
 }  // namespace
 
 const std::vector<StrategyRow>& strategy_table() {
   static const std::vector<StrategyRow> kTable = {
       {"ours", "sweep of a small space that the budget holds; else model and race",
        [](const Space& space, const SearchOptions& options) {
-         if (options.doubted.empty()) return sweep_or_model(space, options);
-         return make_inert_search(space, options, options.doubted[0], sweep_or_model);
+         if (options.doubted.empty()) return keeping_the_recipe(space, options);
+         return make_inert_search(space, options, options.doubted[0], keeping_the_recipe);
        }},
       {"coordinate", "one knob at a time from a sane setting, best single trial wins",
        [](const Space& space, const SearchOptions& options) {

@@ -1,10 +1,14 @@
 #include "tuner/session/tune_setup.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "probes/placement/partition.h"
+#include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/command/preset_file.h"
 #include "tuner/session/run_workload.h"
 #include "tuner/space/default_space.h"
 
@@ -19,6 +23,49 @@ std::vector<std::string> constraints_of(const RunOptions& options, const Machine
     constraints.push_back(fmt::format("nproc<={}", cap));
   }
   return constraints;
+}
+
+bool preset_trains(const std::string& name) {
+  const auto presets = preset_files();
+  if (!presets) return true;
+  const auto found = std::find_if(presets->begin(), presets->end(),
+                                  [&](const PresetFile& preset) { return preset.name == name; });
+  return found == presets->end() || found->trains;
+}
+
+// The global batch of the user's start, where it is known and no list of batches frees it: an
+// answer that is faster because it trains by another recipe is another answer. 0: free.
+std::int64_t recipe_batch(const RunOptions& options) {
+  const bool whole_runs = starts_with(options.log_reader, "runs");  // of a program that just ends
+  if (options.infers() || whole_runs || options.given.contains("batch") ||
+      options.given.contains("accumulate")) {
+    return 0;
+  }
+  const bool engine = options.command.empty() || options.engine == kPaddleEngine;
+  if (engine) return global_batch(options.baseline);
+  const bool known = options.prints() && !options.baseline_guessed() &&
+                     !options.baseline.untold.batch && options.axes.count("batch") == 0;
+  return known && preset_trains(options.preset) ? global_batch(options.baseline) : 0;
+}
+
+// The batches that keep the recipe with each number of processes.
+void add_recipe_batches(std::vector<Axis>& axes, std::int64_t global) {
+  const auto named = [&](const char* name) {
+    return std::find_if(axes.begin(), axes.end(),
+                        [&](const Axis& axis) { return axis.name == name; });
+  };
+  const auto batches = named("batch"), processes = named("nproc");
+  if (batches == axes.end() || processes == axes.end() || batches->values.size() < 2) return;
+  std::set<std::int64_t> values;
+  for (const std::string& value : batches->values) {
+    values.insert(parse_integer(value).value_or(1));
+  }
+  for (const std::string& count : processes->values) {
+    const std::int64_t ranks = parse_integer(count).value_or(1);
+    if (ranks > 0 && global % ranks == 0) values.insert(global / ranks);
+  }
+  batches->values.clear();
+  for (const std::int64_t value : values) batches->values.push_back(fmt::format("{}", value));
 }
 
 // Who lists the values of a knob gets no others, not even a rule's.
@@ -39,6 +86,8 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   for (const auto& [name, values] : options.axes) {
     request.lists.push_back(Axis{name, KnobScale::count, values});
   }
+  const std::int64_t recipe = recipe_batch(options);
+  if (recipe > 0) add_recipe_batches(request.workload.axes, recipe);
   std::vector<RuleSetting> rules;
   if (request.workload.rules_of_thumb) rules = rule_settings(machine, options.baseline);
   std::erase_if(rules, [&](const RuleSetting& rule) { return !within_lists(options, rule.knobs); });
@@ -53,6 +102,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   setup.search.safety.max_bytes = options.objective.max_peak_bytes;
   setup.search.safety.memory = workload->memory();
   setup.search.objective = options.objective;
+  setup.search.recipe_batch = setup.recommend.recipe_batch = recipe;
   setup.search.cpus = usable_cpu_count(machine.cpu);
   setup.search.cores = machine.cpu.effective_cores.value_or(setup.search.cpus);
   setup.search.first_trial_seconds = options.trial_seconds + workload->overhead_seconds();

@@ -62,6 +62,20 @@ const Setting* best_of(const std::vector<const Setting*>& from, double noise) {
   });
 }
 
+// Takes out of `working` and gives what trains by another recipe; nothing, if nothing would stay.
+std::vector<const Setting*> leave_recipe(std::vector<const Setting*>& working,
+                                         std::int64_t recipe_batch) {
+  if (recipe_batch == 0) return {};
+  std::vector<const Setting*> kept, others;
+  for (const Setting* setting : working) {
+    const bool keeps = global_batch(setting->summary.knobs) == recipe_batch;
+    (keeps ? kept : others).push_back(setting);
+  }
+  if (kept.empty()) return {};
+  working = std::move(kept);
+  return others;
+}
+
 bool safer(const Setting* a, const Setting* b) {
   const auto weight = [](const Setting* setting) {
     const SettingSummary& summary = setting->summary;
@@ -174,7 +188,8 @@ Choice choose(const std::vector<Setting>& settings, const RecommendOptions& opti
     const Setting* baseline = find_setting(settings, *options.baseline);
     if (baseline != nullptr && baseline->works()) verdict.baseline = baseline;
   }
-  const auto working = allowed(settings, options);
+  auto working = allowed(settings, options);
+  const auto others = leave_recipe(working, options.recipe_batch);
   const auto among = candidates(working, options, noise);
   if (among.empty()) return verdict;
   if (options.objective.goal == Goal::memory) {
@@ -195,6 +210,10 @@ Choice choose(const std::vector<Setting>& settings, const RecommendOptions& opti
   keep_fewer_nodes(working, verdict);
   keep_baseline(working, verdict);
   name_near(working, verdict);
+  if (!others.empty()) {
+    const Setting* fastest = best_of(others, noise);
+    if (ratio_interval(*fastest, *verdict.chosen).low > 1) verdict.beyond_recipe = fastest;
+  }
   return verdict;
 }
 

@@ -25,7 +25,8 @@ struct RecommendOptions {
   std::uint64_t gpu_limit_bytes = 0;   // 0: the size of the GPU that a trial saw
   bool uses_gpus = false;
   double margin = kMemoryMargin;
-  Objective objective;  // as in SearchOptions
+  std::int64_t recipe_batch = 0;  // as in SearchOptions
+  Objective objective;            // as in SearchOptions
   // Usable CPUs; 0: unknown. On a host where other load discarded most samples, settings with more
   // processes x threads than these win by taking the others' share, and are not chosen.
   int cpus = 0;

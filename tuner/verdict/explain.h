@@ -11,12 +11,13 @@ namespace ocrtune {
 
 struct Choice {  // what the reasons are about
   const Setting* chosen = nullptr;
-  const Setting* baseline = nullptr;      // null: none was given, or it failed
-  const Setting* contender = nullptr;     // what would be chosen, were it clearly faster than that
-  std::vector<const Setting*> ties;       // `chosen` included
-  std::vector<const Setting*> unsettled;  // of the race; slower on paper, but not clearly
-  std::vector<const Setting*> near;       // as `unsettled`, raced or not; best first
-  std::uint64_t limit_bytes = 0;          // 0: unknown
+  const Setting* baseline = nullptr;       // null: none was given, or it failed
+  const Setting* beyond_recipe = nullptr;  // clearly faster than the chosen one, another recipe
+  const Setting* contender = nullptr;      // what would be chosen, were it clearly faster than that
+  std::vector<const Setting*> ties;        // `chosen` included
+  std::vector<const Setting*> unsettled;   // of the race; slower on paper, but not clearly
+  std::vector<const Setting*> near;        // as `unsettled`, raced or not; best first
+  std::uint64_t limit_bytes = 0;           // 0: unknown
   double margin = 0;
   Objective objective;
   double noise = 0;

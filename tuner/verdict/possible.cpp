@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "trial/workloads/command/command_fill.h"
 #include "tuner/verdict/choice.h"
 
 namespace ocrtune {
@@ -18,7 +19,7 @@ double possible_ratio(const Prediction& prediction, double chosen_objective) {
 }
 
 PossibleGain possible_gain(const Space& space, const Search& search, const Choice& verdict,
-                           const std::vector<Setting>& settings) {
+                           const std::vector<Setting>& settings, std::int64_t recipe_batch) {
   PossibleGain found;
   if (verdict.objective.goal == Goal::memory) return found;
   double most = 0;
@@ -26,6 +27,7 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Choic
   for (const Setting& other : settings) {
     run.insert(other.summary.knobs);
     if (&other == verdict.chosen || !other.works() || other.crowds_out) continue;
+    if (recipe_batch > 0 && global_batch(other.summary.knobs) != recipe_batch) continue;
     if (breaks(other, verdict.objective)) continue;
     const double gain = ratio_interval(other, *verdict.chosen).high - 1;
     if (gain <= most) continue;
@@ -35,6 +37,7 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Choic
   bool unknown = false;
   for (const Knobs& knobs : space.points()) {
     if (run.count(knobs) > 0) continue;
+    if (recipe_batch > 0 && global_batch(knobs) != recipe_batch) continue;
     const Prediction prediction = search.predict(knobs);
     if (!prediction.may_work) continue;
     if (prediction.objective_value.median <= 0) {

@@ -10,6 +10,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "trial/observe/thread_use.h"
+#include "trial/workloads/command/command_fill.h"
 #include "tuner/recommendation.h"
 #include "tuner/search/search.h"
 #include "tuner/space/default_space.h"
@@ -267,6 +268,11 @@ void recommend_chosen(TuneResult& result, const Choice& verdict) {
   recommendation.samples_per_joule = summary.samples_per_joule;
   recommendation.limit_bytes = verdict.limit_bytes;
   recommendation.reasons = reasons_for(verdict);
+  if (verdict.beyond_recipe != nullptr) {
+    const Setting& beyond = *verdict.beyond_recipe;
+    result.beyond_recipe = {beyond.summary.knobs, ratio_interval(beyond, *verdict.chosen),
+                            global_batch(beyond.summary.knobs)};
+  }
   for (const Setting* tie : verdict.ties) result.ties.push_back(tie->summary);
   if (verdict.baseline == verdict.chosen) {
     result.gain = {1, 1, 1};
@@ -397,6 +403,7 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
   result.space_points = space.size();
   result.stop_reason = options.stop_reason;
   result.objective = objective_text(options.objective);
+  result.recipe_batch = options.recipe_batch;
   result.noise = all.among.noise;
   result.noise_measured = noise_is_measured(trials, options.objective);
   count_outcomes(result, trials);
@@ -466,7 +473,9 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   // The search's predictions are of an idle machine: they bound nothing that is measured beside
   // load.
   const PossibleGain possible =
-      result.verdict.beside_load ? PossibleGain() : possible_gain(space, search, verdict, settings);
+      result.verdict.beside_load
+          ? PossibleGain()
+          : possible_gain(space, search, verdict, settings, options.recipe_batch);
   result.certified_gap = possible.gain;
   result.certificate =
       certificate(space, possible.gain, verdict, static_cast<int>(settings.size()));
@@ -529,7 +538,7 @@ std::optional<OpenQuestion> open_question(const Space& space, const Search& sear
                   const Choice& verdict = among.verdict;
                   if (verdict.chosen == nullptr) return std::nullopt;
                   const PossibleGain possible =
-                      possible_gain(seen, search, verdict, among.settings);
+                      possible_gain(seen, search, verdict, among.settings, asked.recipe_batch);
                   const bool settled = possible.gain >= 0 && possible.gain <= kMaxOpenGain;
                   if (settled || possible.rival == nullptr) return std::nullopt;
                   return OpenQuestion{verdict.chosen->summary.knobs, *possible.rival,

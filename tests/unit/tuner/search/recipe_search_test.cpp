@@ -1,0 +1,102 @@
+#include "tuner/search/recipe_search.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "trial/workloads/command/command_fill.h"
+#include "tuner/verdict/recommend.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kSecondsATrial = 5;
+
+Knobs setting(int nproc, int threads, int batch) {
+  Knobs knobs;
+  knobs.nproc = nproc;
+  knobs.threads = threads;
+  knobs.batch = batch;
+  return knobs;
+}
+
+Space eight_cpus() {
+  std::vector<Knobs> points;
+  for (const int nproc : {1, 2, 4, 8}) {
+    for (const int threads : {1, 2, 4, 8}) {
+      if (nproc * threads > 8) continue;
+      for (const int batch : {1, 2, 4, 8, 16, 32, 64}) {
+        points.push_back(setting(nproc, threads, batch));
+      }
+    }
+  }
+  return Space(std::move(points));
+}
+
+// Processes share work well, threads badly, and each step costs as much as four samples.
+double rate_of(const Knobs& knobs) {
+  return 10 * knobs.nproc * std::pow(knobs.threads, 0.6) * knobs.batch / (knobs.batch + 4.0);
+}
+
+TuneResult tuned(std::int64_t recipe_batch, double budget_seconds, double& beyond_seconds) {
+  const Space space = eight_cpus();
+  SearchOptions options;
+  options.cpus = 8;
+  options.recipe_batch = recipe_batch;
+  options.first = {setting(1, 1, 8)};
+  const auto search = find_strategy("ours")->make(space, options);
+  std::vector<Trial> trials;
+  double left = budget_seconds;
+  beyond_seconds = 0;
+  while (left >= kSecondsATrial) {
+    const auto proposal = search->next(left);
+    if (!proposal) break;
+    Trial trial;
+    trial.knobs = proposal->knobs;
+    trial.phase = proposal->phase;
+    trial.round = proposal->round;
+    trial.outcome = Outcome::ok;
+    Sample sample;
+    sample.seconds = 1;
+    sample.samples_per_second = rate_of(proposal->knobs);
+    trial.samples = {sample};
+    trial.samples_per_second = sample.samples_per_second;
+    trial.seconds = kSecondsATrial;
+    if (global_batch(trial.knobs) != recipe_batch) beyond_seconds += trial.seconds;
+    left -= trial.seconds;
+    search->tell(trial);
+    trials.push_back(trial);
+  }
+  RecommendOptions verdict;
+  verdict.baseline = options.first[0];
+  verdict.recipe_batch = recipe_batch;
+  verdict.cpus = 8;
+  return recommend(space, *search, trials, verdict);
+}
+
+TEST(RecipeSearch, TheHeadlineKeepsTheGlobalBatchAndTheFasterOneStandsSecond) {
+  for (const double budget : {100.0, 200.0, 400.0}) {
+    double beyond_seconds = 0;
+    const TuneResult found = tuned(8, budget, beyond_seconds);
+    ASSERT_TRUE(found.found);
+    EXPECT_EQ(global_batch(found.recommendation.knobs), 8) << budget;
+    // By hand: of those that keep 8, four processes with two threads and a batch of 2 are best.
+    EXPECT_GE(rate_of(found.recommendation.knobs), 0.95 * rate_of(setting(4, 2, 2))) << budget;
+    EXPECT_LE(beyond_seconds, budget / 3 + kSecondsATrial) << budget;
+    ASSERT_TRUE(found.beyond_recipe.has_value()) << budget;
+    EXPECT_GT(found.beyond_recipe->global_batch, 8);
+    EXPECT_GT(found.beyond_recipe->ratio.low, 1);
+    EXPECT_GE(rate_of(found.beyond_recipe->knobs), 0.8 * rate_of(setting(8, 1, 64))) << budget;
+  }
+}
+
+TEST(RecipeSearch, AFreeRecipeIsSearchedWhole) {
+  double beyond_seconds = 0;
+  const TuneResult found = tuned(0, 200, beyond_seconds);
+  EXPECT_GE(rate_of(found.recommendation.knobs), 0.95 * rate_of(setting(8, 1, 64)));
+  EXPECT_FALSE(found.beyond_recipe.has_value());
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,72 @@
+#include "tuner/search/recipe_search.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "trial/workloads/command/command_fill.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kBeyondShare = 1.0 / 3;  // of the budget, for settings that change the recipe
+
+Space within_recipe(const Space& space, std::int64_t global) {
+  std::vector<Knobs> points = space.points();
+  std::erase_if(points, [&](const Knobs& knobs) { return global_batch(knobs) != global; });
+  return Space(std::move(points));
+}
+
+class RecipeSearch final : public Search {
+ public:
+  RecipeSearch(const Space& space, const SearchOptions& options, Space kept, MakeOfSpace make)
+      : kept_space_(std::move(kept)),
+        kept_(make(kept_space_, options)),
+        all_(make(space, options)) {}
+
+  std::optional<Proposal> next(double seconds_left) override {
+    if (beyond_seconds_ < 0) beyond_seconds_ = kBeyondShare * seconds_left;
+    const double for_kept = seconds_left - beyond_seconds_;
+    if (!kept_over_ && for_kept > 0) {
+      if (auto proposal = kept_->next(for_kept)) return proposal;
+      kept_over_ = true;
+    }
+    return all_->next(std::min(seconds_left, beyond_seconds_));
+  }
+
+  std::optional<Proposal> settle(const OpenQuestion& question, double seconds_left) override {
+    return kept_->settle(question, seconds_left);
+  }
+
+  void tell(const Trial& trial) override {
+    kept_->tell(trial);
+    all_->tell(trial);
+    if (kept_space_.find(trial.knobs) < 0 && beyond_seconds_ > 0) {
+      beyond_seconds_ = std::max(0.0, beyond_seconds_ - trial.seconds);
+    }
+  }
+
+  std::string stop_reason() const override {
+    return kept_over_ ? kept_->stop_reason() : all_->stop_reason();
+  }
+  const Objective& objective() const override { return all_->objective(); }
+  Prediction predict(const Knobs& knobs) const override { return all_->predict(knobs); }
+  std::vector<FittedTerm> terms() const override { return all_->terms(); }
+
+ private:
+  Space kept_space_;
+  std::unique_ptr<Search> kept_, all_;
+  double beyond_seconds_ = -1;  // left for settings that change the recipe; -1: not begun
+  bool kept_over_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Search> make_recipe_search(const Space& space, const SearchOptions& options,
+                                           MakeOfSpace make) {
+  Space kept = within_recipe(space, options.recipe_batch);
+  if (kept.size() < 2 || kept.size() == space.size()) return make(space, options);
+  return std::make_unique<RecipeSearch>(space, options, std::move(kept), make);
+}
+
+}  // namespace ocrtune
