@@ -8,7 +8,8 @@ foreach(file
   core/data/label_file core/data/lmdb_source
   core/data/sample_source core/graph/checkpoint core/graph/graph core/graph/tensor core/onnx/onnx_arithmetic
   core/onnx/onnx_file core/onnx/onnx_lstm core/onnx/onnx_bytes core/onnx/onnx_recognizer core/onnx/onnx_translator hosts/agent_messages
-  hosts/host_list hosts/host_trial probes/gpu/gpu_ids probes/host/allocators probes/host/cgroups probes/host/topology
+  hosts/host_list hosts/host_trial probes/gpu/gpu_ids probes/host/allocators probes/host/arm_cores
+  probes/host/cgroups probes/host/memory_nodes probes/host/topology
   probes/machine/gpu_report probes/machine/machine_json probes/p2p/steps/nccl_log trial/ipc/events trial/ipc/frames
   trial/knobs trial/logs/event_reader trial/logs/log_dialects trial/logs/log_reader trial/logs/log_text
   trial/logs/rate_dialects trial/logs/regex_dialect trial/malloc_environment trial/observe/oom_watch

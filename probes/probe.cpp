@@ -9,16 +9,20 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "probes/host/arm_cores.h"
 #include "probes/host/cpu_limits.h"
+#include "probes/host/engine.h"
 #include "probes/host/isa.h"
 #include "probes/host/measured_facts.h"
 #include "probes/host/memory.h"
+#include "probes/host/memory_nodes.h"
 #include "probes/host/notes.h"
 #include "probes/host/system.h"
 #include "probes/host/thread_env.h"
 #include "probes/host/topology.h"
 #include "probes/machine/machine.h"
 #include "probes/machine_gpus.h"
+#include "probes/placement/allowed_cores.h"
 #include "probes/placement/cautious_setting.h"
 
 namespace ocrtune {
@@ -90,6 +94,26 @@ void fill_limits(CpuLimits limits, CpuFacts& cpu) {
   cpu.limits = std::move(limits.limits);
 }
 
+void append(std::vector<SystemSetting>& rows, std::vector<SystemSetting> more) {
+  for (SystemSetting& row : more) rows.push_back(std::move(row));
+}
+
+// What people look for beside the facts that a launch is computed from.
+void add_settings(const FileRoot& root, const std::vector<CpuKind>& kinds,
+                  const EngineFacts& engine, Machine& machine) {
+  const std::string architecture = read_architecture(root);
+  if (!architecture.empty()) machine.settings.push_back({"architecture", architecture, "uname -m"});
+  if (const int cores = allowed_cores(machine.cpu); cores > 0) {
+    machine.settings.push_back({"allowed_cores", std::to_string(cores), "of the allowed CPUs"});
+  }
+  for (const CpuKind& kind : kinds) {
+    machine.settings.push_back(
+        {"cpu_kind", fmt::format("{}: CPUs {}", kind.model, kind.cpus.text()), "topology"});
+  }
+  append(machine.settings, node_settings(allowed_memory_nodes(root)));
+  append(machine.settings, engine_settings(engine));
+}
+
 void fill_isa(IsaFacts isa, CpuFacts& cpu) {
   cpu.isa = std::move(isa.names);
   cpu.isa_source = std::move(isa.source);
@@ -136,9 +160,12 @@ Machine read_machine(const FileRoot& root, const ProbeOptions& options,
     machine.cpu.topology_source = topology.error().what;
     notes.unknowns.push_back("topology: " + topology.error().what);
   }
-  if (machine.cpu.model.empty()) machine.cpu.model = read_cpu_model(root);
+  CpuFacts& cpu = machine.cpu;
+  const std::vector<CpuKind> kinds = cpu_kinds(root, cpu);
+  if (cpu.model.empty()) cpu.model = kinds.empty() ? "" : kinds.front().model;
+  if (cpu.model.empty()) cpu.model = read_cpu_model(root);
   const CpuSet online = topology ? topology->cpus() : CpuSet();
-  fill_limits(read_cpu_limits(root, environment, online, notes), machine.cpu);
+  fill_limits(read_cpu_limits(root, environment, online, notes), cpu);
   fill_isa(read_isa(root, notes), machine.cpu);
   machine.cpu.governor = read_governor(root);
   machine.memory = read_memory(root, environment, notes);
@@ -147,6 +174,7 @@ Machine read_machine(const FileRoot& root, const ProbeOptions& options,
   machine.thread_env = read_thread_env(environment, machine.cpu.usable_cpus.value_or(0), notes);
   machine.container = read_container(root, environment);
   machine.virtual_machine = read_virtual_machine(root);
+  add_settings(root, kinds, read_engine(root, machine.container, notes), machine);
   machine.unknowns = std::move(notes.unknowns);
   machine.warnings = std::move(notes.warnings);
   if (root.is_live()) {
@@ -182,6 +210,10 @@ Result<Machine> probe_machine(const ProbeOptions& options) {
   machine.rules_of_thumb = rules_of_thumb_of(machine);
   machine.recommendation = cautious_setting_of(machine);
   machine.fingerprint = fingerprint_of(machine);
+  // Behind the fingerprint: it is the same machine, whatever is started on it.
+  if (!described) {
+    machine.memory = memory_of(machine.memory, allowed_memory_nodes(root), options.command);
+  }
   return machine;
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/environment.h"
 #include "base/result.h"
@@ -18,6 +19,8 @@ struct ProbeOptions {
   // Absent: of this process when live, of <root>/proc/self/environ otherwise.
   std::optional<Environment> environment;
   double gpu_deadline_seconds = 4;  // for the driver to answer; only a stuck one takes so long
+  // Words of what will be started: `numactl --membind` among them binds the memory that it has.
+  std::vector<std::string> command{};
 };
 
 // Over a saved tree or a described topology nothing live enters: no affinity, limits, environment

@@ -94,6 +94,7 @@ Result<int> doctor(TuneFlags flags) {
   make_paths_absolute(flags.options);
   ProbeOptions quick;
   quick.quick = true;
+  quick.command = flags.options.command;
   const auto machine = OCRTUNE_TRY(probe_machine(quick));
   for (const Check& check : machine_checks(machine)) findings.add(check);
   if (flags.options.prints()) {

@@ -260,6 +260,7 @@ Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors) {
   if (flags.chosen.hosts.empty()) {
     ProbeOptions quick;
     quick.quick = true;
+    quick.command = flags.options.command;
     return probe_machine(quick);
   }
   JobHosts job = OCRTUNE_TRY(open_hosts(flags.chosen));

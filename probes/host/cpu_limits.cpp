@@ -45,6 +45,7 @@ bool runtime_narrows_mask(const Environment& environment) {
 struct Named {
   CpuSet cpus;
   std::string source;
+  bool is_effective = false;  // CPUs that are online, by the kernel's own word
 };
 
 std::optional<Named> read_affinity(const FileRoot& root, const Environment& environment) {
@@ -59,7 +60,7 @@ std::optional<Named> read_affinity(const FileRoot& root, const Environment& envi
   }
   const CpuSet own = current_affinity();
   if (own.empty()) return std::nullopt;
-  return Named{own, "affinity"};
+  return Named{own, "affinity", true};
 }
 
 std::optional<CpuSet> read_cpu_list(const FileRoot& root, const std::string& path) {
@@ -77,9 +78,9 @@ std::vector<Named> read_cpusets(const FileRoot& root) {
   for (const CgroupLevel& level : path->levels) {
     const char* effective =
         path->version == 2 ? "/cpuset.cpus.effective" : "/cpuset.effective_cpus";
-    auto cpus = read_cpu_list(root, level.folder + effective);
-    if (!cpus) cpus = read_cpu_list(root, level.folder + "/cpuset.cpus");
-    if (cpus) sets.push_back({*cpus, "cpuset of " + level.name});
+    const auto real = read_cpu_list(root, level.folder + effective);
+    const auto cpus = real ? real : read_cpu_list(root, level.folder + "/cpuset.cpus");
+    if (cpus) sets.push_back({*cpus, "cpuset of " + level.name, real.has_value()});
   }
   return sets;
 }
@@ -125,6 +126,27 @@ void add_quotas(const FileRoot& root, std::vector<Limit>& limits, Notes& notes) 
   }
 }
 
+// A container's file system may number its CPUs from 0 (lxcfs), while masks keep the machine's
+// numbers: what the kernel lets this process use is online, whatever the file says.
+bool is_virtual(const CpuSet& online, const std::vector<Named>& kernel_sets) {
+  return std::any_of(kernel_sets.begin(), kernel_sets.end(), [&](const Named& set) {
+    return online.intersect(set.cpus).empty() ||
+           (set.is_effective && !set.cpus.minus(online).empty());
+  });
+}
+
+// Without topology and masks, as sandboxes leave it: the processors that /proc/cpuinfo lists.
+CpuSet listed_processors(const FileRoot& root) {
+  std::vector<int> cpus;
+  for (const std::string& line : split(root.read("/proc/cpuinfo").value_or(""), '\n')) {
+    const std::size_t colon = line.find(':');
+    if (!starts_with(line, "processor") || colon == std::string::npos) continue;
+    const auto cpu = parse_integer(trim(line.substr(colon + 1)));
+    if (cpu && *cpu >= 0 && *cpu < 65536) cpus.push_back(static_cast<int>(*cpu));
+  }
+  return CpuSet(std::move(cpus));
+}
+
 CpuSet without_isolated(const FileRoot& root, const CpuSet& allowed, Notes& notes) {
   const auto isolated = read_cpu_list(root, "/sys/devices/system/cpu/isolated");
   if (!isolated) return allowed;
@@ -160,6 +182,33 @@ std::optional<Limit> slurm_grant(const Environment& environment) {
   return Limit{counts[index], "SLURM_JOB_CPUS_PER_NODE"};
 }
 
+// A step of Slurm that is bound to fewer CPUs than a task of the job was to have: since 22.05 srun
+// does not inherit --cpus-per-task, and a cluster that binds gives such a task one core.
+void warn_of_slurm_step(const Environment& environment, const CpuSet& allowed, Notes& notes) {
+  const auto number = [&](const char* name) {
+    const auto value = parse_integer(environment_value(environment, name));
+    return value && *value > 0 ? *value : 0;
+  };
+  const auto on_node = number("SLURM_CPUS_ON_NODE");
+  const auto tasks = std::max<std::int64_t>(
+      1, parse_integer(environment_value(environment, "SLURM_NTASKS_PER_NODE")).value_or(0));
+  const auto per_task =
+      std::max(number("SLURM_CPUS_PER_TASK"), number("SLURM_NTASKS") > 1 ? 0 : on_node / tasks);
+  if (environment.count("SLURM_JOB_ID") == 0 || allowed.empty() || allowed.count() >= per_task) {
+    return;
+  }
+  std::string place = environment_value(environment, "SLURM_JOB_ID");
+  for (const auto& [name, what] :
+       {std::pair("SLURM_STEP_ID", ", step "), std::pair("SLURM_PROCID", ", task ")}) {
+    const std::string value = environment_value(environment, name);
+    if (!value.empty()) place += what + value;
+  }
+  notes.warnings.push_back(fmt::format(
+      "Slurm bound this process to CPUs {} of the {} that a task was to have (job {}): give srun "
+      "--cpus-per-task, or export SRUN_CPUS_PER_TASK; srun inherits neither since Slurm 22.05",
+      allowed.text(), per_task, place));
+}
+
 }  // namespace
 
 std::vector<Limit> batch_grants(const Environment& environment) {
@@ -178,13 +227,17 @@ CpuLimits read_cpu_limits(const FileRoot& root, const Environment& environment,
                           const CpuSet& online, Notes& notes) {
   CpuLimits found;
   std::vector<Named> sets;
-  if (!online.empty()) sets.push_back({online, "online CPUs"});
   if (auto affinity = read_affinity(root, environment)) {
     sets.push_back(*affinity);
   } else {
     notes.unknowns.push_back("CPU affinity: /proc/self/status has no Cpus_allowed_list");
   }
   for (Named& set : read_cpusets(root)) sets.push_back(std::move(set));
+  if (!online.empty() && !is_virtual(online, sets)) {
+    sets.insert(sets.begin(), {online, "online CPUs"});
+  }
+  const CpuSet listed = sets.empty() ? listed_processors(root) : CpuSet();
+  if (!listed.empty()) sets.push_back({listed, "processors of /proc/cpuinfo"});
   for (const Named& set : sets) {
     found.allowed = &set == &sets.front() ? set.cpus : found.allowed.intersect(set.cpus);
     found.limits.push_back({static_cast<double>(set.cpus.count()), set.source});
@@ -197,6 +250,7 @@ CpuLimits read_cpu_limits(const FileRoot& root, const Environment& environment,
     found.limits.push_back({static_cast<double>(found.allowed.count()), "allowed CPUs"});
   }
   add_quotas(root, found.limits, notes);
+  warn_of_slurm_step(environment, found.allowed, notes);
   for (Limit& grant : batch_grants(environment)) found.limits.push_back(std::move(grant));
   std::stable_sort(found.limits.begin(), found.limits.end(),
                    [](const Limit& a, const Limit& b) { return a.value < b.value; });

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "probes/host/cgroups.h"
+#include "probes/host/memory_nodes.h"
 
 namespace ocrtune {
 namespace {
@@ -110,6 +111,35 @@ void read_cgroup_limits(const FileRoot& root, MemoryFacts& facts, Notes& notes) 
   if (path->hidden_above) {
     notes.unknowns.push_back("memory limit: cgroups above the visible root cannot be read");
   }
+}
+
+// Huge pages of all sizes, reserved at boot or later: part of MemTotal that programs which do not
+// ask for them cannot have. Kernels before 4.19 give the count of one size alone.
+std::uint64_t huge_pages_of(const std::map<std::string, std::uint64_t>& meminfo) {
+  const auto size = [&](const char* name) {
+    const auto found = meminfo.find(name);
+    return found == meminfo.end() ? 0 : found->second;
+  };
+  return std::max(size("Hugetlb"), size("HugePages_Total") * size("Hugepagesize"));
+}
+
+// NVIDIA's driver gives the memory of a GPU that is coherent with the CPUs (GH200) to the kernel as
+// nodes without CPUs. It is counted in MemTotal and is not the host's to fill.
+std::optional<NodeSet> without_gpu_memory(const FileRoot& root,
+                                          const std::vector<MemoryNode>& nodes) {
+  if (!root.exists("/proc/driver/nvidia/version")) return std::nullopt;
+  std::vector<int> near_cpus;
+  for (const MemoryNode& node : nodes) {
+    if (!node.cpus.empty()) near_cpus.push_back(node.node);
+  }
+  if (near_cpus.empty() || near_cpus.size() == nodes.size()) return std::nullopt;
+  return NodeSet{CpuSet(std::move(near_cpus)), "the others are GPU memory"};
+}
+
+void read_nodes(const FileRoot& root, MemoryFacts& facts) {
+  std::vector<MemoryNode> nodes = read_memory_nodes(root);
+  for (const NodeSet& bound : memory_bindings(root)) bind_memory(bound, nodes, facts);
+  if (const auto host = without_gpu_memory(root, nodes)) bind_memory(*host, nodes, facts);
 }
 
 void read_batch_limit(const Environment& environment, MemoryFacts& facts) {
@@ -225,20 +255,19 @@ MemoryFacts read_memory(const FileRoot& root, const Environment& environment, No
   } else {
     notes.unknowns.push_back("memory: /proc/meminfo has no MemTotal");
   }
+  const std::uint64_t huge = std::min(huge_pages_of(meminfo), facts.total_bytes);
+  if (huge > 0) {
+    facts.limits.push_back({static_cast<double>(facts.total_bytes - huge),
+                            "MemTotal less " + format_bytes(huge) + " of reserved huge pages"});
+  }
   if (facts.available_bytes == 0) {
     notes.unknowns.push_back("free memory: /proc/meminfo has no MemAvailable");
   }
+  read_nodes(root, facts);
   read_cgroup_limits(root, facts, notes);
   read_batch_limit(environment, facts);
-  std::stable_sort(facts.limits.begin(), facts.limits.end(),
-                   [](const Limit& a, const Limit& b) { return a.value < b.value; });
-  if (facts.limits.empty()) {
-    facts.limit_bytes.source = "neither MemTotal nor a cgroup limit could be read";
-  } else {
-    facts.limit_bytes = {facts.limits.front().value, facts.limits.front().limited_by};
-    const auto least = static_cast<std::uint64_t>(facts.limits.front().value);
-    facts.available_bytes = std::min(facts.available_bytes, least);
-  }
+  facts.limit_bytes.source = "neither MemTotal nor a cgroup limit could be read";
+  settle_limit(facts);
   read_shm(root, facts);
   facts.overcommit = read_overcommit(root);
   facts.transparent_hugepages = read_choice(root, "/sys/kernel/mm/transparent_hugepage/enabled");

@@ -1,11 +1,15 @@
 #include "probes/host/system.h"
 
+#include <sys/utsname.h>
+
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "probes/host/allocators.h"
+#include "probes/host/arm_cores.h"
 #include "probes/host/cgroups.h"
 
 namespace ocrtune {
@@ -37,11 +41,6 @@ Fact<std::string> known(std::string value, std::string source) {
   return {std::move(value), std::move(source)};
 }
 
-std::string first_line_of(const FileRoot& root, const char* path) {
-  const std::string text = root.read(path).value_or("");
-  return std::string(trim(text.substr(0, text.find('\n'))));
-}
-
 bool has_hypervisor_flag(const std::string& cpuinfo) {
   const std::size_t flags = cpuinfo.find("\nflags");
   if (flags == std::string::npos) return false;
@@ -70,6 +69,38 @@ std::string os_name(const FileRoot& root) {
   return "";
 }
 
+// The first value under a key of /proc/cpuinfo; "" when it has none.
+std::string cpuinfo_value(const FileRoot& root, std::string_view key) {
+  for (const std::string& line : split(root.read("/proc/cpuinfo").value_or(""), '\n')) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || trim(std::string_view(line).substr(0, colon)) != key)
+      continue;
+    return std::string(trim(line.substr(colon + 1)));
+  }
+  return "";
+}
+
+struct ArchitectureMark {
+  const char* key;
+  const char* value;
+  const char* name;
+};
+
+// How a saved /proc/cpuinfo shows whose it is.
+constexpr ArchitectureMark kArchitectureMarks[] = {{"CPU architecture", "8", "aarch64"},
+                                                   {"CPU architecture", "AArch64", "aarch64"},
+                                                   {"CPU architecture", "7", "armv7l"},
+                                                   {"vendor_id", "IBM/S390", "s390x"},
+                                                   {"vendor_id", "GenuineIntel", "x86_64"},
+                                                   {"vendor_id", "AuthenticAMD", "x86_64"},
+                                                   {"vendor_id", "HygonGenuine", "x86_64"},
+                                                   {"vendor_id", "Shanghai", "x86_64"},
+                                                   {"vendor_id", "CentaurHauls", "x86_64"},
+                                                   {"cpu", "POWER", "ppc64le"},
+                                                   {"isa", "rv64", "riscv64"},
+                                                   {"CPU Family", "Loongson", "loongarch64"},
+                                                   {"cpu model", "Loongson", "mips64"}};
+
 struct SettingRow {
   const char* name;
   const char* path;
@@ -83,6 +114,7 @@ constexpr SettingRow kSettings[] = {
     {"offline_cpus", "/sys/devices/system/cpu/offline"},
     {"no_turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo"},
     {"boost", "/sys/devices/system/cpu/cpufreq/boost"},
+    {"sve_default_vector_bytes", "/proc/sys/abi/sve_default_vector_length"},
     {"thp_defrag", "/sys/kernel/mm/transparent_hugepage/defrag"},
     {"huge_pages", "/proc/sys/vm/nr_hugepages"},
     {"swappiness", "/proc/sys/vm/swappiness"},
@@ -138,13 +170,26 @@ SystemIdentity read_identity(const FileRoot& root) {
           first_line(root, "/proc/sys/kernel/osrelease"), os_name(root)};
 }
 
-std::string read_cpu_model(const FileRoot& root) {
-  for (const std::string& line : split(root.read("/proc/cpuinfo").value_or(""), '\n')) {
-    if (!starts_with(line, "model name")) continue;
-    const std::size_t colon = line.find(':');
-    if (colon != std::string::npos) return std::string(trim(line.substr(colon + 1)));
+std::string read_architecture(const FileRoot& root) {
+  utsname name{};
+  if (root.is_live() && ::uname(&name) == 0) return name.machine;
+  const std::string told = first_line(root, "/proc/sys/kernel/arch");  // since Linux 6.1
+  if (!told.empty()) return told;
+  for (const ArchitectureMark& mark : kArchitectureMarks) {
+    if (cpuinfo_value(root, mark.key).find(mark.value) != std::string::npos) return mark.name;
   }
   return "";
+}
+
+std::string read_cpu_model(const FileRoot& root) {
+  for (const char* key : {"model name", "Model Name", "cpu model", "cpu", "uarch"}) {
+    const std::string value = cpuinfo_value(root, key);
+    if (!value.empty()) return value;
+  }
+  // Of a processor with several kinds of core the fastest gives its name: the last one, as
+  // firmware numbers big.LITTLE.
+  const std::vector<CpuKind> cores = read_arm_cores(root);
+  return cores.empty() ? "" : cores.back().model;
 }
 
 Fact<std::string> read_governor(const FileRoot& root) {
@@ -174,6 +219,8 @@ Fact<std::string> read_container(const FileRoot& root, const Environment& enviro
   }
   if (!named.empty()) return known(named, "the variable container");
   if (root.exists("/run/.containerenv")) return known("podman", "/run/.containerenv");
+  const std::string manager = first_line(root, "/run/systemd/container");
+  if (!manager.empty() && manager != "wsl") return known(manager, "/run/systemd/container");
   const std::string cgroup = root.read("/proc/self/cgroup").value_or("");
   for (const Mark& mark : kCgroupMarks) {
     if (cgroup.find(mark.word) != std::string::npos) return known(mark.name, "/proc/self/cgroup");
@@ -185,11 +232,15 @@ Fact<std::string> read_container(const FileRoot& root, const Environment& enviro
 }
 
 Fact<std::string> read_virtual_machine(const FileRoot& root) {
-  const std::string vendor = first_line_of(root, "/sys/class/dmi/id/sys_vendor");
-  const std::string product = first_line_of(root, "/sys/class/dmi/id/product_name");
+  const std::string vendor = first_line(root, "/sys/class/dmi/id/sys_vendor");
+  const std::string product = first_line(root, "/sys/class/dmi/id/product_name");
   const std::string cpuinfo = root.read("/proc/cpuinfo").value_or("");
   const bool flagged = has_hypervisor_flag(cpuinfo);
-  const std::string hypervisor = first_line_of(root, "/sys/hypervisor/type");
+  const std::string kernel = first_line(root, "/proc/sys/kernel/osrelease");
+  if (kernel.find("WSL2") != std::string::npos) {
+    return known("WSL 2", "/proc/sys/kernel/osrelease");
+  }
+  const std::string hypervisor = first_line(root, "/sys/hypervisor/type");
   if (!hypervisor.empty()) return known(hypervisor, "/sys/hypervisor/type");
   for (const Mark& mark : kVendorMarks) {
     const bool vendor_matches = vendor.find(mark.word) != std::string::npos;

@@ -18,7 +18,10 @@ struct SystemIdentity {
 // Live: uname and /etc/os-release; a saved tree: /proc/sys/kernel/{hostname,osrelease}.
 SystemIdentity read_identity(const FileRoot& root);
 
-// "model name" of /proc/cpuinfo; "" when it has none.
+// As uname -m says it; of a saved tree what its /proc tells. "" when it cannot be known.
+std::string read_architecture(const FileRoot& root);
+
+// The processor as /proc/cpuinfo names it, an ARM one by its part; "" when it does not.
 std::string read_cpu_model(const FileRoot& root);
 
 Fact<std::string> read_governor(const FileRoot& root);
@@ -32,7 +35,7 @@ std::vector<SystemSetting> read_settings(const FileRoot& root, Notes& notes);
 // "docker", "podman", "kubernetes", "lxc", "systemd-nspawn", "slurm" ..., or "none".
 Fact<std::string> read_container(const FileRoot& root, const Environment& environment);
 
-// "kvm", "vmware", "hyper-v", "xen", "virtual machine" (of unknown make), or "none".
+// "kvm", "vmware", "hyper-v", "xen", "WSL 2", "virtual machine" (of unknown make), or "none".
 Fact<std::string> read_virtual_machine(const FileRoot& root);
 
 }  // namespace ocrtune

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <initializer_list>
@@ -15,6 +16,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "probes/host/arm_cores.h"
+#include "probes/host/memory_nodes.h"
 
 namespace ocrtune {
 namespace {
@@ -127,6 +130,15 @@ void fill_caches(hwloc_topology_t topology, Topology& out) {
   }
 }
 
+// Nodes of memory alone (HBM, CXL, a GPU's) are no places for a rank.
+int nodes_with_cpus(const std::vector<CpuPlace>& places) {
+  std::set<int> nodes;
+  for (const CpuPlace& place : places) {
+    if (place.numa >= 0) nodes.insert(place.numa);
+  }
+  return static_cast<int>(nodes.size());
+}
+
 std::string cpu_model(hwloc_topology_t topology) {
   hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
   if (package == nullptr) package = hwloc_get_root_obj(topology);
@@ -142,7 +154,6 @@ Result<Topology> load(hwloc_topology_t topology, const std::string& source) {
   out.source = source;
   out.live = hwloc_topology_is_thissystem(topology) != 0;
   out.packages = count(topology, HWLOC_OBJ_PACKAGE);
-  out.numa_nodes = count(topology, HWLOC_OBJ_NUMANODE);
   out.physical_cores = count(topology, HWLOC_OBJ_CORE);
   out.logical_cpus = count(topology, HWLOC_OBJ_PU);
   if (out.physical_cores == 0) out.physical_cores = out.logical_cpus;
@@ -153,13 +164,24 @@ Result<Topology> load(hwloc_topology_t topology, const std::string& source) {
     kinds.insert(out.places.back().kind);
   }
   out.cpu_kinds = static_cast<int>(kinds.size());
+  out.numa_nodes = nodes_with_cpus(out.places);
   fill_caches(topology, out);
   out.cpu_model = cpu_model(topology);
   return out;
 }
 
+// Of any CPU: the first one may be off.
+bool has_topology(const FileRoot& root) {
+  const std::string folder = "/sys/devices/system/cpu";
+  const auto names = root.list(folder);
+  if (!names) return false;
+  return std::any_of(names->begin(), names->end(), [&](const std::string& name) {
+    return starts_with(name, "cpu") && root.exists(folder + "/" + name + "/topology");
+  });
+}
+
 Result<Topology> load_tree(hwloc_topology_t topology, const FileRoot& root) {
-  if (!root.exists("/sys/devices/system/cpu/cpu0/topology")) {
+  if (!has_topology(root)) {
     return Error{ErrorKind::missing,
                  root.path("/sys/devices/system/cpu") + ": the saved tree has no CPU topology"};
   }
@@ -219,6 +241,24 @@ void read_intel_kinds(const FileRoot& root, Topology& topology) {
   topology.cpu_kinds = 2;
 }
 
+// hwloc leaves out nodes without memory, which still are where their CPUs are.
+void read_nodes(const FileRoot& root, Topology& topology) {
+  const std::vector<MemoryNode> nodes = read_memory_nodes(root);
+  for (CpuPlace& place : topology.places) {
+    for (const MemoryNode& node : nodes) {
+      if (node.cpus.contains(place.cpu)) place.numa = node.node;
+    }
+  }
+  topology.numa_nodes = nodes_with_cpus(topology.places);
+}
+
+// Cores of one part are of one kind, though their clocks and so their capacities differ a little.
+void merge_equal_cores(const FileRoot& root, Topology& topology) {
+  if (topology.cpu_kinds < 2 || read_arm_cores(root).size() != 1) return;
+  for (CpuPlace& place : topology.places) place.kind = 0;
+  topology.cpu_kinds = 1;
+}
+
 }  // namespace
 
 CpuSet Topology::cpus() const {
@@ -239,7 +279,10 @@ Result<Topology> read_topology(const FileRoot& root, const std::string& descript
   if (!description.empty()) return load_description(topology.get(), description);
   auto found = root.is_live() ? load(topology.get(), "hwloc, this machine")
                               : load_tree(topology.get(), root);
-  if (found) read_intel_kinds(root, *found);
+  if (!found) return found;
+  read_nodes(root, *found);
+  read_intel_kinds(root, *found);
+  merge_equal_cores(root, *found);
   return found;
 }
 

@@ -559,6 +559,30 @@ const std::vector<Phrase>& sentence_table() {
       // Last, since their first hole would take in whole sentences.
       {"{} requests/s with p{} under {}", "{} 请求/秒，且 p{} 低于 {}"},
       {"{} requests/s", "{} 请求/秒"},
+      // probes/host: what an engine or a batch system takes away.
+      {"the seccomp profile of this container answers clone3 with EPERM: programs of glibc 2.34 or "
+       "newer cannot start threads ('Operation not permitted'); use Docker 20.10.10 or newer, or "
+       "a profile that answers ENOSYS",
+       "该容器的 seccomp 配置对 clone3 返回 EPERM：glibc 2.34 及更新的程序无法创建线程"
+       "（'Operation not permitted'）；请使用 Docker 20.10.10 或更新版本，或返回 ENOSYS 的配置"},
+      {"the seccomp profile of this container refuses memory policies: numactl --membind and "
+       "--interleave fail with EPERM; start it with --cap-add SYS_NICE, or bind with "
+       "--cpuset-mems",
+       "该容器的 seccomp 配置拒绝内存策略调用：numactl --membind 和 --interleave 会因 EPERM 失败；"
+       "请以 --cap-add SYS_NICE 启动，或用 --cpuset-mems 绑定"},
+      {"the seccomp profile of this container refuses sched_setaffinity: taskset and ocrtune's "
+       "binding have no effect",
+       "该容器的 seccomp 配置拒绝 sched_setaffinity：taskset 和 ocrtune 的绑定不起作用"},
+      {"this container's group has no controller {}: limits of that kind fail or do nothing; "
+       "delegate: Delegate=cpu cpuset io memory pids in "
+       "/etc/systemd/system/user@.service.d/delegate.conf",
+       "该容器的控制组没有控制器 {}：这类限制会失败或无效；请在 "
+       "/etc/systemd/system/user@.service.d/delegate.conf 中委派：Delegate=cpu cpuset io memory "
+       "pids"},
+      {"Slurm bound this process to CPUs {} of the {} that a task was to have (job {}): give srun "
+       "--cpus-per-task, or export SRUN_CPUS_PER_TASK; srun inherits neither since Slurm 22.05",
+       "Slurm 将该进程绑定到 CPU {}，而每个任务应有 {} 个（作业 {}）：请给 srun 加上 "
+       "--cpus-per-task，或导出 SRUN_CPUS_PER_TASK；自 Slurm 22.05 起 srun 两者都不继承"},
   };
   return kTable;
 }

@@ -9,6 +9,7 @@
 
 #include "base/plural.h"
 #include "base/text.h"
+#include "probes/placement/allowed_cores.h"
 
 namespace ocrtune {
 namespace {
@@ -42,16 +43,28 @@ std::string rate_text(double bytes_per_second) {
   return fmt::format("{:.1f} GB/s", bytes_per_second * 1e-9);
 }
 
+// The values of a setting, each of which is a row; "": there is none.
+std::string setting_text(const Machine& machine, std::string_view name) {
+  std::vector<std::string> values;
+  for (const SystemSetting& setting : machine.settings) {
+    if (setting.name == name) values.push_back(setting.value);
+  }
+  return join(values, "; ");
+}
+
 std::string identity(const Machine& machine) {
   std::vector<std::string> parts;
   if (machine.source != "this machine") parts.push_back(machine.source);
-  for (const std::string& part : {machine.host, machine.cpu.model, machine.os}) {
+  const std::string architecture = setting_text(machine, "architecture");
+  const std::string other = architecture == "x86_64" ? "" : architecture;
+  for (const std::string& part : {machine.host, machine.cpu.model, other, machine.os}) {
     if (!part.empty()) parts.push_back(part);
   }
   if (!machine.kernel.empty()) parts.push_back("Linux " + machine.kernel);
   const std::string container = machine.container.value_or("none");
   const std::string virtual_machine = machine.virtual_machine.value_or("none");
-  if (container != "none") parts.push_back("in " + container);
+  const bool rootless = setting_text(machine, "engine_rootless") == "yes";
+  if (container != "none") parts.push_back("in " + container + (rootless ? " (rootless)" : ""));
   if (virtual_machine != "none") parts.push_back("on " + virtual_machine);
   return join(parts, ", ");
 }
@@ -87,6 +100,12 @@ void add_cpus(std::vector<std::string>& lines, const Machine& machine) {
     add(lines, "CPUs", "unknown: " + cpu.usable_cpus.source);
   }
   add(lines, "", topology_text(cpu));
+  if (const int cores = allowed_cores(cpu); cores > 0 && cores < cpu.physical_cores) {
+    add(lines, "",
+        fmt::format("allowed: CPUs {}, on {}", cpu.allowed.text(), how_many(cores, "core")));
+  }
+  const std::string kinds = setting_text(machine, "cpu_kind");
+  if (!kinds.empty()) add(lines, "", kinds);
   if (cpu.effective_cores.known()) {
     std::string curve;
     for (const auto& [threads, speed] : cpu.scaling) {
@@ -119,6 +138,10 @@ void add_memory(std::vector<std::string>& lines, const Machine& machine) {
                                          : ", swap " + format_bytes(memory.swap_total_bytes);
   }
   add(lines, "Memory", text);
+  const std::string nodes = setting_text(machine, "memory_node");
+  if (nodes.find("not allowed here") != nodes.npos || nodes.find("no CPUs") != nodes.npos) {
+    add(lines, "", nodes);
+  }
   if (!memory.bandwidth_bytes_per_second.known()) {
     add(lines, "", "bandwidth " + memory.bandwidth_bytes_per_second.source);
     return;

@@ -9,6 +9,8 @@
 #include "base/plural.h"
 #include "base/secrets.h"
 #include "base/text.h"
+#include "probes/host/memory_nodes.h"
+#include "probes/placement/allowed_cores.h"
 #include "probes/placement/partition.h"
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
@@ -139,6 +141,10 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   launch.environment = std::move(variables);
   deployment.ranks = best.knobs.nproc;
   deployment.cpus = cpus_of(run, best.knobs);
+  const CpuFacts& cpu = run.machine.cpu;
+  const int cores = allowed_cores(cpu);
+  deployment.whole_cores = cpu.allowed.count() > cores && deployment.cpus <= cores;
+  deployment.memory_policy = sets_memory_policy(launch.arguments);
   deployment.memory_bytes = memory_to_ask(run.result.verdict.safety);
   if (run.options.on_gpus() || run.options.command_gpus > 0) {  // processes may share one
     const auto there =

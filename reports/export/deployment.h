@@ -24,6 +24,10 @@ struct Deployment {
   int ranks = 1;                   // processes on a host
   int cpus = 1;                    // that the setting kept busy on a host, whole ones
   std::uint64_t memory_bytes = 0;  // measured peak and the run's margin; 0: not measured
+  // The CPUs were whole cores: on machines that number hardware threads, `cpus` cores are asked
+  // for.
+  bool whole_cores = false;
+  bool memory_policy = false;  // numactl is in the command: container engines refuse its calls
   int gpus = 0;
   std::string caution;  // what to know before it is started; empty: nothing
   std::string summary;  // a Markdown page without its launch part

@@ -87,8 +87,15 @@ std::string write_docker_env(const Deployment& deployment) {
     text += fmt::format("{}{}={}\n", one_line ? "" : "# more than one line: ", name,
                         one_line ? value : plain_line(value));
   }
+  if (deployment.memory_policy) text += "# numactl needs: docker run --cap-add SYS_NICE\n";
   return text + pinned_text(deployment, "");
 }
+
+// What a rootless engine needs before it can limit CPUs: systemd delegates memory and pids alone.
+constexpr const char* kRootlessNote =
+    "    # A rootless engine limits CPUs only where the user's service is given the controllers:\n"
+    "    # Delegate=cpu cpuset io memory pids in "
+    "/etc/systemd/system/user@.service.d/delegate.conf\n";
 
 std::string write_compose(const Deployment& deployment) {
   const std::string folder = folder_text(deployment);
@@ -106,9 +113,12 @@ std::string write_compose(const Deployment& deployment) {
     text += fmt::format("      {}: {}\n", yaml_text(name), yaml_text(dollars_doubled(value)));
   }
   text += pinned_text(deployment, "    ");
+  text += kRootlessNote;
   text += fmt::format("    cpus: {}\n", deployment.cpus);
+  if (deployment.memory_policy) text += "    cap_add: [SYS_NICE]  # for numactl\n";
   if (deployment.memory_bytes > 0) {
-    const std::uint64_t size = mebibytes(deployment.memory_bytes);
+    // Docker refuses less than 6 MiB.
+    const std::uint64_t size = std::max<std::uint64_t>(6, mebibytes(deployment.memory_bytes));
     text += fmt::format("    mem_limit: {}m\n    shm_size: {}m\n", size, size);
   }
   if (deployment.gpus > 0) {
@@ -134,6 +144,12 @@ bool starts_other_hosts(const Deployment& deployment) {
          text.find("<MASTER_ADDR>") == std::string::npos;
 }
 
+// For steps that the command itself starts: since Slurm 22.05 srun does not inherit the job's
+// --cpus-per-task, and where Slurm binds, such a step gets one core.
+std::string step_cpus_text(const Deployment& deployment) {
+  return fmt::format("export SRUN_CPUS_PER_TASK={}\n", deployment.cpus);
+}
+
 // Variables and command as each node's task of a job step has them; Slurm tells it its number.
 std::string srun_text(const Deployment& deployment) {
   std::string script = exports_text(deployment) + "exec " + command_text(deployment);
@@ -144,8 +160,10 @@ std::string srun_text(const Deployment& deployment) {
   return "export OCRTUNE_HOSTLIST=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | paste -sd,)\n"
          "export OCRTUNE_MASTER=${OCRTUNE_HOSTLIST%%,*}\n" +
          (starts_other_hosts(deployment)
-              ? script
-              : "exec srun --kill-on-bad-exit=1 sh -c " + shell_quote(script)) +
+              ? step_cpus_text(deployment) + script
+              : fmt::format("exec srun --kill-on-bad-exit=1 --cpus-per-task={}{} sh -c {}",
+                            deployment.cpus, deployment.whole_cores ? " --hint=nomultithread" : "",
+                            shell_quote(script))) +
          "\n";
 }
 
@@ -157,6 +175,8 @@ std::string write_sbatch(const Deployment& deployment) {
       deployment.run_id, deployment.nodes,
       deployment.nodes == 1 ? "#SBATCH --ntasks=1\n" : "#SBATCH --ntasks-per-node=1\n",
       deployment.cpus);
+  // Where Slurm counts hardware threads, CPUs that were measured as whole cores would get half.
+  if (deployment.whole_cores) text += "#SBATCH --hint=nomultithread\n";
   if (deployment.memory_bytes > 0) {
     text += fmt::format("#SBATCH --mem={}M\n", mebibytes(deployment.memory_bytes));
   }
@@ -166,7 +186,7 @@ std::string write_sbatch(const Deployment& deployment) {
   }
   text += "#SBATCH --time=<TIME>\n#SBATCH --partition=<PARTITION>\nset -eu\n";
   const bool alone = deployment.nodes == 1;
-  if (alone) text += exports_text(deployment);
+  if (alone) text += step_cpus_text(deployment) + exports_text(deployment);
   text += pinned_text(deployment, "") + "cd " + shell_quote(folder_text(deployment)) + "\n";
   return text + (alone ? "exec " + command_text(deployment) + "\n" : srun_text(deployment));
 }
@@ -270,6 +290,9 @@ std::string write_k8s(const Deployment& deployment) {
                         yaml_text(dollars_doubled(value)));
   }
   text += pinned_text(deployment, "          ");
+  if (deployment.memory_policy) {  // for numactl
+    text += "          securityContext: {capabilities: {add: [SYS_NICE]}}\n";
+  }
   text += k8s_resources(deployment);
   text += fmt::format(
       "          volumeMounts:\n            - {{name: data, mountPath: {}}}\n"

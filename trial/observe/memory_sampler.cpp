@@ -11,6 +11,7 @@
 #include <charconv>
 #include <ctime>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include "base/files.h"
 #include "base/raw_proc.h"
 #include "base/text.h"
+#include "probes/host/memory_nodes.h"
 #include "trial/observe/shm_files.h"
 
 namespace ocrtune {
@@ -144,7 +146,10 @@ std::uint64_t shm_used_bytes() {
 std::uint64_t host_available_bytes() {
   std::array<char, 4096> block{};
   const std::uint64_t bytes = field_bytes(read_into("/proc/meminfo", block), "\nMemAvailable:");
-  return bytes > 0 ? bytes : std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t host = bytes > 0 ? bytes : std::numeric_limits<std::uint64_t>::max();
+  // Where a cpuset or a policy binds this process, what other nodes have free is not to be had.
+  static const std::optional<CpuSet> kNodes = binding_nodes(FileRoot());
+  return kNodes ? std::min(host, free_bytes_of(FileRoot(), *kNodes)) : host;
 }
 
 MemorySampler::MemorySampler(double cpus) : cpus_(std::max(1.0, cpus)), account_(cpus) {

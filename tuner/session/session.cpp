@@ -195,7 +195,9 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
   constexpr double kMinForProbe = 15;
   if (run.options.budget_seconds >= kMinForProbe) {
     observer.probes();
-    run.machine = OCRTUNE_TRY(doors.probe({}));
+    ProbeOptions options;
+    options.command = run.options.command;
+    run.machine = OCRTUNE_TRY(doors.probe(options));
   }
   if (run.options.memory_limit_bytes == 0) {
     run.options.memory_limit_bytes = memory_limit(run.machine);

@@ -71,12 +71,53 @@ class SlowSlurm : public SlowLaunchers {
     if (said.code != 0) GTEST_SKIP() << said.text;
   }
 
-  // A script on the first host.
-  BedSaid in_slurm(const std::string& script) const {
+  // A script on the first host. `flags`: of scripts/slurm.
+  BedSaid in_slurm(const std::string& script, const std::string& flags = "") const {
     EXPECT_TRUE(write_file(folder_ + "/script", script + "\n"));
-    return run_in_bed({"a", "b"}, kSource + "/scripts/slurm a b -- sh " + folder_ + "/script");
+    return run_in_bed({"a", "b"},
+                      kSource + "/scripts/slurm " + flags + "a b -- sh " + folder_ + "/script");
   }
 };
+
+// Where Slurm binds, a step gets one core unless its line asks for more: what was tuned with all of
+// a host's CPUs, exported and pasted has them again.
+TEST_F(SlowSlurm, AnExportedScriptHasTheCpusThatWereTuned) {
+  const int cpus = current_affinity().count();
+  if (cpus < 2) GTEST_SKIP() << "one CPU: nothing to bind to";
+  ASSERT_TRUE(write_file(folder_ + "/job",
+                         "#!/bin/sh\n"
+                         "nproc >> " +
+                             folder_ +
+                             "/cpus\n"
+                             "for i in 1 2 3 4 5 6 7 8 9; do echo ips: $1; sleep 0.2; done\n"));
+  const std::string count = fmt::format("{}", cpus);
+  const BedSaid said = in_slurm(
+      "chmod +x " + folder_ +
+          "/job\n"
+          "salloc -Q -N1 -n1 -c" +
+          count + " $OCRTUNE tune --db " + folder_ + "/runs.sqlite --cwd " + folder_ +
+          " --nproc 1 --threads " + count + " --budget 10s --metric ips --name one -- " + folder_ +
+          "/job {threads} >/dev/null 2>&1\n"
+          "sort -u " +
+          folder_ + "/cpus; rm " + folder_ +
+          "/cpus\n"
+          "$OCRTUNE export one --db " +
+          folder_ +
+          "/runs.sqlite --format sbatch | "
+          "sed 's/<TIME>/5/; s/<PARTITION>/all/' > " +
+          folder_ +
+          "/batch\n"
+          "sbatch -Q --wait -o " +
+          folder_ + "/out " + folder_ + "/batch; cat " + folder_ +
+          "/cpus\n"
+          "sbatch -Q --wait -N2 -o " +
+          folder_ + "/out --wrap 'srun $OCRTUNE probe --quick --json' -c" + count +
+          "\n"
+          "grep -o 'srun --cpus-per-task=[0-9]*' " +
+          folder_ + "/out\n",
+      "--bind ");
+  EXPECT_THAT(said.text, HasSubstr(count + "\n" + count + "\n")) << said.text;
+}
 
 TEST_F(SlowSlurm, TuneWithinAnAllocationToARecommendation) {
   expect_both_measured(in_slurm("exec salloc -Q -N2 " +

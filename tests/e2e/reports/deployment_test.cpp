@@ -111,10 +111,48 @@ TEST_F(DeploymentFiles, SbatchOfSeveralHostsTellsEachItsNumber) {
   write("job", text);
   // Stand-ins: two nodes, and the task of the second one.
   write("scontrol", "#!/bin/sh\nprintf 'n1\\nn2\\n'\n");
-  write("srun", "#!/bin/sh\nshift\nSLURM_NODEID=1 exec \"$@\"\n");
+  write("srun",
+        "#!/bin/sh\nwhile [ \"${1#--}\" != \"$1\" ]; do shift; done\n"
+        "SLURM_NODEID=1 exec \"$@\"\n");
   EXPECT_EQ(shell("chmod +x srun scontrol; SLURM_JOB_NODELIST=n[1-2] PATH=$PWD:$PATH bash job"), 0)
       << output_;
   EXPECT_EQ(output_, "it's --rank=1\nn1:29500\nn1,n2\n");
+}
+
+// Since Slurm 22.05 srun does not inherit --cpus-per-task: a step gets one core where Slurm binds.
+TEST_F(DeploymentFiles, SbatchGivesItsStepsTheCpus) {
+  Deployment deployment = odd_deployment();
+  deployment.cpus = 20;
+  EXPECT_THAT(written("sbatch", deployment), HasSubstr("\nexport SRUN_CPUS_PER_TASK=20\n"));
+  EXPECT_THAT(written("sbatch", deployment), Not(HasSubstr("--hint")));
+  deployment.nodes = 2;
+  deployment.launch.arguments = {"run", "--rank=<NODE_RANK>"};
+  deployment.whole_cores = true;
+  const std::string text = written("sbatch", deployment);
+  EXPECT_THAT(text, HasSubstr("\n#SBATCH --hint=nomultithread\n"));
+  EXPECT_THAT(text, HasSubstr("--cpus-per-task=20 --hint=nomultithread sh -c "));
+  EXPECT_THAT(text, Not(HasSubstr("SRUN_CPUS_PER_TASK")));
+  deployment.launch.arguments = {"mpirun", "--host", "<HOSTLIST>", "run"};
+  EXPECT_THAT(written("sbatch", deployment), HasSubstr("\nexport SRUN_CPUS_PER_TASK=20\n"));
+}
+
+TEST_F(DeploymentFiles, EnginesAreAskedForWhatNumactlNeeds) {
+  Deployment deployment = odd_deployment();
+  for (const char* format : {"compose", "k8s", "docker-env"}) {
+    EXPECT_THAT(written(format, deployment), Not(HasSubstr("SYS_NICE"))) << format;
+  }
+  deployment.memory_policy = true;
+  deployment.memory_bytes = 1;
+  for (const char* format : {"compose", "k8s", "docker-env"}) {
+    EXPECT_THAT(written(format, deployment), HasSubstr("SYS_NICE")) << format;
+  }
+  const YAML::Node service = YAML::Load(written("compose", deployment))["services"]["ocr"];
+  EXPECT_EQ(service["cap_add"][0].as<std::string>(), "SYS_NICE");
+  EXPECT_EQ(service["mem_limit"].as<std::string>(), "6m");  // Docker takes no less
+  EXPECT_THAT(written("compose", deployment), HasSubstr("Delegate=cpu cpuset"));
+  const YAML::Node pod = YAML::Load(written("k8s", deployment))["spec"]["template"]["spec"];
+  EXPECT_EQ(pod["containers"][0]["securityContext"]["capabilities"]["add"][0].as<std::string>(),
+            "SYS_NICE");
 }
 
 TEST_F(DeploymentFiles, HostsGetOneSshEachWithTheirNumbers) {

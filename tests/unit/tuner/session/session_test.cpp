@@ -128,6 +128,24 @@ TEST_F(SessionTest, TuneKeepsEveryTrialAndRecommendsTheBest) {
   EXPECT_EQ(kept->result.recommendation.knobs, best());
 }
 
+// `numactl --membind` in the words bounds the memory: the kernel kills at the end of the node.
+TEST_F(SessionTest, TheProbeIsToldTheCommandsWords) {
+  std::vector<std::string> words;
+  doors_.probe = [&](const ProbeOptions& options) {
+    words = options.command;
+    Machine machine = machine_;
+    if (!words.empty()) machine.memory.available_bytes = 3ULL << 30;
+    return Result<Machine>(machine);
+  };
+  TuneRequest bound = request(30);
+  bound.options.axes = {{"nproc", {"1", "2"}}, {"threads", {"1", "2"}}, {"batch", {"4", "8"}}};
+  bound.options.command = {"numactl", "--membind=1", "train", "{nproc}", "{threads}", "{batch}"};
+  const auto run = tune(bound, *store_, witness_, doors_);
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_EQ(words, bound.options.command);
+  EXPECT_EQ(run->options.memory_limit_bytes, 3ULL << 30);
+}
+
 TEST_F(SessionTest, AWinnerThatEvaluatesIsRehearsedOnce) {
   TuneRequest evaluates = request(100);
   evaluates.options.evaluation_steps = 2000;
