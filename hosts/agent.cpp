@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -41,7 +42,9 @@
 namespace ocrtune {
 namespace {
 
-using Json = nlohmann::json;
+using Json = FieldsJson;
+
+constexpr double kMaxSilenceSeconds = 3600;  // whatever a launcher asks for
 
 std::mutex& output() {  // the listening thread gives its signs of life in between
   static std::mutex mutex;
@@ -75,7 +78,7 @@ class Inbox {
     here_.wait(lock, [this] { return !requests_.empty(); });
     Json request = std::move(requests_.front());
     requests_.pop_front();
-    const std::string ask = request.value("ask", "");
+    const std::string ask = message_field<std::string>(request, "ask", "");
     busy_ = ask == "trial" || ask == "attempt";
     return request;
   }
@@ -83,18 +86,21 @@ class Inbox {
   // "end" is about all that was asked before it.
   void put(Json request) {
     const std::lock_guard lock(mutex_);
-    if (request.value("tell", "") == "end") {
+    if (message_field<std::string>(request, "tell", "") == "end") {
       ended_ = last_;
       return;
     }
-    last_ = request.value("id", std::int64_t{0});
+    last_ = message_field(request, "id", std::int64_t{0});
+    silence_seconds_ = std::clamp(message_field(request, "silence_seconds", kAgentSilenceSeconds),
+                                  kAgentSilenceSeconds, kMaxSilenceSeconds);
     requests_.push_back(std::move(request));
     here_.notify_one();
   }
 
   void end_all() { ended_ = std::numeric_limits<std::int64_t>::max(); }
   bool ended(std::int64_t id) const { return id <= ended_; }
-  bool busy() const { return busy_; }  // with what takes some time to end
+  bool busy() const { return busy_; }                          // with what takes some time to end
+  double silence_seconds() const { return silence_seconds_; }  // that the launcher allows itself
 
  private:
   std::mutex mutex_;
@@ -103,6 +109,7 @@ class Inbox {
   std::int64_t last_ = 0;
   std::atomic<std::int64_t> ended_ = -1;
   std::atomic<bool> busy_ = false;
+  std::atomic<double> silence_seconds_ = kAgentSilenceSeconds;
 };
 
 Inbox& inbox() {
@@ -125,7 +132,7 @@ Inbox& inbox() {
   LineSplitter splitter(16 << 20);
   std::array<char, 65536> block;  // NOLINT: not filled on purpose
   double heard = steady_seconds();
-  while (!interrupted() && steady_seconds() - heard < kAgentSilenceSeconds) {
+  while (!interrupted() && steady_seconds() - heard < inbox().silence_seconds()) {
     pollfd input{STDIN_FILENO, POLLIN, 0};
     constexpr int kPollMilliseconds = 200;
     if (::poll(&input, 1, kPollMilliseconds) <= 0) continue;
@@ -152,7 +159,7 @@ Json answer_card(const Json& request) {
 Json answer_clock(const Json&) { return {{"unix_seconds", wall_seconds()}}; }
 
 Json answer_step(const Json& request) {
-  const auto rates = seeded_step_rates(request.value("threads", 1));
+  const auto rates = seeded_step_rates(message_field(request, "threads", 1));
   if (!rates) return {{"error", valid_utf8(rates.error().what)}};
   return {{"rates", *rates}};
 }
@@ -165,7 +172,7 @@ std::optional<PairListener>& open_listener() {
 
 Json answer_listen(const Json& request) {
   open_listener().reset();
-  auto listener = PairListener::open(request.value("address", ""));
+  auto listener = PairListener::open(message_field<std::string>(request, "address", ""));
   if (!listener) return {{"error", valid_utf8(listener.error().what)}};
   open_listener().emplace(std::move(*listener));
   return {{"port", open_listener()->port()}};
@@ -173,17 +180,18 @@ Json answer_listen(const Json& request) {
 
 Json answer_receive(const Json& request) {
   if (!open_listener()) return {{"error", "receive without listen"}};
-  const auto rate =
-      open_listener()->receive(request.value("token", "?"), request.value("seconds", 0.0));
+  const auto rate = open_listener()->receive(message_field<std::string>(request, "token", "?"),
+                                             message_field(request, "seconds", 0.0));
   open_listener().reset();
   if (!rate) return {{"error", valid_utf8(rate.error().what)}};
   return {{"bytes_per_second", *rate}};
 }
 
 Json answer_send(const Json& request) {
-  const auto latency =
-      send_pair(request.value("from", ""), request.value("to", ""), request.value("port", 0),
-                request.value("token", ""), request.value("seconds", 0.0));
+  const auto latency = send_pair(
+      message_field<std::string>(request, "from", ""),
+      message_field<std::string>(request, "to", ""), message_field(request, "port", 0),
+      message_field<std::string>(request, "token", ""), message_field(request, "seconds", 0.0));
   if (!latency) return {{"error", valid_utf8(latency.error().what)}};
   return {{"latency_seconds", *latency}};
 }
@@ -226,7 +234,9 @@ Json answer_trial(const Json& request) {
   if (!machine) return {{"error", valid_utf8(machine.error().what)}};
   auto asked = parse_host_trial(request.dump());
   if (!asked) return {{"error", valid_utf8(asked.error().what)}};
-  const auto ended = [id = request.value("id", std::int64_t{0})] { return inbox().ended(id); };
+  const auto ended = [id = message_field(request, "id", std::int64_t{0})] {
+    return inbox().ended(id);
+  };
   const LinkWatch links;
   if (asked->guards) {
     Trial trial = guard_memory(host_available_bytes, ended);
@@ -274,7 +284,9 @@ Json answer_attempt(const Json& request) {
   listeners.on_status = [](const AttemptStatus& status) {
     (void)write_line(attempt_status_json(status)).ok();
   };
-  listeners.ended = [id = request.value("id", std::int64_t{0})] { return inbox().ended(id); };
+  listeners.ended = [id = message_field(request, "id", std::int64_t{0})] {
+    return inbox().ended(id);
+  };
   const LinkWatch links;
   auto end = run_attempt(*plan, listeners);
   if (!end) return {{"error", valid_utf8(end.error().what)}};
@@ -288,7 +300,7 @@ Json answer(const Json& request) {
       {"listen", answer_listen}, {"receive", answer_receive}, {"send", answer_send},
       {"port", answer_port},     {"trial", answer_trial},     {"attempt", answer_attempt},
   };
-  const auto found = kAnswers.find(request.value("ask", ""));
+  const auto found = kAnswers.find(message_field<std::string>(request, "ask", ""));
   if (found == kAnswers.end()) return {{"error", "unknown request"}};
   return found->second(request);
 }
@@ -306,7 +318,7 @@ Result<int> run_agent(const std::string& version) {
     const Json request = inbox().next();
     Json reply = answer(request);
     if (interrupted()) continue;  // by whom the launcher does not know: for it this host is lost
-    reply["id"] = request.value("id", std::int64_t{0});
+    reply["id"] = message_field(request, "id", std::int64_t{0});
     OCRTUNE_TRY(say(reply));
   }
 }

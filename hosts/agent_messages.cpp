@@ -14,6 +14,9 @@ constexpr auto kStatusFields = [](auto& status, const auto& visit) {
   visit("progress_lines", status.progress_lines);
   visit("first_progress_seconds", status.first_progress_seconds);
   visit("last_progress", status.last_progress);
+  visit("furthest_epoch", status.furthest.epoch);
+  visit("furthest_step", status.furthest.step);
+  visit("furthest_global_step", status.furthest.global_step);
   visit("open_files", status.open_files);
   visit("open_files_limit", status.open_files_limit);
   visit("gpu_bytes", status.gpu_bytes);

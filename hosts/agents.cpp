@@ -37,7 +37,8 @@ constexpr double kFarewellSeconds = 3;
 struct Agents::Agent {
   std::string host;
   std::optional<Process> process;
-  int input = -1;  // of the agent; we write
+  int input = -1;      // of the agent; we write
+  std::string unsent;  // what its pipe has not taken yet
   double started = 0;
   LineSplitter lines{kMaxLine};
   std::string last_words;  // what the launcher or a shell said
@@ -75,16 +76,24 @@ struct Agents::Agent {
     }
   }
 
-  // An agent that is stopped leaves the pipe full: then the beat is dropped.
-  bool write(const std::string& text) const {
-    std::size_t done = 0;
-    while (done < text.size()) {
-      const ssize_t put = ::write(input, text.data() + done, text.size() - done);
+  // As much as the pipe takes now; the rest follows as it has room. False: nobody reads any more.
+  bool flush() {
+    while (!unsent.empty()) {
+      const ssize_t put = ::write(input, unsent.data(), unsent.size());
       if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) return false;
-      done += static_cast<std::size_t>(put);
+      if (put < 0) return errno == EAGAIN;
+      unsent.erase(0, static_cast<std::size_t>(put));
     }
     return true;
+  }
+  bool write(const std::string& text) {
+    unsent += text;
+    return flush();
+  }
+  // An agent that is stopped leaves the pipe full: then the beat is dropped.
+  void beat() {
+    if (unsent.empty()) unsent = "\n";
+    (void)flush();  // a launcher that has ended is seen by its exit
   }
 
   Status start(const AgentOptions& options, std::mutex& inputs) {
@@ -115,7 +124,7 @@ void Agents::keep_beating() {
   while (!end_.wait_for(lock, std::chrono::duration<double>(kBeatSeconds),
                         [this] { return ending_; })) {
     for (const auto& agent : agents_) {
-      if (agent->input >= 0) agent->write("\n");
+      if (agent->input >= 0) agent->beat();
     }
   }
 }
@@ -164,9 +173,15 @@ void Agents::listen() {
   // Who did not listen cannot say that nothing was heard.
   if (steady_seconds() - listened_ > kBeatSeconds) listening_since_ = steady_seconds();
   std::vector<pollfd> polled;
-  for (const auto& agent : agents_) {
-    if (agent->alive() && agent->process->output_descriptor() >= 0) {
-      polled.push_back({agent->process->output_descriptor(), POLLIN, 0});
+  {
+    const std::lock_guard lock(inputs_);
+    for (const auto& agent : agents_) {
+      if (agent->alive() && agent->process->output_descriptor() >= 0) {
+        polled.push_back({agent->process->output_descriptor(), POLLIN, 0});
+      }
+      if (agent->input < 0 || agent->unsent.empty()) continue;
+      (void)agent->flush();
+      if (!agent->unsent.empty()) polled.push_back({agent->input, POLLOUT, 0});
     }
   }
   ::poll(polled.data(), polled.size(), static_cast<int>(1000 * kPollSeconds));
@@ -184,9 +199,9 @@ void Agents::listen() {
            fmt::format("{} ended with {}{}{}", launcher_name(options_.launcher), exit->text(),
                        agent->last_words.empty() ? "" : ": ", agent->last_words));
     } else if (agent->greeted && agent->lost.empty() &&
-               listened_ - std::max(agent->heard, listening_since_) > kAgentSilenceSeconds) {
+               listened_ - std::max(agent->heard, listening_since_) > silence_seconds_) {
       lose(*agent, fmt::format("silent for {}: stopped, overloaded or cut off",
-                               format_duration(kAgentSilenceSeconds)));
+                               format_duration(silence_seconds_)));
     }
   }
 }
@@ -264,6 +279,7 @@ void Agents::send(const AgentRequest& request) {
   Json json = Json::parse(request.body);
   if (json.contains("ask")) {
     agent.awaited = json["id"] = ++last_id_;
+    json["silence_seconds"] = silence_seconds_;
     agent.reply.clear();
     agent.events.clear();
   }

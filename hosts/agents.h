@@ -4,7 +4,7 @@
 // request's number. Both ends give a sign of life every 2 s. An agent ends when its input ends or
 // when it hears nothing for 10 s, so nothing is left on a host whose launcher was killed. A host
 // that does not answer in time or is silent for 10 s is lost until its agent is started anew, with
-// the reason; the others go on.
+// the reason; the others go on. Work that is worth more than a measurement bears longer silence.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +24,7 @@
 namespace ocrtune {
 
 inline constexpr int kAgentProtocol = 4;
-inline constexpr double kAgentSilenceSeconds = 10;
+inline constexpr double kAgentSilenceSeconds = 10;  // unless the launcher says otherwise
 
 struct AgentOptions {
   Launcher launcher = Launcher::ssh;
@@ -56,6 +56,8 @@ class Agents {
   // A new agent on a host that was lost: its link may have been all that broke. It stays lost where
   // this one does not answer either. interrupted.
   Status restart(std::size_t host);
+  // How long both ends bear silence, from the next request on.
+  void set_silence(double seconds) { silence_seconds_ = seconds; }
 
   // The answers, one a request in the same order, as JSON text of an object; empty from a host that
   // is lost or gets lost by not answering within `work_seconds` and the deadline. An agent answers
@@ -85,6 +87,7 @@ class Agents {
   std::vector<std::unique_ptr<Agent>> agents_;
   std::int64_t last_id_ = 0;
   double listened_ = 0, listening_since_ = 0;
+  double silence_seconds_ = kAgentSilenceSeconds;
   std::mutex inputs_;  // of the agents: two threads write
   bool ending_ = false;
   std::condition_variable end_;

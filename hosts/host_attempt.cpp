@@ -25,6 +25,9 @@ constexpr double kFailTogetherSeconds =
     2;  // hosts that fail at the same time are told apart by theirs
 constexpr double kEndOnHostSeconds = 15;  // beyond the grace, to end and to tidy up
 constexpr double kHostStatusEvery = 1;
+constexpr double kSilenceSeconds = 300;  // of a host, before its training is given up
+constexpr double kMaxWait = 30;          // between two tries to start an agent
+constexpr double kOrphanSeconds = 10;    // in which an agent that lost its launcher ends its job
 constexpr std::size_t kHostOutputBytes = 64 << 10;
 
 constexpr auto kAttemptFields = [](auto& plan, const auto& visit) {
@@ -38,7 +41,6 @@ constexpr auto kAttemptFields = [](auto& plan, const auto& visit) {
 AttemptEnd lost_end(std::string reason) {
   AttemptEnd end;
   end.stop = AttemptStop::host_lost;
-  end.evidence.killed_by_us = true;  // what it ended with is not known
   end.evidence.killed_why = std::move(reason);
   return end;
 }
@@ -212,6 +214,7 @@ class HostAttempt {
   AttemptEnd merged() {
     AttemptEnd end = merge_ends(std::move(parts_));
     end.output = std::move(output_);
+    files_.finish();
     end.last.log_problem = files_.log_problem();
     end.last.silent_seconds = steady_seconds() - last_output_;
     if (stop_ == AttemptStop::none) return end;
@@ -244,19 +247,53 @@ std::string first_lost(const Agents& agents, int nodes) {
   return "";
 }
 
+void pause_for(double seconds) {
+  const double end = steady_seconds() + seconds;
+  while (steady_seconds() < end && !interrupted()) {
+    steady_clock().sleep_seconds(std::min(0.1, seconds));
+  }
+}
+
+// Until all hosts of the attempt are there, their patience is over, or Ctrl-C. The reason of the
+// host that is still away; empty: all are there.
+std::string wait_for_hosts(Agents& agents, int nodes, const HostPatience& patience) {
+  std::string lost = first_lost(agents, nodes);
+  if (lost.empty()) return lost;
+  if (patience.on_wait) {
+    patience.on_wait(fmt::format("waits for {} ({} at most: --host-patience)", lost,
+                                 format_duration(patience.seconds)));
+  }
+  const double end = steady_seconds() + patience.seconds;
+  for (double wait = 1; !lost.empty() && !interrupted(); wait = std::min(kMaxWait, 2 * wait)) {
+    pause_for(std::min(wait, std::max(0.0, end - steady_seconds())));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(nodes) && !interrupted(); ++i) {
+      if (!agents.alive(i)) (void)agents.restart(i).ok();
+    }
+    lost = first_lost(agents, nodes);
+    if (steady_seconds() >= end) return lost;
+  }
+  // What the lost agent started must not meet what comes next.
+  if (lost.empty()) pause_for(kOrphanSeconds);
+  return lost;
+}
+
+AttemptEnd interrupted_end() {
+  AttemptEnd end;
+  end.stop = AttemptStop::interrupted;
+  end.evidence.killed_by_us = true;
+  end.evidence.killed_why = "interrupted";
+  return end;
+}
+
 }  // namespace
 
-AttemptRunner attempts_on(std::vector<HostName> hosts, AgentOptions options,
-                          std::shared_ptr<Agents> agents) {
-  return [hosts = std::move(hosts), options = std::move(options), agents = std::move(agents)](
-             const AttemptPlan& plan,
-             const AttemptListeners& listeners) mutable -> Result<AttemptEnd> {
-    const int nodes = nodes_of(plan.setting.knobs);
-    if (!agents || !first_lost(*agents, nodes).empty()) {
-      agents.reset();
-      agents = OCRTUNE_TRY(Agents::start(hosts, options));
-    }
-    if (const std::string lost = first_lost(*agents, nodes); !lost.empty()) return lost_end(lost);
+AttemptRunner attempts_on(std::shared_ptr<Agents> agents, HostPatience patience) {
+  agents->set_silence(std::clamp(patience.seconds, kAgentSilenceSeconds, kSilenceSeconds));
+  return [agents = std::move(agents), patience = std::move(patience)](
+             const AttemptPlan& plan, const AttemptListeners& listeners) -> Result<AttemptEnd> {
+    const std::string lost = wait_for_hosts(*agents, nodes_of(plan.setting.knobs), patience);
+    if (interrupted()) return interrupted_end();
+    if (!lost.empty()) return lost_end(lost);
     return HostAttempt(*agents, plan, listeners).run();
   };
 }

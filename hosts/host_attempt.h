@@ -3,6 +3,7 @@
 // their ends come together in the attempt that supervise() sees.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,11 +15,19 @@
 
 namespace ocrtune {
 
+// A host that reboots is away for minutes, and a switch may be for some: that is no failure of the
+// training.
+struct HostPatience {
+  double seconds = 1800;  // for a lost host to come back
+  std::function<void(const std::string&)>
+      on_wait;  // told for which host, once a wait; may be empty
+};
+
 // Attempts on the first `nodes` of the hosts, as the setting says. The lines of several hosts come
-// as "b | line". The first host that fails ends the others and is named (AttemptEnd::host). A lost
-// host fails the attempt; the next one starts all agents anew. `agents`: those that are there.
-AttemptRunner attempts_on(std::vector<HostName> hosts, AgentOptions options,
-                          std::shared_ptr<Agents> agents);
+// as "b | line". The first host that fails ends the others and is named (AttemptEnd::host). A host
+// that falls silent for 5 min (or the patience, if that is less) is lost and fails the attempt; the
+// next one waits for it, and starts its agent anew, no other. `agents`: those that are there.
+AttemptRunner attempts_on(std::shared_ptr<Agents> agents, HostPatience patience);
 
 // The agent's side: what it is asked, filled for this host.
 Result<AttemptPlan> parse_host_attempt(const std::string& text, const Machine& machine);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "consistency/consistency.h"
 #include "consistency/node_collection.h"
+#include "hosts/agent_messages.h"
 #include "probes/machine/machine_json.h"
 #include "probes/probe.h"
 
@@ -74,10 +75,10 @@ std::string card_request_json(const CardRequest& request) {
 CardRequest parse_card_request(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
   CardRequest request;
-  request.quick = json.value("quick", false);
-  request.names = json.value("names", request.names);
-  request.configs = json.value("configs", request.configs);
-  request.python = json.value("python", request.python);
+  request.quick = message_field(json, "quick", false);
+  request.names = message_field(json, "names", request.names);
+  request.configs = message_field(json, "configs", request.configs);
+  request.python = message_field(json, "python", request.python);
   return request;
 }
 

@@ -39,12 +39,12 @@ class Socket {
   int descriptor_;
 };
 
-sockaddr_in address_of(const std::string& text, int port) {
+Result<sockaddr_in> address_of(const std::string& text, int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
-  ::inet_pton(AF_INET, text.c_str(), &address.sin_addr);
-  return address;
+  if (::inet_pton(AF_INET, text.c_str(), &address.sin_addr) == 1) return address;
+  return Error{ErrorKind::invalid, "'" + text + "' is no IPv4 address"};
 }
 
 const sockaddr* plain(const sockaddr_in& address) {
@@ -122,7 +122,7 @@ Status connect_within(int socket, const sockaddr_in& to, const std::string& name
 Result<PairListener> PairListener::open(const std::string& address) {
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (socket.get() < 0) return system_error(errno, "open a socket");
-  sockaddr_in bound = address_of(address, 0);
+  sockaddr_in bound = OCRTUNE_TRY(address_of(address, 0));
   socklen_t size = sizeof bound;
   if (::bind(socket.get(), plain(bound), size) != 0 || ::listen(socket.get(), 4) != 0 ||
       ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {  // NOLINT
@@ -157,11 +157,12 @@ Result<double> send_pair(const std::string& from, const std::string& to, int por
   const Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (socket.get() < 0) return system_error(errno, "open a socket");
   set_limits(socket.get());
-  const sockaddr_in own = address_of(from.empty() ? "0.0.0.0" : from, 0);
+  const sockaddr_in own = OCRTUNE_TRY(address_of(from.empty() ? "0.0.0.0" : from, 0));
+  const sockaddr_in peer = OCRTUNE_TRY(address_of(to, port));
   if (::bind(socket.get(), plain(own), sizeof own) != 0) {
     return system_error(errno, "send from " + from);
   }
-  OCRTUNE_TRY(connect_within(socket.get(), address_of(to, port), to));
+  OCRTUNE_TRY(connect_within(socket.get(), peer, to));
   if (!send_all(socket.get(), token.data(), token.size())) {
     return system_error(errno, "send to " + to);
   }

@@ -19,20 +19,25 @@ Result<Journal> Journal::open(const std::string& path) {
   return Journal(descriptor);
 }
 
-Journal::Journal(Journal&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-Journal::~Journal() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
+Journal::Journal(int descriptor)
+    : descriptor_(new int(descriptor),
+                  [](const int* one) {
+                    ::close(*one);
+                    delete one;
+                  }),
+      writer_(std::make_unique<BackgroundWriter>()) {}
 
 void Journal::write(const std::string& event,
                     const std::vector<std::pair<std::string, std::string>>& facts) {
   nlohmann::ordered_json line = {{"at", utc_now()}, {"event", event}};
   for (const auto& [key, text] : facts) line[key] = valid_utf8(text);
-  const std::string text = line.dump() + "\n";
+  std::string text = line.dump() + "\n";
+  const std::size_t bytes = text.size();
   // A full disk must not end the run that the journal is about.
-  const ssize_t written = ::write(descriptor_, text.data(), text.size());
-  if (written > 0) ::fdatasync(descriptor_);
+  (void)writer_->put(bytes, [file = descriptor_, text = std::move(text)] {
+    const ssize_t written = ::write(*file, text.data(), text.size());
+    if (written > 0) ::fdatasync(*file);
+  });
 }
 
 }  // namespace ocrtune

@@ -1,10 +1,12 @@
 // What happened in a supervised run, one JSON object a line, on disk at once.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/background_writer.h"
 #include "base/result.h"
 
 namespace ocrtune {
@@ -13,17 +15,15 @@ class Journal {
  public:
   // Appends to the file; makes it where it is not.
   static Result<Journal> open(const std::string& path);
-  Journal(Journal&& other) noexcept;
-  Journal& operator=(Journal&&) = delete;
-  ~Journal();
 
-  // {"at": UTC, "event": event, key: text...}
+  // {"at": UTC, "event": event, key: text...}. Waits for no disk.
   void write(const std::string& event,
              const std::vector<std::pair<std::string, std::string>>& facts = {});
 
  private:
-  explicit Journal(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
+  explicit Journal(int descriptor);
+  std::shared_ptr<const int> descriptor_;  // shared with what is still to be written
+  std::unique_ptr<BackgroundWriter> writer_;
 };
 
 }  // namespace ocrtune

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "base/secrets.h"
 #include "base/text.h"
 #include "diagnosis/log_scan.h"
+#include "supervise/checkpoints.h"
 #include "supervise/growth_watch.h"
 #include "trial/free_port.h"
 #include "trial/observe/memory_sampler.h"
@@ -23,39 +23,19 @@
 namespace ocrtune {
 namespace {
 
-double modified(const std::string& path) {
+constexpr int kKeptAttempts = 50;  // whose logs and traces stay on the disk
+constexpr double kHostLostConfidence = 0.9;
+constexpr double kMaxPause = 300;  // seconds before a restart
+
+// Of a file: changed when one of the two differs, whatever the clock was set to.
+using FileVersion = std::pair<double, std::uint64_t>;  // modified, bytes
+
+FileVersion version_of(const std::string& path) {
   struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) return 0;
-  return static_cast<double>(facts.st_mtim.tv_sec) +
-         1e-9 * static_cast<double>(facts.st_mtim.tv_nsec);
-}
-
-// Where training programs keep their weights and states: Paddle, PyTorch, Lightning, Hugging Face.
-constexpr std::array<const char*, 10> kCheckpointEnds = {
-    ".pdparams", ".pdopt",       ".states", ".pt", ".pth",
-    ".ckpt",     ".safetensors", ".bin",    ".h5", ".npz"};
-constexpr std::array<const char*, 3> kPaddleEnds = {".pdparams", ".pdopt", ".states"};
-
-// The newest in the folder and two levels below; all of a folder named checkpoint-500 counts.
-void look_for_checkpoint(const std::string& folder, int depth, FoundCheckpoint& found) {
-  const std::string own = folder.substr(folder.rfind('/') + 1);
-  const bool whole =
-      depth > 0 && (starts_with(own, "checkpoint") || starts_with(own, "global_step"));
-  for (const std::string& name : list_directory(folder).value_or({})) {
-    const std::string path = join_path(folder, name);
-    if (is_directory(path)) {
-      if (depth < 2) look_for_checkpoint(path, depth + 1, found);
-      continue;
-    }
-    const auto ends = [&](const char* end) { return ends_with(name, end); };
-    const bool kept = std::any_of(kCheckpointEnds.begin(), kCheckpointEnds.end(), ends);
-    const double seconds = whole || kept ? modified(path) : 0;
-    if (seconds <= found.seconds) continue;
-    found.seconds = seconds;
-    if (std::any_of(kPaddleEnds.begin(), kPaddleEnds.end(), ends)) {
-      found.path = path.substr(0, path.rfind('.'));
-    }
-  }
+  if (::stat(path.c_str(), &facts) != 0) return {0, 0};
+  return {
+      static_cast<double>(facts.st_mtim.tv_sec) + 1e-9 * static_cast<double>(facts.st_mtim.tv_nsec),
+      static_cast<std::uint64_t>(facts.st_size)};
 }
 
 class Supervisor {
@@ -68,6 +48,7 @@ class Supervisor {
         clock_(clock),
         journal_(std::move(journal)),
         setting_(options.setting),
+        states_(options.checkpoint),
         growth_(options.memory_limit_bytes, options.planned_seconds) {}
 
   Result<SuperviseEnd> run();
@@ -78,10 +59,17 @@ class Supervisor {
   void tell_log_problem(const AttemptStatus& status);
   void warn(const std::string& kind, const std::string& words, double seconds);
   void begin_attempt();
-  Diagnosis diagnose_attempt(const AttemptEnd& end, int number, double started);
+  std::map<std::string, FileVersion> other_logs() const;
+  Diagnosis diagnose_attempt(const AttemptEnd& end, int number,
+                             const std::map<std::string, FileVersion>& logs_before);
+  bool moved_on(const AttemptStatus& last, const std::string& cause);
+  bool cannot_load(const AttemptStatus& last, const Diagnosis& diagnosis) const;
   // What to change for the next attempt, or empty with `why` when there shall be none.
   std::optional<std::string> next_step(const AttemptEnd& end, const Diagnosis& diagnosis,
                                        bool moved_on, std::string& why);
+  std::optional<std::string> cure(const AttemptEnd& end, const CauseRow& cause, bool moved_on,
+                                  std::string& why);
+  void remove_old_files(int number) const;
   AttemptSummary summary(const AttemptPlan& plan, const AttemptEnd& end) const;
   void note(const std::string& line) {
     if (listeners_.on_note) listeners_.on_note(line);
@@ -94,13 +82,19 @@ class Supervisor {
   Clock& clock_;
   Journal journal_;
   LaunchSetting setting_;
+  SavedStates states_;
+  std::string resumed_from_;  // by this attempt; empty: it was handed no state
   GrowthWatch growth_;
   std::map<std::string, double> warned_at_;  // kind -> second of this attempt
   std::vector<std::string> warnings_;        // of this attempt
   std::map<int, std::string> places_;
   bool log_problem_told_ = false;
   int warned_ = 0, failures_ = 0, unchanged_ = 0;
-  int incurable_ = 0;  // failures in a row that a restart cannot cure
+  int incurable_ = 0;                  // failures in a row that a restart cannot cure
+  TrainingPosition furthest_;          // of all attempts that failed
+  std::int64_t furthest_number_ = -1;  // of the states that were saved
+  std::string last_cause_;             // of the attempt that failed last, like the next
+  std::int64_t last_progress_lines_ = 0;
 };
 
 std::string places_text(const std::map<int, std::string>& places) {
@@ -128,10 +122,17 @@ Result<AttemptPlan> Supervisor::plan_attempt(int number) {
   plan.setting = setting_;
   plan.trial_dir = place.trial_dir;
   CommandWorkload& workload = plan.setting.workload;
-  const FoundCheckpoint checkpoint = find_checkpoint(options_.checkpoint);
-  if (!options_.resume_argument.empty() && checkpoint.seconds > 0) {
+  for (const std::string& path : states_.passed_over()) {
+    journal_.write("passed over", {{"checkpoint", path}});
+    note("passed over: " + path + " is cut");
+  }
+  resumed_from_.clear();
+  if (const Checkpoint* state = states_.newest();
+      state != nullptr && !options_.resume_argument.empty()) {
     workload.command =
-        resuming_command(std::move(workload.command), options_.resume_argument, checkpoint.path);
+        resuming_command(std::move(workload.command), options_.resume_argument, state->path);
+    const bool named = options_.resume_argument.find("{checkpoint}") != std::string::npos;
+    if (named) resumed_from_ = state->path;
   }
   plan.process.oom_score_adjust = options_.oom_score_adjust;
   OCRTUNE_TRY(fill_attempt(options_.machine, place, plan));
@@ -140,6 +141,7 @@ Result<AttemptPlan> Supervisor::plan_attempt(int number) {
   plan.silence_seconds = options_.silence_seconds;
   plan.stall_seconds = options_.stall_seconds;
   plan.memory_limit_bytes = options_.memory_limit_bytes;
+  plan.stop_grace_seconds = options_.stop_grace_seconds;
   return plan;
 }
 
@@ -178,15 +180,25 @@ void Supervisor::watch(const AttemptStatus& status) {
   if (listeners_.on_status) listeners_.on_status(status, words);
 }
 
-// All logs that this attempt wrote: its own output and what lies where the user said.
-Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number, double started) {
-  std::vector<std::string> files = {
-      join_path(options_.run_directory, fmt::format("attempt-{}.log", number))};
+// What lies where the user said that further logs are.
+std::map<std::string, FileVersion> Supervisor::other_logs() const {
+  std::map<std::string, FileVersion> versions;
   for (const std::string& path : options_.logs) {
     std::vector<std::string> found = {path};
     if (is_directory(path)) found = find_logs(path).value_or({});
-    std::copy_if(found.begin(), found.end(), std::back_inserter(files),
-                 [&](const std::string& file) { return modified(file) >= started - 1; });
+    for (const std::string& file : found) versions[file] = version_of(file);
+  }
+  return versions;
+}
+
+// All logs that this attempt wrote: its own output and those of the user's that have changed.
+Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number,
+                                       const std::map<std::string, FileVersion>& logs_before) {
+  std::vector<std::string> files = {
+      join_path(options_.run_directory, fmt::format("attempt-{}.log", number))};
+  for (const auto& [file, version] : other_logs()) {
+    const auto before = logs_before.find(file);
+    if (before == logs_before.end() || before->second != version) files.push_back(file);
   }
   std::vector<LogScan> scans;
   if (!end.last.log_problem.empty()) {  // the file is cut; its end is in memory
@@ -209,38 +221,92 @@ Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number, double
   const Status kept =
       write_file(join_path(options_.run_directory, "evidence.json"), evidence_json(evidence));
   if (!kept) journal_.write("problem", {{"what", kept.error().what}});
-  return diagnose(scans, evidence);
+  Diagnosis diagnosis = diagnose(scans, evidence);
+  if (end.stop == AttemptStop::host_lost) {  // whatever its ranks say of peers that are gone
+    Cause lost{&find_cause("host_unreachable"), kHostLostConfidence, Role::primary, {}, {}, {}};
+    lost.evidence.push_back({"watch", 0, end.text()});
+    lost.fixes = {lost.row->fixes.begin(), lost.row->fixes.end()};
+    diagnosis.failed = true;
+    diagnosis.causes.insert(diagnosis.causes.begin(), std::move(lost));
+  }
+  return diagnosis;
+}
+
+// A state was saved that goes further than all before it. One that is written at each start, or
+// just before the step that fails, is no progress, whatever its file says.
+bool Supervisor::moved_on(const AttemptStatus& last, const std::string& cause) {
+  const bool position = last.furthest.known();
+  bool further = last.furthest.beyond(furthest_);
+  furthest_.advance(last.furthest);
+  const std::int64_t number = states_.newest() != nullptr ? states_.newest()->number : -1;
+  further = further || (furthest_number_ >= 0 && number > furthest_number_);
+  furthest_number_ = std::max(furthest_number_, number);
+  if (!position)
+    further = further || cause != last_cause_ || last.progress_lines > last_progress_lines_;
+  last_cause_ = cause;
+  last_progress_lines_ = last.progress_lines;
+  return states_.saved() && last.progress_lines > 0 && further;
+}
+
+// It was handed a state, ended without one step, and what it says is about that state.
+bool Supervisor::cannot_load(const AttemptStatus& last, const Diagnosis& diagnosis) const {
+  if (resumed_from_.empty() || last.progress_lines > 0 || !diagnosis.failed) return false;
+  const Cause& cause = diagnosis.causes[0];
+  if (cause.row == &find_cause("checkpoint_damaged")) return true;
+  const std::string name = resumed_from_.substr(resumed_from_.rfind('/') + 1);
+  return cause.row->remedy == Remedy::none &&
+         std::any_of(cause.evidence.begin(), cause.evidence.end(), [&](const EvidenceLine& line) {
+           return line.text.find(name) != std::string::npos;
+         });
 }
 
 std::optional<std::string> Supervisor::next_step(const AttemptEnd& end, const Diagnosis& diagnosis,
                                                  bool moved_on, std::string& why) {
   failures_ = moved_on ? 1 : failures_ + 1;
   if (failures_ >= options_.max_failures) {
-    why = how_many(failures_, "failure") + " in a row without a new checkpoint";
+    why = how_many(failures_, "failure") + " in a row without getting further";
     return std::nullopt;
+  }
+  if (cannot_load(end.last, diagnosis) && states_.refuse()) {
+    return "the checkpoint before it: " + states_.newest()->path;
   }
   const CauseRow* cause = diagnosis.failed ? diagnosis.causes[0].row : &find_cause("unknown");
   if (end.stop == AttemptStop::memory) cause = &find_cause("host_out_of_memory");
+  return cure(end, *cause, moved_on, why);
+}
+
+std::optional<std::string> Supervisor::cure(const AttemptEnd& end, const CauseRow& cause,
+                                            bool moved_on, std::string& why) {
   // A program that saves something before it fails for good would be started for ever.
-  incurable_ = cause->remedy == Remedy::none ? incurable_ + 1 : 0;
+  incurable_ = cause.remedy == Remedy::none ? incurable_ + 1 : 0;
   if (incurable_ > 0 && (!moved_on || incurable_ >= options_.max_failures)) {
-    why = fmt::format("{}: a restart cannot cure it. {}", cause->name, cause->fixes[0]);
+    why = fmt::format("{}: a restart cannot cure it. {}", cause.name, cause.fixes[0]);
     return std::nullopt;
   }
   // Peer-to-peer is no matter where no GPU was seen.
   const bool no_gpu = end.stop == AttemptStop::stalled && !end.evidence.gpu_size_bytes;
-  if (cause->remedy == Remedy::retry || cause->remedy == Remedy::none || no_gpu)
+  if (cause.remedy == Remedy::retry || cause.remedy == Remedy::none || no_gpu)
     return "the same setting";
-  std::string change = make_safer(setting_, cause->remedy);
+  std::string change = make_safer(setting_, cause.remedy);
   if (!change.empty()) {
     unchanged_ = 0;
     return change;
   }
   if (!moved_on && ++unchanged_ > 1) {
-    why = fmt::format("{}, and nothing in the command is left to make safer", cause->name);
+    why = fmt::format("{}, and nothing in the command is left to make safer", cause.name);
     return std::nullopt;
   }
   return "the same setting (nothing in the command to make safer)";
+}
+
+// A run of months may restart hundreds of times.
+void Supervisor::remove_old_files(int number) const {
+  const int old = number - kKeptAttempts;
+  for (const std::string& name :
+       {fmt::format("attempt-{}.log", old), fmt::format("attempt-{}.csv", old),
+        fmt::format("kernel-{}.log", old)}) {
+    (void)remove_tree(join_path(options_.run_directory, name));
+  }
 }
 
 AttemptSummary Supervisor::summary(const AttemptPlan& plan, const AttemptEnd& end) const {
@@ -259,7 +325,7 @@ AttemptSummary Supervisor::summary(const AttemptPlan& plan, const AttemptEnd& en
 }
 
 void Supervisor::pause() {
-  double left = std::min(30.0, options_.pause_seconds * std::pow(2.0, failures_ - 1));
+  double left = std::min(kMaxPause, options_.pause_seconds * std::pow(2.0, failures_ - 1));
   for (; left > 0 && !interrupted(); left -= 0.2) clock_.sleep_seconds(std::min(left, 0.2));
 }
 
@@ -271,8 +337,7 @@ Result<SuperviseEnd> Supervisor::run() {
     journal_.write("start", {{"attempt", std::to_string(number)}, {"command", line}});
     note(fmt::format("attempt {}: {}", number, line));
     begin_attempt();
-    const double started = wall_seconds();
-    const double checkpoint_before = find_checkpoint(options_.checkpoint).seconds;
+    const auto logs_before = other_logs();
     AttemptListeners listeners;
     listeners.on_status = [this](const AttemptStatus& status) { watch(status); };
     const auto end = OCRTUNE_TRY(attempt_(plan, listeners));
@@ -288,14 +353,15 @@ Result<SuperviseEnd> Supervisor::run() {
       all.attempts.push_back(std::move(summary));
       break;
     }
-    all.diagnosis = diagnose_attempt(end, number, started);
+    all.diagnosis = diagnose_attempt(end, number, logs_before);
     if (all.diagnosis.failed) {
       const Cause& cause = all.diagnosis.causes[0];
       summary.cause = cause.row->name;
       summary.confidence = cause.confidence;
       if (!cause.evidence.empty()) summary.evidence = cause.evidence[0].text;
     }
-    const bool moved_on = find_checkpoint(options_.checkpoint).seconds > checkpoint_before;
+    states_.look();
+    const bool moved_on = this->moved_on(end.last, summary.cause);
     const auto change = next_step(end, all.diagnosis, moved_on, all.reason);
     summary.change = change.value_or("");
     journal_.write("failure", {{"ending", summary.ending},
@@ -305,6 +371,10 @@ Result<SuperviseEnd> Supervisor::run() {
     note(fmt::format("attempt {} failed: {}{}", number, summary.ending,
                      summary.cause.empty() ? "" : " - " + summary.cause));
     all.attempts.push_back(summary);
+    if (number > kKeptAttempts) {
+      remove_old_files(number);
+      all.attempts[static_cast<std::size_t>(number - kKeptAttempts - 1)].memory.clear();
+    }
     if (!change) {
       all.state = SuperviseState::gave_up;
       break;
@@ -321,19 +391,6 @@ Result<SuperviseEnd> Supervisor::run() {
 }
 
 }  // namespace
-
-FoundCheckpoint find_checkpoint(const std::string& name) {
-  FoundCheckpoint found{name, 0};
-  if (name.empty()) return found;
-  if (is_directory(name)) {
-    look_for_checkpoint(name, 0, found);
-    return found;
-  }
-  for (const char* end : {"", ".pdparams", ".pdopt", ".states", ".pt", ".pth"}) {
-    found.seconds = std::max(found.seconds, modified(name + end));
-  }
-  return found;
-}
 
 Result<SuperviseEnd> supervise(const SuperviseOptions& options, const AttemptRunner& attempt,
                                const SuperviseListeners& listeners, Clock& clock) {

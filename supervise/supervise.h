@@ -1,8 +1,9 @@
 // A run kept alive: attempt, diagnosis, next safer setting, again from the last checkpoint.
 //
 // The loop starts nothing itself: an attempt is a function, so that tests script it. Failures in a
-// row are bounded; a checkpoint written by the failed attempt starts the count anew, because the
-// run has moved on. A cause that a restart cannot cure ends it at once.
+// row are bounded; an attempt that saved a state further on than all before it starts the count
+// anew. A state that cannot be loaded is passed over for the one before it. A cause that a restart
+// cannot cure ends it at once.
 #pragma once
 
 #include <functional>
@@ -21,15 +22,16 @@
 namespace ocrtune {
 
 struct SuperviseOptions {
-  LaunchSetting setting;          // filled anew for each attempt
-  Machine machine;                // for the setting's binding and {gpus}
-  TrialPlace place;               // any_host() on several; folder and port are each attempt's
-  std::string run_directory;      // attempt-N.log, attempt-N.csv, evidence.json, journal.jsonl
-  std::string checkpoint;         // file, prefix or folder; empty: start from the beginning
-  std::string resume_argument;    // appended once there is a checkpoint
-  std::vector<std::string> logs;  // further logs or folders of them, such as the launcher's
-  int max_failures = 5;           // in a row without a new checkpoint; at least 1
-  double pause_seconds = 1;       // before a restart; doubles up to 30 s
+  LaunchSetting setting;           // filled anew for each attempt
+  Machine machine;                 // for the setting's binding and {gpus}
+  TrialPlace place;                // any_host() on several; folder and port are each attempt's
+  std::string run_directory;       // attempt-N.log, attempt-N.csv, evidence.json, journal.jsonl
+  std::string checkpoint;          // file, prefix or folder; empty: start from the beginning
+  std::string resume_argument;     // appended once there is a checkpoint
+  std::vector<std::string> logs;   // further logs or folders of them, such as the launcher's
+  int max_failures = 5;            // in a row without getting further; at least 1
+  double pause_seconds = 1;        // before a restart; doubles up to 5 min
+  double stop_grace_seconds = 10;  // between SIGTERM and SIGKILL
   double silence_seconds = 0;
   double stall_seconds = 0;      // no step for so long: stopped and diagnosed; 0: only warned of
   double warning_seconds = 600;  // between two warnings of one kind
@@ -74,14 +76,5 @@ using AttemptRunner =
 // Errors: the command cannot be started at all, or the run folder cannot be written.
 Result<SuperviseEnd> supervise(const SuperviseOptions& options, const AttemptRunner& attempt,
                                const SuperviseListeners& listeners, Clock& clock);
-
-// What lies behind a checkpoint's name: the file, PREFIX.pdparams and its like, or in a folder the
-// newest file that a framework keeps weights or optimizer states in; logs and configs beside it do
-// not count.
-struct FoundCheckpoint {
-  std::string path;    // to resume from: the given name, or PREFIX of a folder's PREFIX.pdparams
-  double seconds = 0;  // since 1970; 0: there is none
-};
-FoundCheckpoint find_checkpoint(const std::string& name);
 
 }  // namespace ocrtune

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,8 +32,15 @@
 #include "trial/observe/wait_states.h"
 
 namespace ocrtune {
-// Appends to a file; the first failure is kept and ends the writing, not the run.
-class AttemptFiles::Appender {
+namespace {
+
+constexpr double kFinishSeconds = 10;  // for a slow disk to take what is left
+
+}  // namespace
+
+// Appends to a file, in the writer's thread; the first failure is kept and ends the writing, not
+// the run.
+class AttemptFiles::Appender : public std::enable_shared_from_this<Appender> {
  public:
   Status open(const std::string& path) {
     path_ = path;
@@ -41,37 +50,62 @@ class AttemptFiles::Appender {
   ~Appender() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  void write(std::string_view bytes) {
-    if (descriptor_ < 0 || !problem_.empty()) return;
-    const Status written = write_all(descriptor_, bytes, path_);
-    if (!written) problem_ = written.error().what;
+  void put(BackgroundWriter& writer, std::string_view bytes) {
+    if (descriptor_ < 0 || !problem().empty()) return;
+    const bool taken = writer.put(bytes.size() + kPieceBytes,
+                                  [self = shared_from_this(), text = std::string(bytes)] {
+                                    if (self->problem().empty()) self->write(text);
+                                  });
+    if (!taken) fail(path_ + " takes nothing");
   }
-  const std::string& problem() const { return problem_; }
+  void fail(std::string problem) {
+    const std::lock_guard lock(mutex_);
+    if (problem_.empty()) problem_ = std::move(problem);
+  }
+  std::string problem() const {
+    const std::lock_guard lock(mutex_);
+    return problem_;
+  }
+  const std::string& path() const { return path_; }
 
  private:
+  static constexpr std::size_t kPieceBytes = 200;  // a guess of what a queued piece takes beside it
+
+  void write(const std::string& text) {
+    const Status written = write_all(descriptor_, text, path_);
+    if (!written) fail(written.error().what);
+  }
+
   int descriptor_ = -1;
-  std::string path_, problem_;
+  std::string path_;
+  mutable std::mutex mutex_;
+  std::string problem_;
 };
 
-AttemptFiles::AttemptFiles() : log_(new Appender), trace_(new Appender) {}
+AttemptFiles::AttemptFiles()
+    : log_(std::make_shared<Appender>()), trace_(std::make_shared<Appender>()) {}
 AttemptFiles::~AttemptFiles() = default;
 
 Status AttemptFiles::open(const AttemptPlan& plan) {
   OCRTUNE_TRY(log_->open(plan.log_path));
   if (plan.trace_path.empty()) return Status();
   OCRTUNE_TRY(trace_->open(plan.trace_path));
-  trace_->write("seconds,bytes,shm_bytes,processes,progress_lines,open_files,gpu_bytes\n");
+  trace_->put(writer_, "seconds,bytes,shm_bytes,processes,progress_lines,open_files,gpu_bytes\n");
   return Status();
 }
 
-void AttemptFiles::write_output(std::string_view bytes) { log_->write(bytes); }
+void AttemptFiles::write_output(std::string_view bytes) { log_->put(writer_, bytes); }
 
-const std::string& AttemptFiles::log_problem() const { return log_->problem(); }
+std::string AttemptFiles::log_problem() const { return log_->problem(); }
+
+void AttemptFiles::finish() {
+  if (!writer_.finish(kFinishSeconds)) log_->fail(log_->path() + " takes nothing");
+}
 
 void AttemptFiles::write_status(const AttemptStatus& status) {
-  trace_->write(fmt::format("{:.1f},{},{},{},{},{},{}\n", status.seconds, status.bytes,
-                            status.shm_bytes, status.processes, status.progress_lines,
-                            status.open_files, status.gpu_bytes));
+  trace_->put(writer_, fmt::format("{:.1f},{},{},{},{},{},{}\n", status.seconds, status.bytes,
+                                   status.shm_bytes, status.processes, status.progress_lines,
+                                   status.open_files, status.gpu_bytes));
 }
 
 Status fill_attempt(const Machine& machine, const TrialPlace& place, AttemptPlan& plan) {
@@ -175,6 +209,7 @@ void Attempt::listen(std::string_view bytes) {
     AttemptStatus& status = end_.last;
     status.progress_lines += 1;
     status.last_progress = line.substr(0, 400);
+    status.furthest.advance(position_of(status.last_progress));
     stall_watch_.progress(last_output_);
     if (status.first_progress_seconds < 0) status.first_progress_seconds = last_output_ - started_;
   });
@@ -360,6 +395,7 @@ Result<AttemptEnd> Attempt::run() {
   read_rest();
   end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
   root_->set_listener({});
+  files_.finish();
   end_.last.log_problem = files_.log_problem();
   end_.output = root_->output().contents();
   remove_shm();

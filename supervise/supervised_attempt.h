@@ -11,8 +11,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "base/background_writer.h"
 #include "base/cpu_set.h"
 #include "base/process.h"
 #include "diagnosis/failure_evidence.h"
@@ -34,6 +36,21 @@ struct AttemptPlan {
   double stop_grace_seconds = 10;
 };
 
+// How far a training says that it is; -1: it did not say.
+struct TrainingPosition {
+  double epoch = -1, step = -1;  // the step within the epoch
+  double global_step = -1;       // over all epochs, or of lines that name no epoch
+  bool known() const { return epoch >= 0 || global_step >= 0; }
+  bool beyond(const TrainingPosition& other) const {
+    return global_step > other.global_step ||
+           std::tie(epoch, step) > std::tie(other.epoch, other.step);
+  }
+  void advance(const TrainingPosition& other);  // to what is further
+};
+
+// "epoch: [3/500], global_step: 120", "Epoch 3 step 17/900", " 12%|#  | 120/1000 [00:31<".
+TrainingPosition position_of(std::string_view progress_line);
+
 struct AttemptStatus {
   double seconds = 0;                 // since the start
   double silent_seconds = 0;          // since the last output
@@ -44,6 +61,7 @@ struct AttemptStatus {
   std::int64_t progress_lines = 0;
   double first_progress_seconds = -1;                 // -1: none yet
   std::string last_progress;                          // the last line that told of progress
+  TrainingPosition furthest;                          // of all these lines
   std::int64_t open_files = 0, open_files_limit = 0;  // of the process nearest to its limit
   std::uint64_t gpu_bytes = 0, gpu_limit_bytes = 0;   // of the fullest GPU; 0: none known
   std::string idle_gpus;                              // that have nothing to do, in words
@@ -83,7 +101,8 @@ struct AttemptListeners {
 // Errors: of fill_for(), and of the folder.
 Status fill_attempt(const Machine& machine, const TrialPlace& place, AttemptPlan& plan);
 
-// What an attempt leaves on the disk: its output, and once a second a row of the trace.
+// What an attempt leaves on the disk: its output, and once a second a row of the trace. A file
+// system that hangs does not hold up who writes.
 class AttemptFiles {
  public:
   AttemptFiles();
@@ -91,11 +110,13 @@ class AttemptFiles {
   Status open(const AttemptPlan& plan);
   void write_output(std::string_view bytes);
   void write_status(const AttemptStatus& status);
-  const std::string& log_problem() const;  // why the log is cut; empty: it is whole
+  void finish();                    // waits until all is written, 10 s at most
+  std::string log_problem() const;  // why the log is cut; empty: it is whole
 
  private:
   class Appender;
-  std::unique_ptr<Appender> log_, trace_;
+  std::shared_ptr<Appender> log_, trace_;
+  BackgroundWriter writer_;
 };
 
 // Errors: the command cannot be started, or its log cannot be written.

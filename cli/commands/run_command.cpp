@@ -1,6 +1,7 @@
 // ocrtune run: launches a command, watches it, and brings it back after a failure.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <ctime>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/background_writer.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/plural.h"
@@ -24,6 +26,7 @@
 #include "cli/shell/terminal.h"
 #include "hosts/host_attempt.h"
 #include "probes/probe.h"
+#include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/console/diagnosis_text.h"
 #include "reports/export/run_metrics.h"
@@ -40,7 +43,9 @@ struct RunFlags {
   std::vector<std::string> command, sets, logs;
   std::string from, database, checkpoint, resume_argument, directory;
   std::string silence, stall, planned, memory_limit, binding, metrics;
-  std::string pause = "1s";
+  std::string pause = "1s", grace = "10s";
+  std::string host_patience = "30m";
+  double patience_seconds = 0;
   int tries = 5;
   bool json = false;
   HostFlags hosts;
@@ -177,7 +182,9 @@ Result<SuperviseOptions> options_of(RunFlags& flags) {
        {std::tuple("--silence", &flags.silence, &options.silence_seconds),
         std::tuple("--stall", &flags.stall, &options.stall_seconds),
         std::tuple("--planned", &flags.planned, &options.planned_seconds),
-        std::tuple("--pause", &flags.pause, &options.pause_seconds)}) {
+        std::tuple("--pause", &flags.pause, &options.pause_seconds),
+        std::tuple("--host-patience", &flags.host_patience, &flags.patience_seconds),
+        std::tuple("--grace", &flags.grace, &options.stop_grace_seconds)}) {
     if (text->empty()) continue;
     const auto seconds = parse_duration(*text);
     if (!seconds) return Error{ErrorKind::usage, fmt::format("{}: {}", flag, seconds.error().what)};
@@ -260,9 +267,10 @@ void print_end(const SuperviseOptions& options, const SuperviseEnd& end) {
                     .c_str());
   }
   if (end.state == SuperviseState::gave_up) {
-    std::printf("\nGave up: %s\n\n%s", end.reason.c_str(), diagnosis_text(end.diagnosis).c_str());
+    std::printf("\nGave up: %s\n\n%s", plain_line(end.reason).c_str(),
+                diagnosis_text(end.diagnosis).c_str());
   }
-  std::printf("Logs, journal and report.html: %s\n", options.run_directory.c_str());
+  std::printf("Logs, journal and report.html: %s\n", plain_line(options.run_directory).c_str());
 }
 
 // The program's own "eta: 11:15:11, ...", else by what the plan leaves; empty when neither is
@@ -314,14 +322,18 @@ class MetricsFile {
  private:
   static constexpr double kWriteSeconds = 5, kRateSeconds = 60;
 
-  // A run goes on without its metrics; that they cannot be written is said once.
+  // A run goes on without its metrics; that they cannot be written is said once. A disk that is
+  // slow gets the next ones.
   void write(bool running) {
-    if (path_.empty() || !writable_) return;
+    if (path_.empty() || !*writable_ || (running && !writer_.idle())) return;
     written_ = wall_seconds();
     metrics_.running = running;
-    const Status status = write_file(path_, metrics_text(metrics_));
-    writable_ = status.ok();
-    if (!status) std::fprintf(stderr, "ocrtune run: %s\n", status.error().what.c_str());
+    const auto save = [path = path_, text = metrics_text(metrics_), writable = writable_] {
+      const Status status = write_file(path, text);
+      *writable = status.ok();
+      if (!status) std::fprintf(stderr, "ocrtune run: %s\n", status.error().what.c_str());
+    };
+    (void)writer_.put(0, save);
   }
 
   std::string path_;
@@ -329,7 +341,39 @@ class MetricsFile {
   std::int64_t attempts_ = 0, earlier_lines_ = 0;
   std::deque<std::pair<double, std::int64_t>> recent_;  // when, lines until then
   double written_ = 0;
-  bool writable_ = true;
+  std::shared_ptr<std::atomic<bool>> writable_ = std::make_shared<std::atomic<bool>>(true);
+  BackgroundWriter writer_;
+};
+
+// The command's words on our standard output, or on stderr when stdout is for JSON. Who stops to
+// read them does not stop the watch; the log has what is left out here.
+class Echo {
+ public:
+  explicit Echo(std::FILE* stream) : stream_(stream) {}
+  ~Echo() {
+    if (left_out_ > 0) {
+      std::fprintf(stderr, "ocrtune run: %s of the output were not taken; the log has them\n",
+                   format_bytes(left_out_).c_str());
+    }
+  }
+  Echo(const Echo&) = delete;
+  Echo& operator=(const Echo&) = delete;
+
+  void put(std::string_view bytes) {
+    const bool taken = writer_.put(bytes.size(), [stream = stream_, text = std::string(bytes)] {
+      std::fwrite(text.data(), 1, text.size(), stream);
+      std::fflush(stream);
+    });
+    if (!taken) left_out_ += bytes.size();
+  }
+  void finish() const { writer_.finish(kFinishSeconds); }
+
+ private:
+  static constexpr double kFinishSeconds = 60;  // for a terminal over a slow line
+
+  std::FILE* stream_;
+  std::uint64_t left_out_ = 0;
+  BackgroundWriter writer_;
 };
 
 Result<int> run_run(RunFlags flags) {
@@ -338,7 +382,7 @@ Result<int> run_run(RunFlags flags) {
   const bool terminal = may_redraw(stderr);
   SuperviseListeners listeners;
   listeners.on_note = [terminal](const std::string& line) {
-    std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", line.c_str());
+    std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", plain_line(line).c_str());
   };
   const double planned = options.planned_seconds;
   listeners.on_status = [terminal, planned, &metrics](const AttemptStatus& status,
@@ -349,22 +393,20 @@ Result<int> run_run(RunFlags flags) {
         fmt::format("{} | {} in {} | silent {} | {} {}", format_duration(status.seconds),
                     format_bytes(status.bytes), how_many(status.processes, "process"),
                     format_duration(status.silent_seconds), eta_of(status, planned), forecast);
-    const auto width = static_cast<std::size_t>(terminal_width(stderr) - 1);
-    std::fprintf(stderr, "\r\x1b[K%s", valid_utf8(line.substr(0, width)).c_str());
+    const int width = terminal_width(stderr) - 1;
+    std::fprintf(stderr, "\r\x1b[K%s", cut_to_width(plain_line(line), width).c_str());
   };
+  Echo echo(flags.json ? stderr : stdout);
   const AttemptRunner start =
-      flags.agents ? attempts_on(flags.chosen.hosts, flags.chosen.options, std::move(flags.agents))
-                   : AttemptRunner(run_attempt);
+      flags.agents
+          ? attempts_on(std::move(flags.agents), {flags.patience_seconds, listeners.on_note})
+          : AttemptRunner(run_attempt);
   const auto attempt = [&](const AttemptPlan& plan, const AttemptListeners& given) {
     metrics.begin_attempt();
     AttemptListeners with_echo = given;
-    // The command's words go to our stdout, or to stderr when stdout is for JSON.
-    std::FILE* stream = flags.json ? stderr : stdout;
-    with_echo.on_output = [stream](std::string_view bytes) {
-      std::fwrite(bytes.data(), 1, bytes.size(), stream);
-      std::fflush(stream);
-    };
+    with_echo.on_output = [&](std::string_view bytes) { echo.put(bytes); };
     auto end = start(plan, with_echo);
+    echo.finish();
     if (end) metrics.update(end->last, true);
     return end;
   };
@@ -406,8 +448,7 @@ CommandRun declare_run(Flags& cli) {
   cli.option("--resume-arg", flags.resume_argument, "TEXT",
              "Append this once there is a checkpoint, such as '--resume {checkpoint}'")
       .default_text("'Global.checkpoints={checkpoint}' for PaddleOCR's tools/train.py");
-  cli.option("--tries", flags.tries, "N",
-             "Give up after N attempts in a row without a new checkpoint")
+  cli.option("--tries", flags.tries, "N", "Give up after N attempts in a row that get no further")
       .range(1, 1000);
   cli.option("--silence", flags.silence, "DURATION", "Restart after so long without output: 30m")
       .default_text("never");
@@ -420,6 +461,8 @@ CommandRun declare_run(Flags& cli) {
              "Forecast memory for a run of this length, such as 48h");
   cli.option("--memory-limit", flags.memory_limit, "SIZE", "Stop it before it takes more: 48G");
   cli.option("--pause", flags.pause, "DURATION", "Wait before a restart; doubles each time");
+  cli.option("--grace", flags.grace, "DURATION",
+             "Let it save its state for so long before it is killed");
   cli.option("--logs", flags.logs, "PATH",
              "Read these logs too, or folders of them: the launcher's log/")
       .file();
@@ -432,6 +475,9 @@ CommandRun declare_run(Flags& cli) {
       .default_text("a new one beside the store")
       .folder();
   declare_hosts(cli, flags.hosts);
+  cli.option("--host-patience", flags.host_patience, "DURATION",
+             "Wait so long for a host that is away, such as in a reboot")
+      .under("Several hosts");
   cli.json(flags.json);
   return [shared] { return run_run(*shared); };
 }

@@ -1,4 +1,5 @@
 // ocrtune run --hosts in a test bed of several hosts.
+#include <cstdio>
 #include <cstdlib>
 #include <random>
 
@@ -105,16 +106,61 @@ TEST_F(RunHosts, WhoDiesOrIsCutOffIsNamedAndNothingIsLeft) {
 }
 
 TEST_F(RunHosts, AStoppedHostIsNamedAndAKilledFrontEndLeavesNothing) {
-  const BedSaid said = run_in_bed(
-      {"a", "b"}, "D=" + folder_ + kWays +
-                      "start stopped; up; ssh b \"pkill -o -STOP -f '[o]crtune node'\"; end;"
-                      "start front; up; kill -KILL $pid; end;"
-                      "start ctrl-c; up; kill -INT $pid; end");
+  const BedSaid said = run_in_bed({"a", "b"}, "D=" + folder_ + kWays +
+                                                  "start stopped --host-patience 10s; up; ssh b "
+                                                  "\"pkill -o -STOP -f '[o]crtune node'\"; end;"
+                                                  "start front; up; kill -KILL $pid; end;"
+                                                  "start ctrl-c; up; kill -INT $pid; end");
   EXPECT_THAT(said.text, Not(HasSubstr("LEFT")));
   for (const char* line :
        {"stopped: code 1\n1. b: silent for 10", "front: code 137\n", "ctrl-c: code 130\n"}) {
     EXPECT_THAT(said.text, HasSubstr(line));
   }
+}
+
+// Its agent is killed, and for some seconds nobody answers there, as in a reboot: no failure is
+// counted for that, and the agent of the other host is not started anew.
+TEST_F(RunHosts, AHostThatIsAwayIsWaitedFor) {
+  const std::string mark = folder_ + "/mark";
+  const BedSaid said = run_in_bed(
+      {"a", "b"},
+      "bed=$(dirname $(dirname $(command -v ssh))); $OCRTUNE run --hosts a,b --pause 100ms "
+      "--tries 2 --deadline 5s --run-dir " +
+          folder_ + "/run -- sh -c 'echo {nodes} of {node_rank}; [ -e " + mark +
+          " ] && exit 0; sleep 60 & wait $!; exit 7' > " + folder_ +
+          "/out 2>&1 & pid=$!; "
+          "for i in $(seq 200); do ssh b \"pgrep -f '[s]leep 60'\" >/dev/null && break; sleep 0.1; "
+          "done; "
+          "first=$(ssh a \"pgrep -o -f '[o]crtune node'\"); touch " +
+          mark +
+          "; mv $bed/b.pid $bed/b.away; "
+          "nsenter --target $(cat $bed/b.away) --pid --mount pkill -o -KILL -f '[o]crtune node'; "
+          "sleep 8; mv $bed/b.away $bed/b.pid; "
+          "for i in $(seq 300); do [ -e " +
+          folder_ +
+          "/run/attempt-2.log ] && break; sleep 0.1; done; "
+          "echo agent $first $(ssh a \"pgrep -o -f '[o]crtune node'\"); "
+          "wait $pid; echo code $?; cat " +
+          folder_ + "/out");
+  EXPECT_THAT(said.text, HasSubstr("code 0\n"));
+  EXPECT_THAT(said.text, HasSubstr("waits for b: "));
+  EXPECT_THAT(said.text, HasSubstr("; host_unreachable; next: the same setting"));
+  EXPECT_THAT(said.text, HasSubstr("2. exit code 0 after"));
+  int before = 0, after = -1;
+  const std::size_t at = said.text.find("agent ");
+  ASSERT_NE(at, std::string::npos) << said.text;
+  ASSERT_EQ(std::sscanf(said.text.c_str() + at, "agent %d %d", &before, &after), 2) << said.text;
+  EXPECT_EQ(before, after) << "a's agent was started anew: " << said.text;
+}
+
+// The command is longer than what a pipe takes at once.
+TEST_F(RunHosts, ALongCommandReachesTheHosts) {
+  const BedSaid said = run_in_bed(
+      {"a", "b"},
+      "word=$(head -c 100000 /dev/zero | tr '\\0' x); $OCRTUNE run --hosts a,b --run-dir " +
+          folder_ +
+          "/run -- sh -c 'echo {nodes} ${#1}' sh $word 2>&1 | tail -c 2000; echo code $?");
+  EXPECT_THAT(said.text, AllOf(HasSubstr("a | 2 100000"), HasSubstr("b | 2 100000")));
 }
 
 // OCRTUNE_TEST_KILLS=20: more of them; OCRTUNE_TEST_LAUNCHER=mpirun or srun: through that one. The

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -64,11 +65,7 @@ class Supervise : public testing::Test {
 
 const char* const kMissing = "FileNotFoundError: [Errno 2] No such file or directory\n";
 
-bool write_file_in(const std::string& folder, const std::string& name) {
-  const std::string path = join_path(folder, name);
-  return make_directories(parent_path(path)).ok() && write_file(path, "x").ok();
-}
-
+const char* const kCrashed = "Fatal Python error: Segmentation fault\n";
 const char* const kKilled = "DataLoader process (pid 5) exited is killed by signal: Killed.\n";
 
 TEST_F(Supervise, EachFailureGetsTheNextSaferSetting) {
@@ -137,7 +134,7 @@ TEST_F(Supervise, ResumesFromWhatTheFolderHolds) {
   ASSERT_TRUE(make_directories(folder));
   options_.checkpoint = folder;
   options_.resume_argument = "Global.checkpoints={checkpoint}";
-  on_attempt_ = [&] { ASSERT_TRUE(write_file(join_path(folder, "latest.pdparams"), "w")); };
+  on_attempt_ = [&] { ASSERT_TRUE(write_file(join_path(folder, "latest.pdparams"), "weights")); };
   scripted({kKilled});
   ASSERT_EQ(commands_.size(), 2u);
   EXPECT_THAT(commands_[0], testing::Not(testing::HasSubstr("Global.checkpoints")));
@@ -152,31 +149,11 @@ TEST_F(Supervise, ACheckpointDoesNotMakeAnIncurableFailureEndless) {
   options_.max_failures = 3;
   on_attempt_ = [&] {
     const std::string name = "epoch_" + std::to_string(commands_.size()) + ".pt";
-    ASSERT_TRUE(write_file(join_path(folder, name), "w"));
+    ASSERT_TRUE(write_file(join_path(folder, name), "weights"));
   };
   const SuperviseEnd end = scripted(std::vector<std::string>(50, kMissing));
   EXPECT_EQ(end.state, SuperviseState::gave_up);
   EXPECT_EQ(end.attempts.size(), 3u);
-}
-
-TEST(FindCheckpoint, KnowsWhatFrameworksSave) {
-  const std::string folder = *make_temporary_directory("checkpoints");
-  const auto found = [&](const std::string& name) {
-    const std::string one = join_path(folder, "one");
-    EXPECT_TRUE(write_file_in(one, name));
-    const bool any = find_checkpoint(one).seconds > 0;
-    EXPECT_TRUE(remove_tree(one));
-    return any;
-  };
-  for (const char* name : {"best_accuracy.pdparams", "last.ckpt", "a/model.safetensors",
-                           "checkpoint-500/trainer_state.json", "x.pth", "model.pt"}) {
-    EXPECT_TRUE(found(name)) << name;
-  }
-  for (const char* name : {"train.log", "config.yml", "vdl/vdlrecords.1.log", "label.txt"}) {
-    EXPECT_FALSE(found(name)) << name;
-  }
-  EXPECT_EQ(find_checkpoint(folder + "/none").seconds, 0);
-  EXPECT_TRUE(remove_tree(folder));
 }
 
 // The log is on a full device; what the program said is diagnosed all the same, and it is said
@@ -196,6 +173,94 @@ TEST_F(Supervise, AnUnwritableLogStillGivesTheCause) {
   ASSERT_TRUE(end) << end.error().what;
   EXPECT_EQ(end->attempts[0].cause, "missing_module");
   EXPECT_EQ(told, 1);
+}
+
+// It saves at each start and then fails at the same step: the files are new, the run is not
+// further.
+TEST_F(Supervise, ASaveAtEachStartIsNoProgress) {
+  const std::string folder = join_path(directory_, "out");
+  ASSERT_TRUE(make_directories(folder));
+  options_.checkpoint = folder;
+  options_.max_failures = 3;
+  on_attempt_ = [&] {
+    ASSERT_TRUE(write_file(join_path(folder, "latest.pdparams"),
+                           "weights " + std::to_string(commands_.size())));
+  };
+  for (const char* line : {"", "epoch: [1/9], global_step: 7, loss: 0.5", "loss: 0.5"}) {
+    commands_.clear();
+    on_end_ = [&](AttemptEnd& end) {
+      if (*line == '\0') return;
+      end.last.progress_lines = 1;
+      end.last.furthest = position_of(line);
+    };
+    const SuperviseEnd end = scripted(std::vector<std::string>(50, kCrashed));
+    EXPECT_EQ(end.state, SuperviseState::gave_up) << line;
+    EXPECT_LE(end.attempts.size(), 4u) << line;
+    EXPECT_THAT(end.reason, testing::HasSubstr("without getting further")) << line;
+  }
+}
+
+// A week of kills from outside, each after some more steps.
+TEST_F(Supervise, EachKillAfterProgressIsFollowedByARestartAndOldFilesGo) {
+  const std::string folder = join_path(directory_, "out");
+  ASSERT_TRUE(make_directories(folder));
+  options_.checkpoint = folder;
+  options_.max_failures = 3;
+  int step = 0;
+  on_attempt_ = [&] {
+    ASSERT_TRUE(
+        write_file(join_path(folder, "latest.pdparams"), "weights " + std::to_string(step)));
+  };
+  on_end_ = [&](AttemptEnd& end) {
+    end.last.progress_lines = 1;
+    end.last.furthest.global_step = ++step;
+  };
+  const SuperviseEnd end = scripted(std::vector<std::string>(120, kCrashed));
+  EXPECT_EQ(end.state, SuperviseState::done) << end.reason;
+  EXPECT_EQ(end.attempts.size(), 121u);
+  const auto kept = list_directory(options_.run_directory);
+  ASSERT_TRUE(kept);
+  EXPECT_LE(std::count_if(kept->begin(), kept->end(),
+                          [](const std::string& name) { return ends_with(name, ".log"); }),
+            51);
+}
+
+// The program refuses the newest state, and the one before it as well; it is whole to the eye.
+TEST_F(Supervise, WhatCannotBeLoadedIsPassedOver) {
+  const std::string folder = join_path(directory_, "out");
+  ASSERT_TRUE(make_directories(folder));
+  for (const char* name : {"iter_1.pdparams", "iter_2.pdparams", "iter_3.pdparams"}) {
+    ASSERT_TRUE(write_file(join_path(folder, name), name));
+  }
+  options_.checkpoint = folder;
+  options_.resume_argument = "--resume {checkpoint}";
+  const char* const refused = "RuntimeError: PytorchStreamReader failed reading zip archive\n";
+  SuperviseEnd end = scripted({refused, refused});
+  EXPECT_EQ(end.state, SuperviseState::done) << end.reason;
+  ASSERT_EQ(commands_.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(commands_[static_cast<std::size_t>(i)],
+                testing::HasSubstr("--resume " + folder + "/iter_" + std::to_string(3 - i)));
+  }
+  EXPECT_EQ(end.attempts[0].change, "the checkpoint before it: " + folder + "/iter_2");
+  commands_.clear();
+  end = scripted({refused, refused, refused});
+  EXPECT_EQ(end.state, SuperviseState::gave_up);
+  EXPECT_THAT(end.reason, testing::HasSubstr("checkpoint_damaged"));
+}
+
+TEST_F(Supervise, ACutStateIsNotEvenTried) {
+  const std::string folder = join_path(directory_, "out");
+  ASSERT_TRUE(make_directories(folder));
+  ASSERT_TRUE(write_file(join_path(folder, "epoch_1.pt"), "PK\3\4 tensors PK\5\6 the directory"));
+  options_.checkpoint = folder;
+  options_.resume_argument = "--resume {checkpoint}";
+  on_attempt_ = [&] { ASSERT_TRUE(write_file(join_path(folder, "epoch_2.pt"), "PK\3\4 tens")); };
+  const SuperviseEnd end = scripted({kKilled});
+  EXPECT_EQ(end.state, SuperviseState::done);
+  EXPECT_THAT(commands_[1], testing::HasSubstr("--resume " + folder + "/epoch_1.pt"));
+  EXPECT_THAT(*read_file(join_path(options_.run_directory, "journal.jsonl")),
+              testing::HasSubstr("\"event\":\"passed over\""));
 }
 
 TEST_F(Supervise, NothingLeftToMakeSaferIsSaid) {

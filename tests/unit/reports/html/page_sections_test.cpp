@@ -298,8 +298,8 @@ TEST(Phrases, ANumberChoosesTheWordBehindIt) {
 }
 
 TEST(Phrases, ComposedSentencesAreKnownInSingularAndPlural) {
-  EXPECT_EQ(chinese_of("1 failure in a row without a new checkpoint"),
-            "连续 1 次失败且没有新的检查点");
+  EXPECT_EQ(chinese_of("1 failure in a row without getting further"),
+            "连续 1 次失败，训练没有前进");
   EXPECT_EQ(chinese_of("1 rank x 3 threads need 3 CPUs of the 2 allowed (0-1): binding=none lets "
                        "ranks share CPUs"),
             "1 个进程 × 3 个线程需要 3 个 CPU，允许 2 个（0-1）：binding=none 可让进程共享 CPU");

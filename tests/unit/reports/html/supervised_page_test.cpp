@@ -45,7 +45,7 @@ TEST(SupervisedPage, ATraceOfTwoPointsIsNotDrawn) {
 TEST(SupervisedPage, AFailureIsTheFirstThingSaid) {
   SuperviseEnd end = two_attempts();
   end.state = SuperviseState::gave_up;
-  end.reason = "5 failures in a row without a new checkpoint";
+  end.reason = "5 failures in a row without getting further";
   const std::string page = supervised_html({}, end, "");
   EXPECT_LT(page.find("Gave up: "), page.find("<table"));
 }

@@ -1,0 +1,74 @@
+#include "base/background_writer.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace ocrtune {
+namespace {
+
+constexpr double kFarewellSeconds = 2;
+
+}  // namespace
+
+struct BackgroundWriter::Queue {
+  struct Piece {
+    std::size_t bytes;
+    std::function<void()> write;
+  };
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  std::deque<Piece> pieces;  // the first is being written
+  std::size_t bytes = 0;
+  std::size_t max_bytes = 0;
+  bool ending = false;
+
+  void work() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [this] { return ending || !pieces.empty(); });
+      if (pieces.empty()) return;
+      const auto write = std::move(pieces.front().write);
+      lock.unlock();
+      write();
+      lock.lock();
+      bytes -= pieces.front().bytes;
+      pieces.pop_front();
+      changed.notify_all();
+    }
+  }
+};
+
+BackgroundWriter::BackgroundWriter(std::size_t max_bytes) : queue_(std::make_shared<Queue>()) {
+  queue_->max_bytes = max_bytes;
+  std::thread([queue = queue_] { queue->work(); }).detach();
+}
+
+BackgroundWriter::~BackgroundWriter() {
+  finish(kFarewellSeconds);
+  const std::lock_guard lock(queue_->mutex);
+  queue_->ending = true;
+  queue_->changed.notify_all();
+}
+
+bool BackgroundWriter::put(std::size_t bytes, std::function<void()> write) {
+  const std::lock_guard lock(queue_->mutex);
+  if (queue_->bytes + bytes > queue_->max_bytes) return false;
+  queue_->bytes += bytes;
+  queue_->pieces.push_back({bytes, std::move(write)});
+  queue_->changed.notify_all();
+  return true;
+}
+
+bool BackgroundWriter::idle() const { return finish(0); }
+
+bool BackgroundWriter::finish(double seconds) const {
+  std::unique_lock lock(queue_->mutex);
+  return queue_->changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                                  [this] { return queue_->pieces.empty(); });
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,81 @@
+// An agent outlives what is not meant for it: fields of other types, unknown requests, torn lines.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <map>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/line_splitter.h"
+#include "base/process.h"
+
+namespace ocrtune {
+namespace {
+
+using nlohmann::json;
+
+TEST(AgentLines, OfAnyKindAreAnsweredOrLeftOut) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  ProcessOptions options;
+  options.arguments = {OCRTUNE_BINARY, "node"};
+  options.input = ends[0];
+  Process agent = std::move(Process::start(options)).value();
+  ::close(ends[0]);
+  const std::string long_word(300000, 'x');  // beyond what a pipe holds
+  const std::string lines[] = {
+      "no json",
+      "[1, 2]",
+      R"({"ask": 5, "id": 1})",
+      R"({"ask": "no such", "id": 2})",
+      R"({"ask": "step", "threads": "many", "id": "three"})",
+      R"({"tell": 3})",
+      R"({"tell": {"end": 1}})",
+      R"({"ask": "listen", "address": 7, "id": 4})",
+      R"({"ask": "listen", "address": "not an address", "id": 5})",
+      R"({"ask": "receive", "token": [], "seconds": "long", "id": 6})",
+      R"({"ask": "send", "to": null, "port": "x", "id": 7})",
+      R"({"ask": "card", "quick": "yes", "names": 3, "configs": {}, "python": [], "id": 8})",
+      R"({"ask": "trial", "knobs": 3, "id": 9})",
+      R"({"ask": "attempt", "plan": [], "id": 10})",
+      R"({"ask": "clock", "silence_seconds": "long", "id": 11, "word": ")" + long_word + "\"}",
+      R"({"ask": "clock", "id": 12})",
+  };
+  for (const std::string& line : lines) {
+    const std::string text = line + "\n";
+    for (std::size_t done = 0; done < text.size();) {
+      const ssize_t put = ::write(ends[1], text.data() + done, text.size() - done);
+      ASSERT_GT(put, 0) << "it ended at: " << line.substr(0, 80);
+      done += static_cast<std::size_t>(put);
+      agent.read_output({});
+    }
+  }
+  std::map<std::int64_t, json> replies;
+  const double end = steady_seconds() + 60;
+  while (replies.count(12) == 0 && steady_seconds() < end && !agent.poll_exit()) {
+    agent.wait(0.05);
+    replies.clear();
+    LineSplitter lines_of_all;
+    lines_of_all.add(agent.output().contents(), [&](const std::string& line) {
+      const json reply = json::parse(line, nullptr, false);
+      if (reply.is_object() && reply.contains("id")) replies[reply["id"]] = reply;
+    });
+  }
+  EXPECT_FALSE(agent.poll_exit()) << agent.output().contents();
+  for (const int id : {2, 5, 9, 10}) EXPECT_TRUE(replies[id].contains("error")) << id;
+  EXPECT_THAT(replies[5].dump(), ::testing::HasSubstr("not an address"));
+  EXPECT_TRUE(replies[11].contains("unix_seconds"));
+  EXPECT_TRUE(replies[12].contains("unix_seconds"));
+  ::close(ends[1]);
+  const auto& exit = agent.wait(20);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, 0);
+}
+
+}  // namespace
+}  // namespace ocrtune
