@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 
 #include "base/text.h"
 
@@ -32,14 +33,50 @@ bool is_one_of(const std::string& word, const std::array<const char*, N>& list) 
   return std::any_of(list.begin(), list.end(), [&](const char* one) { return word == one; });
 }
 
-// --max_token=25 and --sort-key=true are settings.
+// --max_token=25, --sort-key=true and --two_pass=1 are settings.
 bool plain_setting(std::string_view name, std::string_view value) {
-  for (const char* sure : {"pass", "secret", "credential"}) {
+  for (const char* sure : {"password", "passwd", "passphrase", "secret", "credential"}) {
     if (lower(name).find(sure) != std::string::npos) return false;
   }
+  const std::vector<std::string> all = name_words(name);
+  const bool pin = std::any_of(all.begin(), all.end(), [](const std::string& word) {
+    return word == "pass" || word == "pwd";
+  });
   const std::string text = lower(value);
-  const bool number = text.size() <= 6 && std::all_of(text.begin(), text.end(), is_digit);
+  const bool number =
+      text.size() <= (pin ? 3U : 6U) && std::all_of(text.begin(), text.end(), is_digit);
   return number || text == "true" || text == "false" || text == "none" || text == "null";
+}
+
+// How keys begin that their makers made to be found, and what follows.
+struct KeyShape {
+  std::string_view prefix;
+  std::size_t min_rest;     // characters behind it
+  std::string_view beside;  // beside letters and digits
+};
+constexpr KeyShape kKeyShapes[] = {
+    {"sk-", 20, "-_"},  {"hf_", 30, ""},    {"ghp_", 30, ""},     {"gho_", 30, ""},
+    {"ghs_", 30, ""},   {"ghu_", 30, ""},   {"glpat-", 20, "-_"}, {"github_pat_", 30, "_"},
+    {"xoxb-", 20, "-"}, {"xoxp-", 20, "-"}, {"AKIA", 16, ""},     {"ASIA", 16, ""},
+    {"AIza", 35, "-_"}, {"eyJ", 30, "-_."},
+};
+
+// sk-proj-..., hf_..., AKIA...: a key whatever it is called. Words of a path have no digits among
+// capitals, or are shorter.
+bool looks_like_key(std::string_view text) {
+  return std::any_of(std::begin(kKeyShapes), std::end(kKeyShapes), [&](const KeyShape& shape) {
+    if (!starts_with(text, shape.prefix)) return false;
+    const std::string_view rest = text.substr(shape.prefix.size());
+    const auto count = [&](auto is) {
+      return static_cast<std::size_t>(std::count_if(rest.begin(), rest.end(), is));
+    };
+    const bool fits = std::all_of(rest.begin(), rest.end(), [&](char c) {
+      return is_letter(c) || is_digit(c) || shape.beside.find(c) != std::string_view::npos;
+    });
+    constexpr std::size_t kHexKey = 32;
+    const bool mixed = count(is_digit) > 0 && (count(is_upper) > 0 || rest.size() >= kHexKey);
+    return fits && mixed && rest.size() >= shape.min_rest;
+  });
 }
 
 bool ends_value(char c) {
@@ -78,11 +115,16 @@ std::size_t password_after(std::string_view text, std::size_t at, std::size_t& e
 }  // namespace
 
 bool looks_secret(std::string_view name) {
-  constexpr std::array<const char*, 6> kWords = {"token",     "key",        "apikey",
-                                                 "accesskey", "privatekey", "secretkey"};
-  constexpr std::array<const char*, 5> kPlaces = {"file", "path", "dir", "folder", "name"};
+  constexpr std::array<const char*, 13> kWords = {
+      "token", "key",    "apikey", "accesskey",     "privatekey", "secretkey", "pass",
+      "auth",  "bearer", "dsn",    "authorization", "cookie",     "cookies"};
+  // Short words that stand for other things alone: PWD, --pat.
+  constexpr std::array<const char*, 2> kLastWords = {"pwd", "pat"};
+  constexpr std::array<const char*, 10> kPlaces = {"file", "path", "dir",    "folder", "name",
+                                                   "type", "url",  "method", "mode",   "sock"};
   const std::vector<std::string> all = name_words(name);
   if (all.empty() || is_one_of(all.back(), kPlaces)) return false;
+  if (all.size() > 1 && is_one_of(all.back(), kLastWords)) return true;
   return std::any_of(all.begin(), all.end(), [&](const std::string& word) {
     for (const char* part : {"password", "passwd", "passphrase", "secret", "credential"}) {
       if (word.find(part) != std::string::npos) return true;
@@ -90,6 +132,48 @@ bool looks_secret(std::string_view name) {
     return is_one_of(word, kWords) || ends_with(word, "token");
   });
 }
+
+namespace {
+
+// The value of "Authorization: Bearer abc" or "X-Api-Key: abc", up to the quote that opened before
+// the name; npos: no such header. In prose ("missing key: label") no quote stands before the name.
+std::size_t header_value(std::string_view text, std::size_t name_at, std::size_t at,
+                         std::size_t& end) {
+  const bool opened = name_at > 0 && (text[name_at - 1] == '\'' || text[name_at - 1] == '"');
+  if (!opened || text.substr(at, 2) != ": ") return std::string_view::npos;
+  end = std::min(text.find(text[name_at - 1], at), text.size());
+  return at + 2;
+}
+
+// "Bearer abc...", whatever stands before it.
+std::size_t bearer_value(std::string_view text, std::string_view name, std::size_t at,
+                         std::size_t& end) {
+  constexpr std::size_t kMinToken = 8;
+  if (lower(name) != "bearer" || at >= text.size() || text[at] != ' ') {
+    return std::string_view::npos;
+  }
+  for (end = at + 1; end < text.size() && !ends_value(text[end]);) ++end;
+  if (end - at <= kMinToken || text[at + 1] == '$' || text[at + 1] == '{') {
+    return std::string_view::npos;
+  }
+  return at + 1;
+}
+
+// The value that belongs to the name that ends at `at`, or npos.
+std::size_t secret_after(std::string_view text, std::size_t name_at, std::size_t at,
+                         std::size_t& end) {
+  const std::string_view name = text.substr(name_at, at - name_at);
+  std::size_t begin = bearer_value(text, name, at, end);
+  if (begin != std::string_view::npos || !looks_secret(name)) return begin;
+  begin = header_value(text, name_at, at, end);
+  if (begin != std::string_view::npos) return begin;
+  begin = value_after(text, at, starts_with(name, "--"));
+  if (begin == std::string_view::npos) return begin;
+  for (end = begin; end < text.size() && !ends_value(text[end]);) ++end;
+  return begin;
+}
+
+}  // namespace
 
 std::string masked_text(std::string_view text) {
   std::string out;
@@ -111,14 +195,17 @@ std::string masked_text(std::string_view text) {
       continue;
     }
     const std::string_view name = text.substr(at, end - at);
+    if (looks_like_key(name)) {
+      out += kMask;
+      at = end;
+      continue;
+    }
     out += name;
-    at = end;
-    if (!looks_secret(name)) continue;
-    const std::size_t begin = value_after(text, end, starts_with(name, "--"));
+    const std::size_t name_at = std::exchange(at, end);
+    const std::size_t begin = secret_after(text, name_at, at, end);
     if (begin == std::string_view::npos) continue;
-    for (end = begin; end < text.size() && !ends_value(text[end]);) ++end;
     const std::string_view value = text.substr(begin, end - begin);
-    const bool shown = value.empty() || value[0] == '$' || value[0] == '{';
+    const bool shown = value.empty() || value[0] == '$' || value[0] == '{' || value == kMask;
     out += text.substr(at, begin - at);
     if (shown || plain_setting(name, value)) {
       out += value;
@@ -145,8 +232,9 @@ std::vector<std::string> masked_arguments(const std::vector<std::string>& argume
                looks_secret(name) && argument[equals + 1] != '{' &&
                !plain_setting(name, argument.substr(equals + 1))) {
       masked.push_back(name + "=" + kMask);
-    } else {
-      masked.push_back(masked_text(argument));
+    } else {  // as a shell would quote it: a header's name stands behind the quote
+      const std::string quoted = masked_text("\"" + argument);
+      masked.push_back(quoted.substr(1));
     }
     const bool waits = starts_with(argument, "-") && equals == std::string::npos && one_name;
     flag = waits && looks_secret(argument) ? argument : "";

@@ -1,4 +1,4 @@
-// Values that must not be stored or shown: known by the names that they go by.
+// Values that must not be stored or shown: known by the names that they go by, or by their shape.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@ namespace ocrtune {
 
 inline constexpr const char* kMask = "***";
 
-// A name of a variable, flag or key of which one word is TOKEN, SECRET, PASSWORD, KEY, CREDENTIAL
-// or the like, in either case: HF_TOKEN, --api-key, AWS_SECRET_ACCESS_KEY, dbPassword.
+// A name of a variable, flag or key of which one word is TOKEN, SECRET, PASSWORD, PASS, AUTH, KEY,
+// CREDENTIAL or the like, in either case: HF_TOKEN, --api-key, DB_PASS, MYSQL_PWD, dbPassword.
 bool looks_secret(std::string_view name);
 
 // NAME=VALUE, "NAME": "VALUE" and user:VALUE@host of a URL anywhere in the text, with the mask for
-// VALUE where the name looks secret.
+// VALUE where the name looks secret; tokens of HTTP headers; keys that show by their shape what
+// they are (sk-..., hf_..., AKIA...).
 std::string masked_text(std::string_view text);
 
 // Arguments one by one, and the argument after a flag that looks secret: --api-key VALUE.

@@ -11,12 +11,14 @@ using ::testing::ElementsAre;
 TEST(Secrets, AreKnownByTheirNames) {
   for (const char* name :
        {"HF_TOKEN", "--api-key", "AWS_SECRET_ACCESS_KEY", "dbPassword", "PGPASSWORD", "apikey",
-        "GITHUB_TOKEN", "MYSQL_PASSWD", "Global.wandb_key", "GOOGLE_CREDENTIALS", "authtoken"}) {
+        "GITHUB_TOKEN", "MYSQL_PASSWD", "Global.wandb_key", "GOOGLE_CREDENTIALS", "authtoken",
+        "DB_PASS", "MYSQL_PWD", "AUTH_HEADER", "SENTRY_DSN", "GITHUB_PAT", "--cookie"}) {
     EXPECT_TRUE(looks_secret(name)) << name;
   }
   for (const char* name :
        {"", "PATH", "MONKEY", "--tokenizer", "max_tokens", "--key-file", "Train.dataset.keep_keys",
-        "PASSES", "OMP_NUM_THREADS", "PWD", "SSH_KEY_PATH"}) {
+        "PASSES", "OMP_NUM_THREADS", "PWD", "OLDPWD", "SSH_KEY_PATH", "SSH_AUTH_SOCK",
+        "--auth-type", "--pat", "--bypass", "author", "compass"}) {
     EXPECT_FALSE(looks_secret(name)) << name;
   }
 }
@@ -32,6 +34,37 @@ TEST(Secrets, AreMaskedInText) {
   EXPECT_EQ(masked_text("KeyError: missing key: label"), "KeyError: missing key: label");
   EXPECT_EQ(masked_text("--max_token=25 loss: 0.5"), "--max_token=25 loss: 0.5");
   EXPECT_EQ(masked_text("--password=1234"), "--password=***");
+}
+
+TEST(Secrets, AreKnownByTheirShape) {
+  for (const char* key :
+       {"sk-proj-Ab12Cd34Ef56Gh78Ij90", "hf_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789",
+        "ghp_0123456789abcdefABCDEF0123456789abcd", "AKIAIOSFODNN7EXAMPLE",
+        "sk-0123456789abcdef0123456789abcdef",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w"}) {
+    EXPECT_EQ(masked_text(std::string("serve ") + key + " --batch 4"), "serve *** --batch 4");
+    EXPECT_THAT(masked_arguments({"serve", key}), ElementsAre("serve", "***"));
+  }
+  for (const char* path : {"/data/hf_cache_2024_of_the_whole_team_in_one/x",
+                           "sk-learn-crnn-v12-large", "AKIA", "eyJ.txt", "ghp_notes_2024.txt"}) {
+    EXPECT_EQ(masked_text(path), path);
+  }
+}
+
+TEST(Secrets, AreMaskedInHeaders) {
+  EXPECT_THAT(masked_arguments({"ab", "--hdr", "Authorization: Bearer sk-short", "-H",
+                                "X-Api-Key: a b c", "-H", "Accept: text/html"}),
+              ElementsAre("ab", "--hdr", "Authorization: ***", "-H", "X-Api-Key: ***", "-H",
+                          "Accept: text/html"));
+  EXPECT_EQ(masked_text("curl -H 'Authorization: Basic dXNlcjpwdw==' http://h/"),
+            "curl -H 'Authorization: ***' http://h/");
+  EXPECT_EQ(masked_text("sent Bearer abcdefgh1234 to h"), "sent Bearer *** to h");
+  EXPECT_EQ(masked_text("a bearer of news"), "a bearer of news");
+  EXPECT_EQ(masked_text("KeyError: missing auth: label"), "KeyError: missing auth: label");
+  EXPECT_EQ(masked_text("DB_PASS=hunter2 MYSQL_PWD=x1y2 TWO_PASS=1 t"),
+            "DB_PASS=*** MYSQL_PWD=*** TWO_PASS=1 t");
+  const std::string once = masked_text("-H 'Authorization: Bearer abcdefgh1234'");
+  EXPECT_EQ(masked_text(once), once);
 }
 
 TEST(Secrets, AreMaskedInArguments) {
