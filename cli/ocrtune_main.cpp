@@ -14,12 +14,13 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/shell/terminal.h"
+#include "reports/catalogue/plain_text.h"
 
 namespace ocrtune {
 namespace {
 
 int usage_error(const std::string& what) {
-  std::fprintf(stderr, "ocrtune: %s\n", what.c_str());
+  std::fprintf(stderr, "ocrtune: %s\n", plain_text(what).c_str());
   return kExitUsage;
 }
 
@@ -69,7 +70,8 @@ constexpr std::string_view kGoOn = ": nothing is stored, run it again";
 int fail(const Command& command, const Error& error, std::string tail) {
   const bool bare = error.kind == ErrorKind::interrupted && error.what.find(';') == error.what.npos;
   if (bare) tail += kGoOn;
-  std::fprintf(stderr, "ocrtune %s: %s%s\n", command.name, error.what.c_str(), tail.c_str());
+  std::fprintf(stderr, "ocrtune %s: %s%s\n", command.name, plain_text(error.what).c_str(),
+               tail.c_str());
   return exit_code(error);
 }
 

@@ -16,6 +16,7 @@
 #include "consistency/consistency.h"
 #include "consistency/node_collection.h"
 #include "hosts/host_survey.h"
+#include "reports/catalogue/plain_text.h"
 #include "reports/console/consistency_text.h"
 
 namespace ocrtune {
@@ -94,12 +95,14 @@ Result<int> collect(const CheckFlags& flags) {
   OCRTUNE_TRY(make_output_folder(flags.collect));
   const auto collected = OCRTUNE_TRY(collect_node(node));
   for (const std::string& note : collected.notes) {
-    std::fprintf(stderr, "ocrtune check: note: %s\n", note.c_str());
+    std::fprintf(stderr, "ocrtune check: note: %s\n", plain_line(note).c_str());
   }
   std::printf("Collected in %s; once every node has: ocrtune check %s\n", collected.folder.c_str(),
               shell_quote(flags.collect).c_str());
   return kExitOk;
 }
+
+constexpr std::size_t kMaxPage = 16 << 20;
 
 Result<int> run_check(const CheckFlags& flags) {
   if (!flags.collect.empty()) return collect(flags);
@@ -126,7 +129,8 @@ Result<int> run_check(const CheckFlags& flags) {
   auto consistency = OCRTUNE_TRY(compare_configs(configs, options));
   consistency.notes.insert(consistency.notes.end(), notes.begin(), notes.end());
   const std::string page =
-      flags.json ? consistency_json(consistency) : consistency_text(consistency, configs.size());
+      flags.json ? consistency_json(consistency)
+                 : plain_text(consistency_text(consistency, configs.size()), kMaxPage);
   std::fputs(page.c_str(), stdout);
   return consistency.consistent() ? kExitOk : kExitNegative;
 }

@@ -15,6 +15,7 @@
 #include "cli/settings_file.h"
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
+#include "reports/catalogue/plain_text.h"
 #include "tuner/project/project.h"
 
 namespace ocrtune {
@@ -75,10 +76,10 @@ Result<int> init(const InitFlags& flags) {
   const auto machine = OCRTUNE_TRY(probe_machine(quick));
   OCRTUNE_TRY(write_file(path, settings_text(project, machine)));
   std::string text = "Found:\n";
-  for (const std::string& line : project.found) text += "  " + line + "\n";
+  for (const std::string& line : project.found) text += "  " + plain_line(line) + "\n";
   text += "  " + machine_text(machine) + "\n";
   if (!project.missing.empty()) text += "Missing:\n";
-  for (const std::string& line : project.missing) text += "  " + line + "\n";
+  for (const std::string& line : project.missing) text += "  " + plain_line(line) + "\n";
   const std::string there = flags.folder == "." ? "" : "cd " + shell_quote(flags.folder) + " && ";
   text += fmt::format("Wrote {}. Next: {}ocrtune doctor\n", path, there);
   std::fputs(text.c_str(), stdout);

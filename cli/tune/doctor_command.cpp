@@ -17,6 +17,7 @@
 #include "diagnosis/causes.h"
 #include "hosts/nics.h"
 #include "probes/probe.h"
+#include "reports/catalogue/plain_text.h"
 #include "tuner/session/checkup.h"
 #include "tuner/session/session.h"
 #include "tuner/session/tune_setup.h"
@@ -64,7 +65,8 @@ class Findings {
       std::printf("%s\n",
                   nlohmann::ordered_json{{"ready", !fails}, {"checks", rows}}.dump(2).c_str());
     } else {
-      if (!log_tail.empty()) std::printf("The end of what it printed:\n%s\n", log_tail.c_str());
+      if (!log_tail.empty())
+        std::printf("The end of what it printed:\n%s\n", plain_text(log_tail).c_str());
       for (const char* fix : find_cause(cause).fixes) {
         if (find_cause(cause).name == cause) std::printf("What may help: %s\n", fix);
       }

@@ -33,6 +33,7 @@
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
 #include "reports/catalogue/headline.h"
+#include "reports/catalogue/plain_text.h"
 #include "reports/console/console.h"
 #include "reports/export/run_json.h"
 #include "reports/report_files.h"
@@ -161,10 +162,10 @@ void show_last_words(const RunRecord& run) {
   if (!run.options.prints() || run.trials.empty()) return;
   const Trial& trial = run.trials.front();
   std::fflush(stdout);
-  std::fprintf(stderr, "\nStopped: %s.\n", run.stop_reason.c_str());
+  std::fprintf(stderr, "\nStopped: %s.\n", plain_line(run.stop_reason).c_str());
   if (trial.ok() || trial.log_tail.empty()) return;
-  std::fprintf(stderr, "The end of what %s printed:\n%s", knobs_text(trial.knobs).c_str(),
-               trial.log_tail.c_str());
+  std::fprintf(stderr, "The end of what %s printed:\n%s",
+               plain_line(knobs_text(trial.knobs)).c_str(), plain_text(trial.log_tail).c_str());
 }
 
 Result<int> finish(const RunRecord& run, const TuneFlags& flags) {

@@ -15,9 +15,29 @@
 namespace ocrtune {
 namespace {
 
-// A double-quoted text of YAML, which takes JSON's.
+// A double-quoted text of YAML, which takes JSON's. Beyond JSON, DEL, C1 characters, U+2028 and
+// U+2029 are not printable there or end a line.
 std::string yaml_text(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string json =
+      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string out;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    const auto byte = [&](std::size_t i) {
+      return at + i < json.size() ? static_cast<unsigned char>(json[at + i]) : 0U;
+    };
+    if (byte(0) == 0x7f) {
+      out += "\\u007f";
+    } else if (byte(0) == 0xc2 && byte(1) < 0xa0) {
+      out += fmt::format("\\u{:04x}", byte(1));
+      at += 1;
+    } else if (byte(0) == 0xe2 && byte(1) == 0x80 && (byte(2) == 0xa8 || byte(2) == 0xa9)) {
+      out += fmt::format("\\u{:04x}", 0x2000 + byte(2) - 0x80);
+      at += 2;
+    } else {
+      out += json[at];
+    }
+  }
+  return out;
 }
 
 // Compose takes "$NAME" and Kubernetes "$(NAME)" for variables of their own, and "$$" for "$".
@@ -30,9 +50,9 @@ std::string dollars_doubled(const std::string& text) {
 std::uint64_t mebibytes(std::uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; }
 
 std::string head(const Deployment& deployment, const char* use) {
-  std::string text =
-      fmt::format("# Run {}: {}\n# {}\n", deployment.run_id, deployment.setting, use);
-  if (!deployment.caution.empty()) text += "# " + deployment.caution + "\n";
+  std::string text = fmt::format("# Run {}: {}\n# {}\n", plain_line(deployment.run_id),
+                                 plain_line(deployment.setting), use);
+  if (!deployment.caution.empty()) text += "# " + plain_line(deployment.caution) + "\n";
   return text;
 }
 
@@ -241,6 +261,8 @@ std::string write_systemd(const Deployment& deployment) {
   std::string folder = folder_text(deployment);
   std::string escaped;
   for (const char c : folder) escaped += c == '%' ? "%%" : std::string(1, c);
+  // The key takes no quotes: a backslash at its end would join the next line, blanks are cut off.
+  if (ends_with(escaped, "\\") || ends_with(escaped, " ")) escaped += '/';
   text += "WorkingDirectory=" + plain_line(escaped, 4096) + "\n";
   for (const auto& [name, value] : deployment.launch.environment) {
     if (!is_variable_name(name)) continue;

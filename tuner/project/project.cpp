@@ -26,6 +26,14 @@ struct Trainer {
 constexpr Trainer kTrainers[] = {{Kind::paddleocr, "PaddleOCR", "tools/train.py", "ppocr"},
                                  {Kind::openocr, "OpenOCR", "tools/train_rec.py", "openrec"}};
 
+// Without control characters, which no config of a person's has in its name.
+std::string plain_name(const std::string& name) {
+  std::string plain = valid_utf8(name);
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  plain.erase(std::remove_if(plain.begin(), plain.end(), control), plain.end());
+  return plain;
+}
+
 bool is_config_name(const std::string& name) {
   return ends_with(name, ".yml") || ends_with(name, ".yaml");
 }
@@ -36,7 +44,7 @@ void collect_configs(const std::string& folder, const std::string& under, int de
   const auto names = list_directory(join_path(folder, under));
   if (!names) return;
   for (const std::string& name : *names) {
-    if (configs.size() == kMaxConfigs || name[0] == '.') continue;
+    if (configs.size() == kMaxConfigs || name[0] == '.' || plain_name(name) != name) continue;
     const std::string path = under.empty() ? name : join_path(under, name);
     if (is_config_name(name)) {
       configs.push_back(path);
@@ -144,9 +152,34 @@ std::vector<std::string> interpreters(const std::string& folder, const Environme
   return programs;
 }
 
+// What an environment of the folder's own holds, by its files: nothing of the folder is executed.
+Python python_by_files(const std::string& program) {
+  Python python;
+  python.program = program;
+  const std::string lib = join_path(parent_path(parent_path(program)), "lib");
+  for (const std::string& version : list_directory(lib).value_or({})) {
+    if (!starts_with(version, "python3")) continue;
+    const std::string packages = join_path(join_path(lib, version), "site-packages");
+    for (const std::string& name : list_directory(packages).value_or({})) {
+      if (!ends_with(name, ".dist-info")) continue;
+      const std::size_t dash = name.find('-');  // paddlepaddle_gpu-3.2.2.dist-info
+      const std::string number = name.substr(0, name.size() - 10).substr(dash + 1);
+      if (starts_with(name, "paddlepaddle") && plain_name(name) == name) python.paddle = number;
+      if (starts_with(name, "torch-") && plain_name(name) == name) python.torch = number;
+    }
+  }
+  return python;
+}
+
 void find_python(Project& project, const Environment& environment, const AskPython& ask) {
   const std::string package = project.kind == Kind::paddleocr ? "paddle" : "torch";
-  project.python = python_with(package, project.folder, environment, ask);
+  const std::string active = environment_value(environment, "VIRTUAL_ENV");
+  const auto careful = [&](const std::string& program) -> Result<Python> {
+    const bool own = starts_with(program, project.folder + "/");
+    const bool trusted = !active.empty() && program == join_path(active, "bin/python");
+    return own && !trusted ? python_by_files(program) : ask(program);
+  };
+  project.python = python_with(package, project.folder, environment, careful);
   const Status imports = check_imports(project.python, package);
   if (imports) {
     project.found.push_back(
@@ -160,7 +193,10 @@ void find_python(Project& project, const Environment& environment, const AskPyth
 
 Result<Python> ask_python(const std::string& program) {
   ProcessOptions options;
+  // What lies in the current folder is not imported.
   options.arguments = {program, "-c",
+                       "import sys\n"
+                       "sys.path[:] = [one for one in sys.path if one not in ('', '.')]\n"
                        "for name in ('paddle', 'torch'):\n"
                        "    try:\n"
                        "        print('\\nocrtune:', name, __import__(name).__version__)\n"

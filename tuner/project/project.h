@@ -1,7 +1,8 @@
 // What a folder holds that ocrtune could tune: a checkout of an OCR trainer with its config, or
 // labelled lines; and which Python would run it.
 //
-// A look at files and at one interpreter; nothing is trained or measured here.
+// A look at files and at one interpreter, the active one or that of PATH; nothing of the folder is
+// executed, and nothing is trained or measured here.
 #pragma once
 
 #include <functional>

@@ -68,7 +68,7 @@ std::string workload_text(const Project& project, const Machine& machine) {
   text += fmt::format("command = {}\n", list_text(command_of(project)));
   for (std::size_t i = 0; i < project.other_configs.size() && i < 5; ++i) {
     if (i == 0) text += "# Other configs:\n";
-    text += fmt::format("#   {}\n", project.other_configs[i]);
+    text += fmt::format("#   {}\n", quoted(project.other_configs[i]));
   }
   if (project.kind == Kind::openocr && machine.gpus.size() < 2) {
     text += "nproc = [1]  # OpenOCR joins its processes only on several GPUs\n";

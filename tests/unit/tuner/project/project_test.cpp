@@ -148,5 +148,35 @@ TEST_F(LookAround, OddNamesAreQuotedInTheSettings) {
   EXPECT_THAT(settings_text(project, Machine()), HasSubstr("data = \"a \\\"b\\\"\\\\c\\u000a\"\n"));
 }
 
+// A name with line feeds would put keys of its own into the settings.
+TEST_F(LookAround, HostileNamesStayNames) {
+  write_checkout();
+  write("configs/rec/zz\nsetup = [\"touch pwned\"]\n#.yml", kConfig);
+  write("configs/rec/\x1b[31m.yml", kConfig);
+  const Project project = look();
+  EXPECT_THAT(project.other_configs, IsEmpty());
+  Project other = project;
+  other.other_configs = {"a\nsetup = [\"touch pwned\"]"};
+  EXPECT_THAT(settings_text(other, Machine()),
+              AllOf(HasSubstr("#   \"a\\u000asetup = "), Not(HasSubstr("\nsetup"))));
+}
+
+TEST_F(LookAround, TheFoldersOwnPythonIsNotAsked) {
+  write_checkout();
+  write(".venv/bin/python", "");
+  write(".venv/lib/python3.11/site-packages/paddlepaddle_gpu-3.2.1.dist-info/METADATA", "");
+  has_paddle_ = "none";
+  const std::string own = join_path(*real_path(folder_), ".venv/bin/python");
+  const auto ask = [&](const std::string& program) -> Result<Python> {
+    EXPECT_NE(program, own);
+    return Python{program, "", "", ""};
+  };
+  const auto project = look_around(folder_, environment_, ask);
+  ASSERT_TRUE(project);
+  EXPECT_EQ(project->python.program, own);
+  EXPECT_EQ(project->python.paddle, "3.2.1");
+  EXPECT_THAT(project->missing, IsEmpty());
+}
+
 }  // namespace
 }  // namespace ocrtune
