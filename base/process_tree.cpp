@@ -104,19 +104,17 @@ const std::vector<ProcessFacts>& ProcessTree::scan() {
   }
   std::set<int> taken;
   std::vector<ProcessFacts> alive;
+  std::set<Identity> still;  // of a watch of weeks only those that are there are kept
   unreaped_.clear();
   for (std::size_t i = 0; i < found.size(); ++i) {
     const ProcessFacts& process = *found[i];
     if (!taken.insert(process.pid).second) continue;
     const auto [first, last] = children.equal_range(process.pid);
     for (auto child = first; child != last; ++child) found.push_back(child->second);
-    if (ended(process)) {
-      unreaped_.push_back(process);
-      continue;
-    }
-    seen_.insert({process.pid, process.start_ticks});
-    alive.push_back(process);
+    still.insert({process.pid, process.start_ticks});
+    (ended(process) ? unreaped_ : alive).push_back(process);
   }
+  seen_ = std::move(still);
   replace_members(std::move(alive));
   return members_;
 }

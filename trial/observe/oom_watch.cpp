@@ -17,6 +17,8 @@
 namespace ocrtune {
 namespace {
 
+constexpr double kForgetSeconds = 600;  // after the end of a process, for the diagnosis of its run
+
 std::optional<std::uint64_t> count_of(const std::string& text, std::string_view name) {
   for (const std::string& line : split(text, '\n')) {
     const auto parts = words(line);
@@ -144,10 +146,23 @@ void OomWatch::add_group_file(const std::string& processes_file) {
   add_group(parent_path(processes_file));
 }
 
-void OomWatch::look(const std::vector<ProcessFacts>& members) {
+std::set<int> OomWatch::pids() const {
+  std::set<int> all;
+  for (const auto& [pid, seen] : seen_) all.insert(pid);
+  return all;
+}
+
+void OomWatch::look(const std::vector<ProcessFacts>& members, double now) {
+  for (auto seen = seen_.begin(); seen != seen_.end();) {
+    seen = now - seen->second.alive_at > kForgetSeconds ? seen_.erase(seen) : std::next(seen);
+  }
   for (const ProcessFacts& member : members) {
-    pids_.insert(member.pid);
-    if (!looked_at_.insert(member.pid).second) continue;
+    Seen& seen = seen_[member.pid];
+    seen.alive_at = now;
+    if (std::exchange(seen.start_ticks, member.start_ticks) == member.start_ticks &&
+        member.start_ticks != 0) {
+      continue;
+    }
     const std::string pid = std::to_string(member.pid);
     const auto text = root_.read("/proc/" + pid + "/cgroup");
     if (!text || !memberships_.insert(*text).second) continue;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/process_tree.h"
 #include "diagnosis/failure_evidence.h"
@@ -57,20 +58,26 @@ class OomWatch {
 
   // A group that the tree will be in, by its file cgroup.procs.
   void add_group_file(const std::string& processes_file);
-  void add_process(int pid) { pids_.insert(pid); }  // that may die before it is looked at
+  void add_process(int pid) { seen_[pid].alive_at = steady_seconds(); }  // may die before a look
   // Groups of processes not seen before count from now on. Cheap for those that were.
-  void look(const std::vector<ProcessFacts>& members);
+  void look(const std::vector<ProcessFacts>& members, double now = steady_seconds());
 
   const OomCounts& before() const { return before_; }
   OomCounts now() const;
-  const std::set<int>& pids() const { return pids_; }  // of all that were looked at
+  // Of all that were looked at, less those that ended more than 10 minutes before the last look: in
+  // weeks their numbers come back as others'.
+  std::set<int> pids() const;
 
  private:
   void add_group(const std::string& folder);
 
   FileRoot root_;
   OomCounts before_;
-  std::set<int> pids_, looked_at_;
+  struct Seen {
+    std::uint64_t start_ticks = 0;  // 0: not looked at yet
+    double alive_at = 0;
+  };
+  std::map<int, Seen> seen_;
   std::set<std::string> memberships_;  // texts of /proc/<pid>/cgroup that were seen
 };
 

@@ -164,13 +164,28 @@ void judge_trial(const TrialFacts& facts, Trial& trial) {
   judge_ending(facts, trial);
 }
 
-StepLatency step_latency(const std::vector<double>& seconds) {
+StepLatency step_latency(std::vector<AlikeSteps> steps) {
   StepLatency latency;
-  latency.steps = static_cast<std::int64_t>(seconds.size());
-  latency.p50_seconds = quantile(seconds, 0.50);
-  latency.p90_seconds = quantile(seconds, 0.90);
-  latency.p95_seconds = quantile(seconds, 0.95);
-  latency.p99_seconds = quantile(seconds, 0.99);
+  std::sort(steps.begin(), steps.end(),
+            [](const AlikeSteps& a, const AlikeSteps& b) { return a.seconds < b.seconds; });
+  for (const AlikeSteps& one : steps) latency.steps += one.count;
+  if (latency.steps == 0) return latency;
+  const auto step_at = [&](std::int64_t rank) {
+    auto one = steps.begin();
+    for (std::int64_t before = one->count; before <= rank; before += one->count) ++one;
+    return one->seconds;
+  };
+  const auto quantile_of = [&](double share) {  // as quantile() has it
+    const double at = share * static_cast<double>(latency.steps - 1);
+    const auto low = static_cast<std::int64_t>(at);
+    const double first = step_at(low);
+    const double next = step_at(std::min(low + 1, latency.steps - 1));
+    return first + (at - static_cast<double>(low)) * (next - first);
+  };
+  latency.p50_seconds = quantile_of(0.50);
+  latency.p90_seconds = quantile_of(0.90);
+  latency.p95_seconds = quantile_of(0.95);
+  latency.p99_seconds = quantile_of(0.99);
   return latency;
 }
 

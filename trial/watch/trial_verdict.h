@@ -51,6 +51,11 @@ struct TrialFacts {
 //   hung, timed_out, wrong_result, unsupported: as the reporter said, or empty
 void judge_trial(const TrialFacts& facts, Trial& trial);
 
-StepLatency step_latency(const std::vector<double>& seconds);  // of every measured step
+// Steps that one event speaks for: all alike.
+struct AlikeSteps {
+  double seconds = 0;  // of one
+  std::int64_t count = 1;
+};
+StepLatency step_latency(std::vector<AlikeSteps> steps);  // of every measured step
 
 }  // namespace ocrtune

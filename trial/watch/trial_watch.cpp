@@ -133,7 +133,7 @@ class TrialWatch {
   std::string gpu_source_;
   std::set<int> ready_, exited_;
   std::vector<double> step_seconds_;
-  std::vector<double> measured_steps_;  // seconds of each step, once it measures
+  std::vector<AlikeSteps> measured_steps_;  // one for each event, once it measures
   EnergyCounter energy_;
   std::uint64_t host_reserve_ = 0;
   std::uint64_t output_lines_ = 0;
@@ -297,9 +297,7 @@ void TrialWatch::on_step(const StepEvent& step) {
   if (!measuring_) return;
   shares_[step.rank].samples += static_cast<double>(step.samples);
   shares_[step.rank].seconds += step.seconds;
-  measured_steps_.insert(measured_steps_.end(),
-                         static_cast<std::size_t>(std::min(step.steps, kMaxAlikeSteps)),
-                         step_seconds_.back());
+  measured_steps_.push_back({step_seconds_.back(), std::min(step.steps, kMaxAlikeSteps)});
   const auto sample = windows_.add(step);
   if (sample) unclosed_.push_back(*sample);
 }
@@ -497,7 +495,7 @@ void TrialWatch::finish() {
   if (plan_.shm != nullptr) plan_.shm->look(tree_.members());
   oom_.look(tree_.members());
   note_vanished();
-  const std::set<int>& pids = oom_.pids();
+  const std::set<int> pids = oom_.pids();
   if (gpu_places_) gpu_places_->finish(pids);
   const bool gently = facts_.stop == StopCause::measured || facts_.stop == StopCause::interrupted;
   const StopReport report = tree_.stop(gently ? plan_.stop_grace_seconds : 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,6 +30,7 @@
 namespace ocrtune {
 namespace {
 
+constexpr std::size_t kKeptFolders = 3;  // of failed trials
 constexpr int kOomScoreAdjust = 500;
 constexpr double kSureCause = 0.5;  // confidence from which a diagnosis names the outcome
 
@@ -195,8 +197,19 @@ class CommandRunner : public Runner {
     return watch_trial(plan, limits);
   }
 
-  // Under a name that is nobody's to remove. Returns it; the old one if that is refused.
+  // Under a name that is nobody's to remove. Returns it; the old one if that is refused. The last
+  // kKeptFolders of this process stay: /tmp may be memory.
   static std::string keep(const std::string& folder) {
+    static std::deque<std::string> all;
+    all.push_back(renamed(folder));
+    if (all.size() > kKeptFolders) {
+      [[maybe_unused]] const Status removed = remove_tree(all.front());
+      all.pop_front();
+    }
+    return all.back();
+  }
+
+  static std::string renamed(const std::string& folder) {
     const std::string temporary = "ocrtune.tmp.";
     std::string kept = folder;
     const std::size_t at = kept.rfind(temporary);

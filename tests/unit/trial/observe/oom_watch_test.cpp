@@ -118,6 +118,31 @@ TEST_F(OomGroups, OnlyThoseThatHoldATrialsProcess) {
   EXPECT_TRUE(judge_oom(watch.before(), watch.now(), kUnreadable, watch.pids()).killed);
 }
 
+// In weeks pids come back: as members of other groups, and as strangers.
+TEST_F(OomGroups, AProcessIsItsPidAndItsStart) {
+  OomWatch watch{FileRoot(folder_)};
+  ProcessFacts member;
+  member.pid = 77;
+  member.start_ticks = 5;
+  put("/proc/77/cgroup", "0::/\n");
+  watch.look({member}, 0);
+  EXPECT_EQ(watch.before().groups.count("/sys/fs/cgroup/pod/other"), 0u);
+  put("/proc/77/cgroup", "0::/pod/other\n");
+  watch.look({member}, 1);
+  EXPECT_EQ(watch.before().groups.count("/sys/fs/cgroup/pod/other"), 0u) << "looked at once";
+  member.start_ticks = 900;
+  watch.look({member}, 2);
+  EXPECT_EQ(watch.before().groups.count("/sys/fs/cgroup/pod/other"), 1u);
+  for (int pid = 100; pid < 100000; ++pid) {
+    ProcessFacts brief;
+    brief.pid = pid;
+    brief.start_ticks = 1;
+    watch.look({brief}, pid);
+  }
+  EXPECT_EQ(watch.pids().count(77), 0u);
+  EXPECT_LE(watch.pids().size(), 601u);
+}
+
 TEST_F(OomGroups, AMachineWithoutThemCountsNothing) {
   OomWatch watch{FileRoot("/no/such/root")};
   EXPECT_FALSE(watch.before().host.has_value());
