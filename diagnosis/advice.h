@@ -1,20 +1,48 @@
-// The fixes of a cause, in the numbers of the run's own configuration where its log prints them.
+// What to do about a cause: first the cure that the message itself names, then what is true of the
+// line and of the program that wrote it, then what is true of everybody; and two columns beside
+// it, what to do first so that nothing is lost and what is not worth trying.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "diagnosis/causes.h"
+#include "diagnosis/cause.h"
 #include "diagnosis/log_scan.h"
 
 namespace ocrtune {
 
+struct ProgramFix {
+  const char* causes;      // between blanks
+  std::uint32_t programs;  // bits of Program: one of them wrote the log
+  std::uint32_t without;   // and none of these
+  const char* fix;
+};
+
+struct LineCure {
+  const char* signature;
+  const char* fix;
+};
+
+struct Care {
+  const char* causes;     // between blanks
+  const char* first;      // ""
+  const char* not_worth;  // ""
+};
+
+const std::vector<ProgramFix>& program_fixes();  // diagnosis/advice_table.cpp
+const std::vector<LineCure>& line_cures();
+const std::vector<Care>& care_table();
+
 // "Train.loader.num_workers" -> "8", from the first log that prints its configuration.
 std::map<std::string, std::string> printed_config(const std::vector<LogScan>& logs);
 
-// "Train.loader.num_workers=2" becomes half of what the run had; what it already has is left out.
-std::vector<std::string> fixes_of(const CauseRow& cause,
-                                  const std::map<std::string, std::string>& config);
+// Fills `fixes`, `first` and `not_worth`. "Train.loader.num_workers=2" becomes half of what the
+// run had; what it already has is left out.
+void advise(Cause& cause, const std::vector<LogScan>& logs);
+
+// The sentence of a message that says what to do about it, with the flags that it names; "": none.
+std::string cure_in_message(const std::string& text);
 
 }  // namespace ocrtune

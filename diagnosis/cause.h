@@ -14,10 +14,15 @@ namespace ocrtune {
 // The `file` of evidence that is the exit code itself.
 inline constexpr const char* kProcessEnd = "process end";
 
+// The `file` of evidence that is a reason and no line: "SIGKILL may also come from a person".
+inline constexpr const char* kReason = "reason";
+
 struct EvidenceLine {
-  std::string file;       // or kProcessEnd, "counters"
+  std::string file;       // or kProcessEnd, kReason, "counters"
   std::int64_t line = 0;  // 0: not from a file
   std::string text;
+  std::int64_t count = 1;   // lines of its kind
+  std::string raised_at{};  // "data/lines.py:31", of an exception below a traceback
 };
 
 struct Cause {
@@ -26,8 +31,10 @@ struct Cause {
   Role role = Role::generic;
   std::vector<EvidenceLine> evidence;  // the strongest first
   std::vector<std::string> signatures;
-  std::vector<std::string> fixes;  // the row's, with the numbers of the printed configuration
+  std::vector<std::string> fixes;  // diagnosis/advice.h
   bool follows = false;            // another cause produces every line that speaks for it
+  std::string first{};             // to do before all, so that nothing is lost; may be empty
+  std::string not_worth{};         // trying; may be empty
 };
 
 // What an event of a story says; each has its arguments among the fields of StoryEvent.

@@ -40,8 +40,12 @@ bool is_accepted(const std::string& line) {
                      [&](std::string_view words) { return line.find(words) != line.npos; });
 }
 
+// An activity, an end, or a launcher's exception that sums up what its children did.
 bool is_no_failure(const Finding& finding) {
-  return finding.signature->role == Role::activity || finding.signature->role == Role::finish;
+  const bool summary = std::string_view(finding.signature->id) == "exception_line" &&
+                       finding.first.text.find("ChildFailedError") != std::string::npos;
+  return summary || finding.signature->role == Role::activity ||
+         finding.signature->role == Role::finish;
 }
 
 // Keeps, of the signatures that first matched on one line, the most telling one.
@@ -159,6 +163,10 @@ void CauseRanker::hear_log(int index) {
     if (is_accepted(finding->first.text)) continue;
     Clue clue{&find_cause(signature.cause), signature.role, signature.weight, signature.id, {},
               finding->first.when,          index,          finding->rank};
+    clue.actor = finding->actor;
+    if (clue.signature == "cgroup_events_oom" && any_finding(log, "cgroup_never_full")) {
+      clue.cause = &find_cause("host_out_of_memory");
+    }
     if (too_many_joined(finding->first.text)) clue.cause = &find_cause("rank_mismatch");
     if (clue.cause->name == std::string_view("checkpoint_damaged") &&
         reads_samples(*finding, log)) {
@@ -182,8 +190,8 @@ void CauseRanker::hear_log(int index) {
     clue.dated = line.dated;
     clue.went_on = log.finished || finding->progress_after > 0 || finding->lines_after > 2;
     clue.raised = line.raised;
-    if (finding->count > 1) clue.line.text += fmt::format("   ({} such lines)", finding->count);
-    if (!line.raised.place.empty()) clue.line.text += fmt::format("   [{}]", line.raised.place);
+    clue.line.count = finding->count;
+    clue.line.raised_at = line.raised.place;
     clues_.push_back(std::move(clue));
   }
 }
@@ -262,7 +270,7 @@ void CauseRanker::hear_last_notes() {
           "");
       Clue& clue = clues_.back();
       clue.line = {log.file, finding.first.number, finding.first.text};
-      if (finding.count > 1) clue.line.text += fmt::format("   ({} such lines)", finding.count);
+      clue.line.count = finding.count;
       clue.when = finding.first.when;
       clue.file = static_cast<int>(i);
       // PaddleOCR takes another sample for each that fails, until the recursion ends it: all
@@ -366,6 +374,22 @@ void CauseRanker::hear_unfitting_weights() {
   }
 }
 
+// An inference that loads another head than it was trained with ends well and reads rubbish. In a
+// training the same line is as it should be.
+void CauseRanker::hear_useless_heads() {
+  constexpr std::string_view kHeads[] = {"ppocr_param_shape", "head_not_loaded"};
+  for (const LogScan& log : logs_) {
+    if (log.progress_lines > log.served_lines || any_finding(log, "finish_trainer")) continue;
+    for (const Finding& finding : log.findings) {
+      const std::string_view id = finding.signature->id;
+      if (std::find(std::begin(kHeads), std::end(kHeads), id) == std::end(kHeads)) continue;
+      add("checkpoint_mismatch", Role::symptom, 0.6, finding.signature->id, "");
+      clues_.back().line = {log.file, finding.first.number, finding.first.text};
+      return;
+    }
+  }
+}
+
 // A warning, or a line that names a missing file: a remark where nothing else failed, and hardly
 // the cause where something did that does not follow from it.
 void CauseRanker::doubt_remarks() {
@@ -431,6 +455,8 @@ std::vector<Cause> CauseRanker::sum_up() const {
 
 std::vector<Cause> CauseRanker::rank() {
   hear_logs();
+  place_in_time();
+  read_gpu_memory();
   hear_vanished_workers();
   doubt_kills_by_others();
   hear_exit_code();
@@ -445,8 +471,13 @@ std::vector<Cause> CauseRanker::rank() {
   hear_versions();
   hear_device_nodes();
   hear_unfitting_weights();
+  hear_useless_heads();
   hear_printed_memory();
+  hear_other_users_of_the_card();
+  doubt_illegal_instruction();
+  hear_reboot();
   hear_waiting_ranks();
+  hear_uneven_batches();
   doubt_remarks();
   restore_lasting();
   hear_launchers();

@@ -22,6 +22,7 @@ struct Clue {
   std::optional<double> when;
   int file = -1;  // index of the log; -1: not from a log
   std::optional<int> rank{};
+  std::string actor{};     // the process, where its lines name it without a rank
   bool explained = false;  // a stronger clue produces it
   bool dated = false;      // `when` is the line's own
   bool went_on = false;    // the program worked on after it
@@ -63,8 +64,17 @@ class CauseRanker {
   void hear_raising_files();
   void hear_device_nodes();
   void hear_unfitting_weights();
+  void hear_useless_heads();
   void hear_printed_memory();
   void doubt_remarks();
+  // run_times.cpp: whether it happened in the life of the run
+  void place_in_time();
+  void hear_reboot();
+  // printed_numbers.cpp: what the figures in lines say
+  void read_gpu_memory();
+  void hear_other_users_of_the_card();
+  void doubt_illegal_instruction();
+  void hear_uneven_batches();
   // outside_evidence.cpp: exit code, counters, kernel
   void weigh_kernel_kill(const Finding& finding, Clue& clue) const;
   void doubt_kills_by_others();

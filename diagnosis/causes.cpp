@@ -20,10 +20,7 @@ std::vector<CauseRow> resource_causes() {
        "has no part in it.",
        "dmesg -T | grep -iE 'out of memory|oom-kill'; grep oom_kill "
        "/sys/fs/cgroup/memory.events /proc/vmstat; free -h while it runs",
-       {"Train.loader.num_workers=2 Eval.loader.num_workers=0   # PaddleOCR: append to -o",
-        "fewer ranks: --nproc_per_node halved; each rank has its own workers",
-        "smaller batch: Train.loader.batch_size_per_card and Train.sampler.first_bs halved",
-        "read the data from LMDB, so that no worker holds the whole label list",
+       {"fewer processes at once, each has its own workers and copies; smaller batches",
         "docker run --memory=... or more RAM; ocrtune tune shows the peak of each setting"}},
       {"cgroup_out_of_memory",
        kFailure,
@@ -33,8 +30,7 @@ std::vector<CauseRow> resource_causes() {
        "process inside it; the host itself may still have had memory to spare.",
        "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.peak /sys/fs/cgroup/memory.events",
        {"raise the limit: docker run --memory=64g | resources.limits.memory | sbatch --mem=64G",
-        "Train.loader.num_workers=2 Eval.loader.num_workers=0",
-        "fewer ranks or a smaller batch per rank",
+        "fewer processes at once, each has its own workers and copies; smaller batches",
         "count /dev/shm too: its pages are charged to the same limit"}},
       {"userspace_oom_kill",
        kFailure,
@@ -43,9 +39,8 @@ std::vector<CauseRow> resource_causes() {
        "A memory guard in user space (systemd-oomd, earlyoom, nohang) killed the process because "
        "memory was nearly used up; the kernel's own counters do not show it.",
        "journalctl -u systemd-oomd -u earlyoom --since today",
-       {"fewer loader workers or ranks, smaller batch",
-        "systemd-run --user --scope -p ManagedOOMMemoryPressure=auto -- CMD",
-        "earlyoom --avoid '^python'   # only after the memory need is known"}},
+       {"fewer processes at once, each has its own workers and copies; smaller batches",
+        "systemd-run --user --scope -p ManagedOOMMemoryPressure=auto -- CMD"}},
       {"host_allocation_failed",
        kFailure,
        "out_of_memory",
@@ -53,7 +48,8 @@ std::vector<CauseRow> resource_causes() {
        "The system refused an allocation in main memory (ENOMEM): limits, overcommit policy or "
        "memory itself were used up.",
        "ulimit -v -l; cat /proc/sys/vm/overcommit_memory; free -h",
-       {"fewer ranks and workers, smaller batch", "ulimit -v unlimited; ulimit -l unlimited",
+       {"fewer processes at once, each has its own workers and copies; smaller batches",
+        "ulimit -v unlimited; ulimit -l unlimited",
         "sysctl vm.overcommit_memory=0   # if it was 2"}},
       {"memory_leak",
        kFailure,
@@ -62,19 +58,16 @@ std::vector<CauseRow> resource_causes() {
        "Memory grows steadily while the work per step stays the same, so the run ends at its "
        "limit sooner or later.",
        "ocrtune run -- CMD   # shows the growth with its interval and the time left",
-       {"upgrade: Paddle before 2.1.2 leaked one set of loader workers every epoch",
-        "persistent_workers=True, or restart from the last checkpoint at night",
-        "do not collect losses as tensors: keep float(loss)"}},
+       {"replace the process from time to time: restart from the last checkpoint at night",
+        "look for what is kept from step to step: losses, images, results in a list"}},
       {"gpu_out_of_memory",
        kFailure,
        "out_of_memory",
        Remedy::smaller_batch,
        "The memory of the GPU was used up by this process or by others on the same card.",
        "nvidia-smi   # memory used by other processes before the run starts",
-       {"halve Train.loader.batch_size_per_card and Train.sampler.first_bs",
-        "stop the other users of the card, or choose another one with CUDA_VISIBLE_DEVICES",
-        "export FLAGS_allocator_strategy=auto_growth   # Paddle",
-        "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True   # PyTorch, if fragmented"}},
+       {"a smaller batch, smaller or fewer images at once",
+        "stop the other users of the card, or choose another one with CUDA_VISIBLE_DEVICES"}},
       {"shm_full",
        kFailure,
        "out_of_memory",
@@ -83,26 +76,21 @@ std::vector<CauseRow> resource_causes() {
        "container gets only 64 MiB of it unless told otherwise.",
        "df -h /dev/shm while it runs",
        {"docker run --shm-size=8g (or --ipc=host); Kubernetes: an emptyDir with medium: Memory",
-        "mount -o remount,size=8g /dev/shm",
-        "Train.loader.use_shared_memory=False, or fewer workers"}},
+        "mount -o remount,size=8g /dev/shm", "fewer loader workers"}},
       {"too_many_open_files",
        kFailure,
        "crashed",
        Remedy::fewer_workers,
-       "The limit on open files was reached: many loader workers, or a leak of one set of pipes "
-       "an epoch (Paddle before 2.1.2).",
+       "The limit on open files was reached: many loader workers, or descriptors that leak.",
        "ulimit -n; ls /proc/PID/fd | wc -l   # growing from epoch to epoch?",
-       {"ulimit -n 65535", "fewer loader workers",
-        "torch.multiprocessing.set_sharing_strategy('file_system')   # PyTorch",
-        "pip install 'paddlepaddle>=2.1.2'"}},
+       {"ulimit -n 65535", "fewer loader workers"}},
       {"disk_full",
        kFailure,
        "crashed",
        Remedy::none,
        "A disk or quota was full when a file (mostly a checkpoint or a log) was written.",
        "df -h; df -i; quota -s",
-       {"free space, or save elsewhere: Global.save_model_dir=/big/disk",
-        "keep fewer checkpoints: raise Global.save_epoch_step"}},
+       {"free space, or save to another disk", "keep fewer checkpoints"}},
       {"process_limit",
        kFailure,
        "crashed",
@@ -119,7 +107,7 @@ std::vector<CauseRow> resource_causes() {
        "The storage gave an error or did not answer while it was read or written: a failing disk "
        "or a lost network file system.",
        "dmesg -T | grep -iE 'i/o error|nfs|lustre|ceph|ext4|xfs|blocked for more'",
-       {"copy the data to a local disk first", "remount the network file system"}},
+       {"read and write on another disk or mount until this one is mended"}},
   };
 }
 
@@ -142,8 +130,7 @@ std::vector<CauseRow> outside_causes() {
        "by "
        "a batch system, a container runtime, a shutdown or a person.",
        "the logs of the other ranks; the batch system's or pod's event list; last -x shutdown",
-       {"restart from the last checkpoint: -o Global.checkpoints=DIR/latest",
-        "save more often: Global.save_epoch_step=1"}},
+       {"restart from the last checkpoint, and save more often"}},
       {"preempted_or_evicted",
        kFailure,
        "crashed",
@@ -160,7 +147,7 @@ std::vector<CauseRow> outside_causes() {
        "in it.",
        "kubectl describe pod NAME   # Message: which limit, and how much was used",
        {"resources.limits.ephemeral-storage: 100Gi, or a larger sizeLimit of the emptyDir",
-        "write checkpoints and caches to a persistent volume: Global.save_model_dir=/pvc/out"}},
+        "write checkpoints and caches to a persistent volume"}},
       {"time_limit",
        kFailure,
        "timed_out",
@@ -269,9 +256,7 @@ std::vector<CauseRow> communication_causes() {
        "rank 0 only).",
        "which rank did not arrive? its own log, py-spy dump --pid PID on it",
        {"read the logs of the other ranks: their first error is the cause",
-        "export FLAGS_stop_check_timeout=3600   # Paddle, seconds",
-        "init_process_group(timeout=timedelta(hours=1))   # PyTorch",
-        "smaller or rarer evaluation: Global.eval_batch_step=[0,100000]"}},
+        "the same number of batches on all ranks; long work of one rank before or after the run"}},
       {"rank_busy_alone",
        kFailure,
        "hung",
@@ -279,9 +264,7 @@ std::vector<CauseRow> communication_causes() {
        "One rank was busy alone (evaluation, a checkpoint, an index or a cache of the data) for "
        "longer than the others may wait for it in a collective.",
        "the log of the rank that did not time out: what was its last line?",
-       {"evaluate on fewer samples or less often: Global.eval_batch_step=[0,100000]",
-        "init_process_group(timeout=timedelta(hours=2))   # PyTorch",
-        "export FLAGS_stop_check_timeout=7200   # Paddle, seconds",
+       {"evaluate on fewer samples or less often",
         "build indices and caches before the launch, not in rank 0"}},
       {"peer_lost",
        kFailure,
@@ -290,7 +273,7 @@ std::vector<CauseRow> communication_causes() {
        "The connection to another rank broke because that rank ended; this process is only the "
        "witness.",
        "the logs and the exit code of the rank that is named as the peer",
-       {"diagnose the logs of all ranks together: ocrtune diagnose log/workerlog.*"}},
+       {"diagnose the logs of all ranks together: ocrtune diagnose LOGS"}},
       {"rendezvous_failed",
        kFailure,
        "crashed",
@@ -305,10 +288,9 @@ std::vector<CauseRow> communication_causes() {
        kFailure,
        "crashed",
        Remedy::retry,
-       "The port for the rendezvous is taken, often by a process left over from an earlier run.",
+       "The port is taken, often by a process left over from an earlier run.",
        "ss -ltnp | grep PORT",
-       {"end the left-over process by its pid, or choose another port",
-        "--master_port=29501 | --start_port=6171 | torchrun --standalone"}},
+       {"end the left-over process by its pid, or choose another port"}},
       {"rank_mismatch",
        kFailure,
        "crashed",
@@ -324,15 +306,14 @@ std::vector<CauseRow> communication_causes() {
        Remedy::none,
        "A parameter took no part in the loss, so the gradient reducer waits for it for ever.",
        "the message lists the parameters",
-       {"Global.find_unused_parameters=True   # PaddleOCR",
-        "DistributedDataParallel(find_unused_parameters=True)"}},
+       {"use every parameter in the loss, or let the reducer look for unused ones"}},
       {"not_launched",
        kFailure,
        "crashed",
        Remedy::none,
        "The script was started directly although it expects the variables of a launcher.",
        "env | grep -E 'PADDLE_|RANK|WORLD_SIZE'",
-       {"python -m paddle.distributed.launch --gpus 0,1 tools/train.py ...", "torchrun ..."}},
+       {"start it with the launcher that it was written for"}},
   };
 }
 
@@ -340,13 +321,14 @@ std::vector<CauseRow> communication_causes() {
 
 std::vector<CauseRow> device_causes();   // diagnosis/causes_program.cpp
 std::vector<CauseRow> program_causes();  // diagnosis/causes_program.cpp
-std::vector<CauseRow> service_causes();  // diagnosis/causes_program.cpp
+std::vector<CauseRow> service_causes();  // diagnosis/causes_service.cpp
+std::vector<CauseRow> setting_causes();  // diagnosis/causes_service.cpp
 
 const std::vector<CauseRow>& cause_table() {
   static const std::vector<CauseRow> kTable = [] {
     std::vector<CauseRow> table;
     for (auto& part : {resource_causes(), outside_causes(), communication_causes(), device_causes(),
-                       program_causes(), service_causes()}) {
+                       program_causes(), service_causes(), setting_causes()}) {
       table.insert(table.end(), part.begin(), part.end());
     }
     return table;

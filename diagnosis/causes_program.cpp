@@ -5,7 +5,6 @@ namespace ocrtune {
 
 std::vector<CauseRow> device_causes();
 std::vector<CauseRow> program_causes();
-std::vector<CauseRow> service_causes();
 
 namespace {
 
@@ -24,8 +23,7 @@ std::vector<CauseRow> device_causes() {
        "The program wants a GPU and sees none: no driver, a container without access, or an empty "
        "CUDA_VISIBLE_DEVICES.",
        "nvidia-smi; echo \"$CUDA_VISIBLE_DEVICES\"",
-       {"docker run --gpus all", "install or reload the driver",
-        "run on the CPU: -o Global.use_gpu=false with the CPU wheel"}},
+       {"docker run --gpus all", "install or reload the driver"}},
       {"gpu_id_invalid",
        kProgramFailure,
        "unsupported",
@@ -33,7 +31,7 @@ std::vector<CauseRow> device_causes() {
        "A GPU was asked for by a number that is not among the visible ones; numbers are counted "
        "within CUDA_VISIBLE_DEVICES.",
        "nvidia-smi -L; echo \"$CUDA_VISIBLE_DEVICES\"",
-       {"--gpus 0,1 with exactly the visible ones", "--nproc_per_node at most the number of GPUs"}},
+       {"ids from 0 to the number of visible GPUs - 1; at most one rank a GPU"}},
       {"cuda_driver_too_old",
        kProgramFailure,
        "unsupported",
@@ -45,9 +43,9 @@ std::vector<CauseRow> device_causes() {
        kProgramFailure,
        "crashed",
        Remedy::retry,
-       "The GPU admits no further process: it is in exclusive mode and another process holds it, "
-       "or "
-       "it waits for a reset.",
+       "Another process holds the GPU: its memory, or the card as a whole (exclusive mode, a "
+       "pending "
+       "reset).",
        "nvidia-smi --query-gpu=compute_mode --format=csv; nvidia-smi   # who holds it",
        {"end the process that holds the card, or choose another one with CUDA_VISIBLE_DEVICES",
         "nvidia-smi -c DEFAULT"}},
@@ -119,7 +117,7 @@ std::vector<CauseRow> device_causes() {
        "A label or index is outside the classes, or a text holds a character that the dictionary "
        "lacks: dictionary, head size and labels do not fit together.",
        "compare the dictionary's line count with the head's classes",
-       {"Global.character_dict_path: the dictionary that the labels were made with",
+       {"use the dictionary that the labels and the head were made with",
         "correct the label file; ocrtune check compares dictionaries by content"}},
       {"illegal_instruction",
        kProgramFailure,
@@ -128,7 +126,7 @@ std::vector<CauseRow> device_causes() {
        "The program uses CPU instructions (AVX, AVX-512, AMX) that this CPU or virtual machine "
        "does not have.",
        "grep -m1 flags /proc/cpuinfo | tr ' ' '\\n' | grep -E 'avx|amx'; ocrtune probe",
-       {"install a build without them (Paddle: the noavx wheel)",
+       {"install a build for this CPU, or another version of the package",
         "let the virtual machine pass the host's CPU through (cpu: host)"}},
       {"segmentation_fault",
        kProgramFailure,
@@ -169,7 +167,7 @@ std::vector<CauseRow> device_causes() {
        Remedy::none,
        "The configuration asks for a GPU but the CPU build of the framework is installed.",
        "pip list | grep -i -E 'paddle|torch'",
-       {"-o Global.use_gpu=false", "or install paddlepaddle-gpu / a CUDA build"}},
+       {"install the CUDA build of the framework, or run on the CPU on purpose"}},
       {"first_gpu_only",
        kSlowness,
        "ok",
@@ -184,7 +182,7 @@ std::vector<CauseRow> device_causes() {
        Remedy::none,
        "Mixed precision was asked for on a device where the framework ignores it.",
        "the message names the place",
-       {"drop Global.use_amp on the CPU"}},
+       {"switch mixed precision off on this device"}},
   };
 }
 
@@ -235,14 +233,14 @@ std::vector<CauseRow> program_causes() {
        "crashed",
        Remedy::fewer_ranks,
        "After the split over the ranks there are fewer samples than one batch.",
-       "wc -l label files; samples / nproc must reach the batch",
-       {"smaller batch_size_per_card or fewer ranks", "drop_last: False"}},
+       "samples / ranks must reach the batch: wc -l LABEL_FILE",
+       {"a smaller batch or fewer ranks", "keep the last, smaller batch (drop_last false)"}},
       {"bad_training_data",
        kProgramFailure,
        "crashed",
        Remedy::none,
        "Samples could not be read or decoded; in training they are silently replaced by others.",
-       "the lines name the files; count them",
+       "open the samples that are named; how many lines name one?",
        {"correct or remove the listed lines",
         "check the delimiter (tab) and the encoding (UTF-8)"}},
       {"checkpoint_mismatch",
@@ -251,8 +249,7 @@ std::vector<CauseRow> program_causes() {
        Remedy::none,
        "The saved weights do not fit the model: another architecture, dictionary or version.",
        "the message lists the parameters and shapes",
-       {"use the config and dictionary that the checkpoint was trained with",
-        "Global.pretrained_model instead of Global.checkpoints when the head differs"}},
+       {"use the config and dictionary that the checkpoint was trained with"}},
       {"checkpoint_refused",
        kProgramFailure,
        "crashed",
@@ -286,7 +283,7 @@ std::vector<CauseRow> program_causes() {
        Remedy::retry,
        "A loader worker ended with an exception whose text was lost on the way.",
        "the same run with num_workers=0 prints the real error",
-       {"Train.loader.num_workers=0 Eval.loader.num_workers=0   # to see the error"}},
+       {"num_workers=0 shows the error itself"}},
       {"loader_timeout",
        kProgramFailure,
        "hung",
@@ -301,7 +298,7 @@ std::vector<CauseRow> program_causes() {
        Remedy::fewer_workers,
        "The log ends at the start of an evaluation: its loader workers wait for one another.",
        "py-spy dump --pid PID",
-       {"Eval.loader.num_workers=0 Eval.loader.use_shared_memory=False"}},
+       {"no loader workers for the evaluation"}},
       {"loss_diverged",
        kProgramFailure,
        "wrong_result",
@@ -352,7 +349,7 @@ std::vector<CauseRow> program_causes() {
        Remedy::retry,
        "A process ended with an error code; the lines at hand do not say why.",
        "the log of the rank that is named",
-       {"diagnose all ranks together: ocrtune diagnose log/workerlog.*"}},
+       {"diagnose the logs of all ranks together: ocrtune diagnose LOGS"}},
       {"unknown",
        kProgramFailure,
        "crashed",
@@ -360,102 +357,6 @@ std::vector<CauseRow> program_causes() {
        "The lines at hand show that something failed but fit no known cause.",
        "more of the log, the exit code (--exit-code) and dmesg (--kernel-log)",
        {"ocrtune diagnose LOG... --exit-code N --kernel-log <(dmesg)"}},
-  };
-}
-
-// What a run needs from others: hubs, stores, registries, certificates, clocks, schedulers.
-// NOLINTNEXTLINE(readability-function-size): a table
-std::vector<CauseRow> service_causes() {
-  return {
-      {"remote_unreachable",
-       kProgramFailure,
-       "crashed",
-       Remedy::retry,
-       "A server that the run needs could not be reached (a model hub, an object store, a "
-       "registry, a database): no route, a proxy or firewall, a name that does not resolve, or the "
-       "server is down.",
-       "curl -sv URL from the same machine or container; getent hosts NAME; env | grep -i proxy",
-       {"export HTTPS_PROXY=http://PROXY:PORT   # or NO_PROXY for hosts inside",
-        "download the models once and name their folder; HF_HUB_OFFLINE=1"}},
-      {"host_unreachable",
-       kProgramFailure,
-       "crashed",
-       Remedy::retry,
-       "A host of the run could not be reached any more: it reboots or was taken away, its network "
-       "is down, or it is stopped or overloaded.",
-       "ssh HOST uptime; last reboot and journalctl -b -1 there; sinfo -R, scontrol show node HOST",
-       {"bring the host back, or leave it out of --hosts; ocrtune run waits for --host-patience",
-        "save more often: what came after the last checkpoint is lost with a host"}},
-      {"access_refused",
-       kProgramFailure,
-       "crashed",
-       Remedy::none,
-       "A server refused the credentials of the run: a token or session that expired, a missing "
-       "login, no right to the object, a licence, or too many requests.",
-       "the same request with the same credentials by hand; when does the token expire?",
-       {"renew the token or key, and let long runs refresh it",
-        "ask for the right to the bucket, image or model that is named"}},
-      {"clock_wrong",
-       kProgramFailure,
-       "crashed",
-       Remedy::none,
-       "The clock of this machine is wrong, so certificates, tokens and signatures are refused as "
-       "not yet valid or out of date.",
-       "date -u; timedatectl; chronyc tracking",
-       {"timedatectl set-ntp true; chronyc makestep",
-        "replace the battery of a clock that starts in an old year"}},
-      {"tls_failed",
-       kProgramFailure,
-       "crashed",
-       Remedy::none,
-       "The certificate of a server could not be verified: it has expired, or a proxy or server "
-       "signs with an authority that is unknown here.",
-       "openssl s_client -connect HOST:443 </dev/null | openssl x509 -noout -issuer -dates",
-       {"add the authority: update-ca-certificates; export REQUESTS_CA_BUNDLE=/path/ca.pem",
-        "renew the server's certificate"}},
-      {"image_pull_failed",
-       kProgramFailure,
-       "crashed",
-       Remedy::retry,
-       "The container image could not be pulled: the name or tag does not exist, the registry "
-       "asks for a login, or it could not be reached.",
-       "docker pull IMAGE (or crictl pull IMAGE) on that node",
-       {"correct the name and tag", "imagePullSecrets, or docker login"}},
-      {"container_setup_failed",
-       kProgramFailure,
-       "crashed",
-       Remedy::none,
-       "The container could not be started: a secret, config map, volume, device or command of its "
-       "description is missing, or its image is for another kind of CPU.",
-       "kubectl describe pod NAME; docker inspect NAME",
-       {"create what is named, in the same namespace",
-        "docker build --platform linux/amd64   # if it says exec format error"}},
-      {"not_scheduled",
-       kProgramFailure,
-       "crashed",
-       Remedy::none,
-       "The scheduler found no place for the job: no node has the GPUs, CPUs or memory that it "
-       "asks "
-       "for, or a quota is used up.",
-       "kubectl describe pod NAME; squeue -j JOB -o %r; sinfo -o '%n %G %m'",
-       {"ask for what one node has", "free the quota, or use another partition or namespace"}},
-      {"health_check_failed",
-       kProgramFailure,
-       "crashed",
-       Remedy::retry,
-       "The container was restarted because its health check failed: often the model loads for "
-       "longer than the probe waits, or requests block the check.",
-       "kubectl describe pod NAME   # probe, delay and period; the time until the model is loaded",
-       {"a startupProbe with failureThreshold x periodSeconds above the load time",
-        "initialDelaySeconds above the load time; answer the check from another thread"}},
-      {"request_too_large",
-       kProgramFailure,
-       "crashed",
-       Remedy::none,
-       "A page, request or message was larger than a limit of the program, server or proxy allows.",
-       "the message names the size and the limit",
-       {"send fewer or smaller pages", "--max-image-mpixels 500   # OCRmyPDF",
-        "client_max_body_size 64m   # nginx", "grpc.max_receive_message_length"}},
   };
 }
 

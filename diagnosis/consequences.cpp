@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kWitnesses[] = {
     "collective_timeout", "peer_lost",           "rendezvous_failed", "nccl_error",
     "process_failed",     "communication_stall", "stalled",           "terminated_from_outside",
-    "loader_timeout",     "nccl_init_hang",
+    "loader_timeout",     "nccl_init_hang",      "worker_timeout",
 };
 
 constexpr std::string_view kGenerics[] = {"python_exception", "native_exception",
@@ -43,6 +43,10 @@ constexpr Row kRows[] = {
     {"no_gpu_visible", " container_setup_failed nccl_network "},
     {"missing_module", " nccl_network "},
     {"health_check_failed", " host_out_of_memory killed_by_other "},
+    {"worker_timeout", " host_out_of_memory killed_by_other aborted "},
+    {"host_restarted", " storage_failure nccl_network "},
+    {"read_only_filesystem", " permission_denied "},
+    {"gpu_busy", " gpu_out_of_memory cuda_library_error "},
     {"label_out_of_range", " gpu_kernel_fault "},
     {"library_conflict", " segmentation_fault illegal_instruction "},
     {"host_hardware_fault",
@@ -58,7 +62,8 @@ constexpr Row kRows[] = {
     {"disk_full", " checkpoint_damaged bad_training_data "},
     {"shm_full", " host_allocation_failed "},
     {"storage_failure",
-     " rank_busy_alone missing_file evaluation_hang permission_denied time_limit "},
+     " rank_busy_alone missing_file evaluation_hang permission_denied time_limit "
+     "read_only_filesystem "},
     {"cuda_driver_too_old", " no_gpu_visible "},
     {"cuda_library_missing", " no_gpu_visible time_limit "},  // on CPUs it takes days
     {"nccl_network", " rank_mismatch "},
@@ -166,7 +171,11 @@ double survival_factor(const Finding& finding, const LogScan& log, bool ended_we
   const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
   double factor = recovered(finding, log) ? 0.2 : 1;
   if (finding.earlier_run) factor *= 0.15;
-  if (finding.progress_after >= 50) {
+  // A server that answers on met the error of one request.
+  constexpr std::int64_t kServed = 3;
+  if (finding.served_after >= kServed) {
+    factor *= 0.2;
+  } else if (finding.progress_after >= 50) {
     factor *= 0.25;
   } else if (finding.progress_after >= few) {
     factor *= 0.45;

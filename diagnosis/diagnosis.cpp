@@ -10,9 +10,10 @@
 #include "base/text.h"
 #include "diagnosis/advice.h"
 #include "diagnosis/cause_ranker.h"
+#include "diagnosis/consequences.h"
 #include "diagnosis/next_steps.h"
+#include "diagnosis/run_times.h"
 #include "diagnosis/story.h"
-#include "diagnosis/text_classifier.h"
 
 namespace ocrtune {
 namespace {
@@ -43,6 +44,48 @@ bool throttled(const Finding& counts) {
   return 2 * parse_integer(values[1]).value_or(0) >= parse_integer(values[0]).value_or(0);
 }
 
+// One cause a name, with the evidence of all files.
+void add_once(Cause cause, Diagnosis& diagnosis) {
+  const auto known = std::find_if(diagnosis.causes.begin(), diagnosis.causes.end(),
+                                  [&](const Cause& other) { return other.row == cause.row; });
+  if (known == diagnosis.causes.end()) return diagnosis.causes.push_back(std::move(cause));
+  known->confidence = std::max(known->confidence, cause.confidence);
+  known->evidence.push_back(std::move(cause.evidence[0]));
+}
+
+void add_slow(const char* cause, double confidence, const char* signature, const LogScan& log,
+              const std::string& text, Diagnosis& diagnosis) {
+  add_once({&find_cause(cause),
+            confidence,
+            Role::note,
+            {{log.file, log.last_progress.number, text}},
+            {signature},
+            {}},
+           diagnosis);
+}
+
+// What a step costs: waiting for data, and a rate that falls.
+void add_costs(const LogScan& log, Diagnosis& diagnosis) {
+  constexpr double kMuch = 0.3, kFall = 0.6;
+  const StepCosts& costs = log.costs;
+  if (costs.data_share >= kMuch) {
+    std::string text = fmt::format("{} of the step waits for data: {}",
+                                   format_percent(costs.data_share), log.last_progress.text);
+    if (2 * costs.first_data_share < costs.data_share) {
+      text = fmt::format("{}, at first {}; ", format_percent(costs.data_share),
+                         format_percent(costs.first_data_share)) +
+             text;
+    }
+    add_slow("data_loading_bound", std::min(0.9, 0.3 + 0.7 * costs.data_share), "reader_cost", log,
+             text, diagnosis);
+  } else if (costs.last_rate > 0 && costs.last_rate < kFall * costs.first_rate) {
+    add_slow("throughput_fell", 0.6, "rate_fell", log,
+             fmt::format("{} a second at first, {} at last: {}", format_count(costs.first_rate),
+                         format_count(costs.last_rate), log.last_progress.text),
+             diagnosis);
+  }
+}
+
 void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
   for (const LogScan& log : logs) {
     for (const Finding& finding : log.findings) {
@@ -51,23 +94,15 @@ void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
       const std::string_view id = finding.signature->id;
       if (id == "smi_card" && !one_card_works(finding)) continue;
       if (id == "cpu_stat" && !throttled(finding)) continue;
-      diagnosis.causes.push_back({&row,
-                                  finding.signature->weight,
-                                  Role::note,
-                                  {{log.file, finding.first.number, finding.first.text}},
-                                  {finding.signature->id},
-                                  {}});
+      add_once({&row,
+                finding.signature->weight,
+                Role::note,
+                {{log.file, finding.first.number, finding.first.text}},
+                {finding.signature->id},
+                {}},
+               diagnosis);
     }
-    if (log.batch_seconds <= 0 || log.reader_seconds < 0.3 * log.batch_seconds) continue;
-    const double share = log.reader_seconds / log.batch_seconds;
-    diagnosis.causes.push_back({&find_cause("data_loading_bound"),
-                                std::min(0.9, 0.3 + 0.7 * share),
-                                Role::note,
-                                {{log.file, log.last_progress.number,
-                                  fmt::format("{} of the step waits for data: {}",
-                                              format_percent(share), log.last_progress.text)}},
-                                {"reader_cost"},
-                                {}});
+    add_costs(log, diagnosis);
   }
 }
 
@@ -79,8 +114,21 @@ bool is_evidence(const std::vector<Cause>& causes, const std::string& file, std:
   });
 }
 
+// Did loader workers die, or NCCL speak? Else nobody would think of NCCL_P2P_DISABLE.
+bool may_blame_nccl(const std::vector<LogScan>& logs) {
+  return std::any_of(logs.begin(), logs.end(), [](const LogScan& log) {
+    return (log.programs & kNccl) != 0 ||
+           std::any_of(log.findings.begin(), log.findings.end(), [](const Finding& finding) {
+             const std::string_view id = finding.signature->id;
+             return id == "paddle_worker_sigkill" || id == "torch_worker_sigkill" ||
+                    id == "paddle_workers_exit";
+           });
+  });
+}
+
 void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence,
                const CauseRanker& ranker, Diagnosis& diagnosis) {
+  constexpr double kWorthTelling = 0.2;  // a note below it only takes another line back
   for (const LogScan& log : logs) {
     for (const Finding& finding : log.findings) {
       const SignatureRow& signature = *finding.signature;
@@ -88,19 +136,21 @@ void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence
       if (signature.role == Role::consequence) {
         diagnosis.consequences.push_back({log.file, finding.first.number, finding.first.text});
       } else if (signature.role == Role::note && row.kind == CauseKind::failure &&
+                 signature.weight >= kWorthTelling &&
                  !is_evidence(diagnosis.causes, log.file, finding.first.number)) {
-        diagnosis.notes.push_back(fmt::format("{}:{}: {} ({}; {})", log.file, finding.first.number,
-                                              finding.first.text, how_many(finding.count, "time"),
-                                              row.name));
+        diagnosis.notes.push_back(
+            fmt::format("{}:{}: {}", log.file, finding.first.number, finding.first.text));
       }
     }
-    if (log.binary) diagnosis.notes.push_back(log.file + " is mostly not text");
+    if (log.kind == SourceKind::binary) {
+      diagnosis.notes.push_back(log.file + " is not text: not the log of a run");
+    }
     if (log.bytes == 0) diagnosis.notes.push_back(log.file + " is empty");
   }
   if (evidence.killed_by_us) {
     diagnosis.notes.push_back("ocrtune itself stopped this run: " + evidence.killed_why);
   }
-  if (!ranker.sigkill()) return;
+  if (!ranker.sigkill() || !may_blame_nccl(logs)) return;
   if (ranker.any("nccl_p2p_broken", 3) || ranker.any("nccl_error", 3)) {
     diagnosis.notes.emplace_back(
         "The logs hold both a SIGKILL and errors of NCCL's own; look at which came first. Killed "
@@ -111,6 +161,18 @@ void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence
         "loader workers use no NCCL, and nothing in these logs speaks of a GPU-to-GPU fault. It "
         "moves the traffic through host shared memory, so it can make a shortage of memory worse.");
   }
+}
+
+// A step, a known program, a line that any signature knows, an exit code: something of a run.
+Given given_in(const std::vector<LogScan>& logs, const FailureEvidence& evidence) {
+  if (evidence.exit_code || evidence.killed_by_us) return Given::run;
+  const auto every = [&](auto is) { return std::all_of(logs.begin(), logs.end(), is); };
+  if (every([](const LogScan& log) { return log.bytes == 0; })) return Given::nothing;
+  const bool no_run = every([](const LogScan& log) {
+    return log.kind == SourceKind::binary ||
+           (log.progress_lines == 0 && log.programs == 0 && log.findings.empty());
+  });
+  return no_run ? Given::no_run : Given::run;
 }
 
 void name_unknown(const std::vector<LogScan>& logs, const FailureEvidence& evidence,
@@ -145,6 +207,24 @@ void name_unknown(const std::vector<LogScan>& logs, const FailureEvidence& evide
   diagnosis.causes.insert(diagnosis.causes.begin(), std::move(unknown));
 }
 
+// An exit code, a crash without a name, ranks that gave up waiting: they say that, not why. Above
+// these bounds they had been right in three of nine first looks.
+void cap_the_nameless(std::vector<Cause>& causes) {
+  constexpr double kNameless = 0.5, kEnding = 0.4;
+  for (Cause& cause : causes) {
+    const std::string_view name = cause.row->name;
+    const bool waiting =
+        name == "collective_timeout" || name == "nccl_init_hang" || name == "nccl_error";
+    if (name == "process_failed") {
+      cause.confidence = std::min(cause.confidence, kEnding);
+    } else if (is_generic(name) || waiting) {
+      cause.confidence = std::min(cause.confidence, kNameless);
+    }
+  }
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const Cause& a, const Cause& b) { return a.confidence > b.confidence; });
+}
+
 // What is killed does not end with 0: such a line speaks of another process.
 bool ends_by_a_signal(const Cause& cause) {
   const std::string_view name = cause.row->name;
@@ -174,6 +254,15 @@ bool is_only_numbered(const LogScan& log) {
 
 Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evidence) {
   constexpr double kMinConfidenceOfSuccess = 0.5;  // of a kill, where the exit code is 0
+  const auto is_binary = [](const LogScan& log) { return log.kind == SourceKind::binary; };
+  if (std::any_of(logs.begin(), logs.end(),
+                  [&](const LogScan& log) { return is_binary(log) && !log.findings.empty(); })) {
+    std::vector<LogScan> text = logs;
+    for (LogScan& log : text) {
+      if (is_binary(log)) log.findings.clear();
+    }
+    return diagnose(text, evidence);
+  }
   if (logs.size() == 1 && is_only_numbered(logs[0])) {
     return diagnose(without_number(logs[0]), evidence);
   }
@@ -181,7 +270,7 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
   Diagnosis diagnosis;
   diagnosis.causes = ranker.rank();
   name_unknown(logs, evidence, diagnosis);
-  hedge(logs, evidence, diagnosis.causes);
+  cap_the_nameless(diagnosis.causes);
   diagnosis.failed =
       std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), [&](const Cause& cause) {
         const bool unlikely = evidence.exit_code == 0 && ends_by_a_signal(cause);
@@ -189,12 +278,12 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
       });
   if (diagnosis.failed) {
     diagnosis.story = tell_story(logs, evidence, ranker, diagnosis.causes);
-    diagnosis.next_steps = next_steps(diagnosis.causes);
+    diagnosis.next_steps = next_steps(diagnosis.causes, logs);
   }
   add_slowness(logs, diagnosis);
   add_notes(logs, evidence, ranker, diagnosis);
-  const std::map<std::string, std::string> config = printed_config(logs);
-  for (Cause& cause : diagnosis.causes) cause.fixes = fixes_of(*cause.row, config);
+  for (Cause& cause : diagnosis.causes) advise(cause, logs);
+  if (diagnosis.causes.empty()) diagnosis.given = given_in(logs, evidence);
   return diagnosis;
 }
 

@@ -16,8 +16,16 @@
 
 namespace ocrtune {
 
+// What was given, where no failure is found in it.
+enum class Given {
+  run,      // something of a run
+  nothing,  // empty files
+  no_run,   // text or bytes that tell of no run
+};
+
 struct Diagnosis {
-  bool failed = false;        // a failure with a confidence of at least kMinConfidence
+  bool failed = false;  // a failure with a confidence of at least kMinConfidence
+  Given given = Given::run;
   std::vector<Cause> causes;  // best first; slowness after failures
   std::vector<std::string> notes;
   std::vector<StoryEvent> story;           // of several ranks; may be empty

@@ -10,7 +10,8 @@ namespace ocrtune {
 namespace {
 
 bool same_actor(const Clue& a, const Clue& b) {
-  return a.file == b.file && (!a.rank || !b.rank || a.rank == b.rank);
+  const bool other = !a.actor.empty() && !b.actor.empty() && a.actor != b.actor;
+  return a.file == b.file && (!a.rank || !b.rank || a.rank == b.rank) && !other;
 }
 
 // A probe, a watchdog, an init system that gave up on a process says so in its own words before it
@@ -18,7 +19,7 @@ bool same_actor(const Clue& a, const Clue& b) {
 bool kill_of_supervisor(const Clue& supervisor, const Clue& kill) {
   const std::string_view cause = supervisor.cause->name, killed = kill.cause->name;
   return tier(supervisor.role) >= 3 &&
-         (cause == "terminated_from_outside" || cause == "stalled" ||
+         (cause == "terminated_from_outside" || cause == "stalled" || cause == "worker_timeout" ||
           cause == "health_check_failed") &&
          kill.role != Role::proof &&
          (killed == "host_out_of_memory" || killed == "killed_by_other");
@@ -139,6 +140,12 @@ void CauseRanker::explain_followers() {
       if (kill_of_supervisor(clue, other)) return false;
       if (kill_of_supervisor(other, clue)) return not_later(other, clue);
       if (!produces(other.cause->name, clue.cause->name)) return false;
+      // Who gave up waiting aborts, and a launcher sees that it did: not the other way round.
+      if (is_generic(other.cause->name) && !other.is_exception() &&
+          in_table(clue.cause->name, other.cause->name) &&
+          !(clue.dated && other.dated && *other.when < *clue.when)) {
+        return false;
+      }
       // How the last process ended says nothing of what came before.
       if (other.signature == kProcessEnd && is_generic(other.cause->name)) return false;
       // An exception of the rank that gave up, and the lines above its text, are how it did.

@@ -54,21 +54,6 @@ const Matcher& matcher() {
   return kMatcher;
 }
 
-// Whatever collects the lines of several processes puts a name before each: srun -l, mpirun, docker
-// compose, journals, torchrun --tee. Patterns that start at "^" mean what comes after it.
-re2::StringPiece without_prefix(re2::StringPiece line) {
-  static const re2::RE2 kPrefix(
-      R"([\w.-]+ +\| |.{1,80}? \|\| |\[[\w.:-]{1,24}\]:? +|\[\d+,\d+\]<std\w+>: ?| *\d{1,4}: |rank ?\d+:? )"
-      R"(|[a-z][A-Za-z0-9.-]{0,24}\d: |host[A-Za-z]: |\(\S+ pid=\d+[^)]*\) )"
-      R"(|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^\s:]+: |\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[.,\d]*Z? +)"
-      R"(|\[\d{4}-\d\d-\d\d [\d:.,]+(?: \w+)?\] |std(?:out|err) [FP] |- [\w.]+ - (?:ERROR|CRITICAL) - )"
-      R"(|(?:ERROR|CRITICAL):? +|\d\d-\d\d \d\d:\d\d:\d\d (?:\[\S+\] )?)");
-  constexpr int kLevels = 4;
-  for (int i = 0; i < kLevels && re2::RE2::Consume(&line, kPrefix); ++i) {
-  }
-  return line;
-}
-
 std::vector<std::string> captures_of(const re2::RE2& pattern, re2::StringPiece line) {
   const int groups = std::min(pattern.NumberOfCapturingGroups(), 3);
   re2::StringPiece pieces[4];
@@ -86,14 +71,15 @@ bool may_match(std::string_view block) {
   return matcher().literals->Match(re2::StringPiece(block.data(), block.size()), nullptr);
 }
 
-std::vector<SignatureMatch> match_line(std::string_view line) {
+std::vector<SignatureMatch> match_line(std::string_view line, std::string_view behind_names) {
   std::vector<SignatureMatch> matches;
   const re2::StringPiece text(line.data(), line.size());
   std::vector<int> atoms;
   if (!matcher().literals->Match(text, &atoms)) return matches;
   std::vector<int> ids;
   matcher().patterns.AllMatches(text, atoms, &ids);
-  if (const re2::StringPiece rest = without_prefix(text); rest.size() < text.size()) {
+  if (behind_names.size() < line.size()) {
+    const re2::StringPiece rest(behind_names.data(), behind_names.size());
     std::vector<int> more;
     matcher().patterns.AllMatches(rest, atoms, &more);
     // A shell says "Killed" at the line's start; behind a name it is a launcher's, of its children.

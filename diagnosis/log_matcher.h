@@ -18,8 +18,9 @@ struct SignatureMatch {
 // False: no line of the block can match any signature. One pass of a DFA over the literals.
 bool may_match(std::string_view block);
 
-// Every row that the line matches, in table order.
-std::vector<SignatureMatch> match_line(std::string_view line);
+// Every row that the line, or its text behind the names that stand before it, matches, in table
+// order.
+std::vector<SignatureMatch> match_line(std::string_view line, std::string_view behind_names);
 
 // Rows whose pattern does not compile or has no literal for the prefilter.
 std::vector<std::string> unsound_patterns();

@@ -12,9 +12,11 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "diagnosis/log_encoding.h"
+#include "diagnosis/context/log_encoding.h"
+#include "diagnosis/context/log_time.h"
+#include "diagnosis/context/payload.h"
+#include "diagnosis/context/runs.h"
 #include "diagnosis/log_matcher.h"
-#include "diagnosis/log_time.h"
 
 namespace ocrtune {
 namespace {
@@ -23,8 +25,9 @@ constexpr std::size_t kBlock = 64UL * 1024;
 constexpr std::size_t kLongestLine = 16UL * 1024;  // longer ones are looked at in pieces
 constexpr std::size_t kKeptText = 500;
 constexpr std::size_t kKeptSubjects = 16;
-constexpr std::size_t kMaxRanks = 64;                        // of one signature in one file
-constexpr std::size_t kLastLines = 40, kTail = 32UL * 1024;  // lines, bytes
+constexpr std::size_t kMaxRanks = 64;  // of one signature in one file
+constexpr int kFirstLines = 200;       // that say what the file is
+constexpr int kHotBlocks = 32;         // that are asked for the programs that wrote them
 
 std::size_t find_word(std::string_view text, std::string_view word) {
   const void* at = ::memmem(text.data(), text.size(), word.data(), word.size());
@@ -40,10 +43,6 @@ bool contains(std::string_view text, std::string_view word) {
 std::size_t line_end(std::string_view block) {
   const std::size_t newline = std::min(block.find('\n'), block.size());
   return std::min(block.substr(0, newline).find('\r'), newline);
-}
-
-bool is_run_start(std::string_view line) {
-  return contains(line, "INFO: train with paddle") || contains(line, "Configuration  ------");
 }
 
 // What a person typed, "me@host:~$ docker inspect ...": it says what was asked, not what was so.
@@ -95,120 +94,18 @@ std::string kept_text(std::string_view text) {
   return std::string(trim(out));
 }
 
-// How trainers say how long a step took and how much of it waited for data: PaddleOCR, MMEngine,
-// PyTorch's ImageNet example and its many children.
-struct StepWords {
-  std::string_view reader, step;
-};
-constexpr StepWords kStepWords[] = {
-    {"reader_cost: ", "batch_cost: "}, {"data_time: ", " time: "}, {"Data ", "Time "}};
-
-// "reader_cost: 0.00010 s" -> 0.0001
-std::optional<double> number_after(std::string_view line, std::string_view key) {
-  const std::size_t at = line.find(key);
-  if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = trim(line.substr(at + key.size(), 24));
-  const auto value = parse_number(rest.substr(0, rest.find(' ')));
-  return value ? std::optional<double>(*value) : std::nullopt;
-}
-
 }  // namespace
-
-std::optional<int> rank_of_line(std::string_view line) {
-  const std::string_view head = line.substr(0, 72);
-  for (std::size_t i = 1; i + 4 < head.size(); ++i) {
-    if (head.substr(i, 3) != "ank" || (head[i - 1] != 'r' && head[i - 1] != 'R')) continue;
-    if (i >= 2 && head[i - 2] != '[' && head[i - 2] != ' ' && head[i - 2] != '(' &&
-        !(i >= 6 && head.substr(i - 6, 5) == "self_")) {
-      continue;
-    }
-    std::size_t at = i + 3;
-    while (at < head.size() && (head[at] == ' ' || head[at] == '=' || head[at] == ':')) ++at;
-    int rank = 0;
-    std::size_t digits = 0;
-    for (; at < head.size() && head[at] >= '0' && head[at] <= '9' && digits < 6; ++at, ++digits) {
-      rank = rank * 10 + (head[at] - '0');
-    }
-    if (digits > 0) return rank;
-  }
-  return std::nullopt;
-}
-
-std::optional<int> rank_of_file(const std::string& path) {
-  const auto whole = [](std::string_view text) -> std::optional<int> {
-    const auto number = parse_integer(text);
-    if (!number || *number < 0 || *number > 1000000 || text[0] == '+') return std::nullopt;
-    return static_cast<int>(*number);
-  };
-  const std::size_t slash = path.find_last_of('/');
-  const std::string name = lower(path.substr(slash == std::string::npos ? 0 : slash + 1));
-  const std::size_t digit = name.find_first_of("0123456789");
-  if (digit == std::string::npos) {  // torchrun's log folders: attempt_0/3/stderr.log
-    if (slash == std::string::npos || slash == 0) return std::nullopt;
-    const std::size_t above = path.find_last_of('/', slash - 1);
-    const std::size_t from = above == std::string::npos ? 0 : above + 1;
-    return whole(path.substr(from, slash - from));
-  }
-  const std::size_t end = std::min(name.find_first_not_of("0123456789", digit), name.size());
-  if (end < name.size() && name[end] != '.') return std::nullopt;
-  std::string_view before(name.data(), digit);
-  while (!before.empty() && std::string_view("._-").find(before.back()) != std::string_view::npos) {
-    before.remove_suffix(1);
-  }
-  constexpr std::string_view kWords[] = {"workerlog", "rank", "r",   "w",   "worker",
-                                         "trainer",   "out",  "log", "err", ""};
-  const bool known = std::any_of(std::begin(kWords), std::end(kWords),
-                                 [&](std::string_view word) { return before == word; }) ||
-                     ends_with(before, "rank");
-  return known ? whole(name.substr(digit, end - digit)) : std::nullopt;
-}
 
 bool is_progress_line(std::string_view line) {
   constexpr std::string_view kWords[] = {"loss",         "ips: ",  "it/s",           "s/it",
                                          "Loss",         "epoch:", "dataloader has", "samples/s",
-                                         "batch_cost",   "Epoch ", "global_step",    "\" 200 OK",
+                                         "batch_cost",   "Epoch ", "global_step",    "\" 200 ",
                                          "succeeded in "};
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](std::string_view word) { return contains(line, word); });
 }
 
 namespace {
-
-// "[2] ...", " 2: ...", "[1,2]<stderr>: ...": the task that a launcher names before a line.
-std::optional<int> rank_before_line(std::string_view line) {
-  line = line.substr(std::min(line.find_first_not_of(' '), line.size()));
-  const bool bracket = starts_with(line, "[");
-  if (bracket) line.remove_prefix(1);
-  const auto number = [&]() -> std::optional<int> {
-    constexpr std::size_t kMaxDigits = 4;
-    std::size_t end = 0;
-    int task = 0;
-    for (; end < std::min(line.size(), kMaxDigits) && line[end] >= '0' && line[end] <= '9'; ++end) {
-      task = task * 10 + (line[end] - '0');
-    }
-    line.remove_prefix(end);
-    return end > 0 ? std::optional<int>(task) : std::nullopt;
-  };
-  std::optional<int> rank = number();
-  if (rank && bracket && starts_with(line, ",")) {
-    line.remove_prefix(1);
-    rank = number();
-    return starts_with(line, "]<std") ? rank : std::nullopt;
-  }
-  const std::string_view mark = bracket ? "] " : ": ";
-  if (!rank || !starts_with(line, mark) || line.size() < 3) return std::nullopt;
-  const char next = line[2];  // "[1] + 411 killed" is a shell's, "3: 0x7f" a backtrace's
-  return (next >= 'A' && next <= 'z') ? rank : std::nullopt;
-}
-
-std::optional<int> rank_of_text(std::string_view line) {
-  const std::optional<int> rank = rank_of_line(line);
-  constexpr std::string_view kWorker = "workerlog.";  // "workerlog.3: ...", as grep and tail put it
-  if (!rank && starts_with(line, kWorker)) {
-    return rank_of_file(std::string(line.substr(0, line.find(':'))));
-  }
-  return rank ? rank : rank_before_line(line);
-}
 
 // What ends a traceback, although no row knows its name.
 const SignatureMatch& exception_match() {
@@ -227,29 +124,47 @@ const SignatureMatch& exception_match() {
 
 struct LogScanner::State {
   LogScan scan;
-  using Key = std::pair<int, int>;  // row of the signature table, rank or -1
+  // Row of the signature table; rank, or -2 and below: a process without a rank; -1: nobody.
+  using Key = std::pair<int, int>;
+  struct Told {  // what a line matches
+    std::vector<SignatureMatch> matches;
+    LogLine line;
+    LineOrigin origin;
+  };
   std::map<Key, Finding> findings;
-  std::map<Key, std::int64_t> progress;  // progress lines before the finding's last line
+  struct Counts {
+    std::int64_t progress = 0, served = 0;
+  };
+  std::map<Key, Counts> before;  // lines before the finding's last line
+  std::map<std::string, int> actors;
   PrintedConfig config;
   LauncherReport report;
   Tracebacks tracebacks;
-  std::string rest;             // an unfinished line
-  std::string tail;             // the end of what was scanned
-  std::string dated;            // start of the last line that looked dated, of earlier blocks
-  std::string_view dated_here;  // the same, of this block
+  StepCostReader costs;
+  SourceLines first_lines;
+  PayloadBlock payload;
+  std::vector<Told> in_payload;  // counts unless the program ends the block
+  std::string rest;              // an unfinished line
+  std::string dated;             // start of the last line that looked dated, of earlier blocks
+  std::string_view dated_here;   // the same, of this block
+  std::vector<bool> run_spoke = {false};  // it failed, stepped or came to its end
+  std::int64_t run_progress = 0;          // progress lines of this run
   bool failing_since_start = false;
-  Asked asked = Asked::nothing;  // by the line before
+  std::optional<std::int64_t> step_at_failure;
+  std::optional<Key> unfinished;  // a message that ends with a colon: the next line belongs to it
+  Asked asked = Asked::nothing;   // by the line before
   std::optional<Utf16Decoder> utf16;
-  int odd_bytes = 0, first_bytes = 0;
+  int odd_bytes = 0, first_bytes = 0, asked_blocks = 0;
 
   void look_at_first_bytes(std::string_view bytes);
   void take_block(std::string_view block);
-  void keep_tail(std::string_view block);
-  void take_last_lines();
   void take_line(std::string_view line, bool hot);
   void take_progress(std::string_view line);
-  void take_match(const SignatureMatch& match, const LogLine& line);
-  std::vector<SignatureMatch> matches_of(std::string_view line, bool hot);
+  void take_matches(const Told& told);
+  void take_match(const SignatureMatch& match, const Told& told);
+  void continue_message(std::string_view line);
+  void begin_run();
+  Told told_by(std::string_view line, bool hot);
   LogLine line_of(std::string_view text) const;
 };
 
@@ -271,58 +186,88 @@ LogLine LogScanner::State::line_of(std::string_view text) const {
   return line;
 }
 
-void LogScanner::State::take_match(const SignatureMatch& match, const LogLine& line) {
-  std::optional<int> rank = rank_of_text(line.text);
+void LogScanner::State::take_match(const SignatureMatch& match, const Told& told) {
+  std::optional<int> rank = told.origin.rank;
   Key key{match.index, rank.value_or(-1)};
-  if (rank && findings.count(key) == 0 && findings.size() > kMaxRanks * 8) {
+  if (const std::string& actor = told.origin.actor; !actor.empty()) {
+    key.second = actors.emplace(actor, -2 - static_cast<int>(actors.size())).first->second;
+  }
+  if (key.second != -1 && findings.count(key) == 0 && findings.size() > kMaxRanks * 8) {
     rank.reset();
     key.second = -1;
   }
   Finding& finding = findings[key];
+  const int run = static_cast<int>(run_spoke.size()) - 1;
+  if (finding.run != run) finding = Finding();  // of an earlier run: this one tells it anew
   if (finding.count++ == 0) {
     finding.signature = match.signature;
     finding.rank = rank ? rank : scan.rank;
-    finding.first = line;
+    finding.actor = key.second == -1 ? "" : told.origin.actor;
+    finding.first = told.line;
     finding.captures = match.captures;
+    finding.run = run;
   }
-  finding.last = line;
-  finding.earlier_run = false;
-  progress[key] = scan.progress_lines;
+  finding.last = told.line;
+  before[key] = {scan.progress_lines, scan.served_lines};
   if (!match.captures.empty() && !match.captures[0].empty() &&
       finding.subjects.size() < kKeptSubjects &&
       std::find(finding.subjects.begin(), finding.subjects.end(), match.captures[0]) ==
           finding.subjects.end()) {
     finding.subjects.push_back(match.captures[0]);
   }
-}
-
-void LogScanner::State::take_progress(std::string_view line) {
-  scan.progress_lines += 1;
-  if (scan.progress_lines % 16 == 1 || scan.progress_lines < 16) scan.last_progress = line_of(line);
-  scan.last_progress.number = scan.lines + 1;
-  for (const StepWords& words : kStepWords) {
-    const auto reader = number_after(line, words.reader);
-    if (!reader) continue;
-    const auto step = number_after(line, words.step);
-    if (step && scan.progress_lines > 1) {
-      scan.reader_seconds += *reader;
-      scan.batch_seconds += *step;
-    }
-    return;
+  if (match.signature == exception_match().signature && ends_with(told.line.text, ":")) {
+    unfinished = key;
   }
 }
 
-// Keeps what the line matches.
-std::vector<SignatureMatch> LogScanner::State::matches_of(std::string_view line, bool hot) {
-  std::vector<SignatureMatch> matches;
+// "RuntimeError: Exception from core.cpp:109:" says what failed in the lines below.
+void LogScanner::State::continue_message(std::string_view line) {
+  Finding& finding = findings[*unfinished];
+  const bool first = finding.count == 1;
+  finding.last.text = kept_text(finding.last.text + " " + std::string(trim(line)));
+  if (first) finding.first.text = finding.last.text;
+  if (!ends_with(finding.last.text, ":")) unfinished.reset();
+}
+
+void LogScanner::State::begin_run() {
+  run_spoke.push_back(false);
+  run_progress = 0;
+  failing_since_start = false;
+  step_at_failure.reset();
+  scan.finished = false;
+}
+
+void LogScanner::State::take_progress(std::string_view line) {
+  constexpr std::int64_t kFewest = 3;  // steps: less is a start
+  constexpr std::int64_t kAll = 64, kEach = 16;
+  scan.progress_lines += 1;
+  scan.served_lines += contains(line, "\" 200 ") || contains(line, "succeeded in ");
+  run_progress += 1;
+  if (failing_since_start && step_at_failure &&
+      (run_progress < kAll || run_progress % kEach == 0)) {
+    const std::optional<std::int64_t> step = step_of(line);
+    if (step && *step * 2 <= *step_at_failure) begin_run();
+  }
+  if (run_progress == kFewest) run_spoke.back() = true;
+  if (scan.progress_lines % 16 == 1 || scan.progress_lines < 16) scan.last_progress = line_of(line);
+  scan.last_progress.number = scan.lines + 1;
+  costs.take_line(line);
+}
+
+// What the line says in the program's own words.
+LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool hot) {
+  Told told;
   if (report.open() || (hot && LauncherReport::begins(line))) {
     report.take_line(line, scan.lines + 1);
   }
   // Older launchers dump their whole environment in one line when a rank fails.
   if (hot && !starts_with(line, "env {") && may_match(line) && !is_typed_command(line)) {
-    matches = match_line(line);
+    const std::optional<std::string> own = without_payload(line);
+    told.origin = origin_of(own ? *own : line);
+    if (!own || may_match(*own)) told.matches = match_line(own ? *own : line, told.origin.text);
+    told.origin.text = {};
   }
-  if (matches.empty() && !tracebacks.open()) return matches;
+  if (told.matches.empty() && !tracebacks.open()) return told;
   const std::optional<RaisedAt> raised = tracebacks.take_line(line);
   const auto is = [](const char* id) {
     return
@@ -330,17 +275,35 @@ std::vector<SignatureMatch> LogScanner::State::matches_of(std::string_view line,
   };
   // PaddleOCR tells so why it takes another sample, and goes on.
   const bool skipped = contains(line, "error happened with msg");
-  if (!skipped && std::any_of(matches.begin(), matches.end(), is("traceback"))) {
+  if (!skipped && std::any_of(told.matches.begin(), told.matches.end(), is("traceback"))) {
     tracebacks.begin(line);
   }
-  if (raised && std::none_of(matches.begin(), matches.end(), is("exception_line"))) {
-    matches.push_back(exception_match());
+  if (raised &&
+      std::none_of(told.matches.begin(), told.matches.end(), is(exception_match().signature->id))) {
+    if (told.matches.empty()) told.origin = origin_of(line);
+    told.matches.push_back(exception_match());
   }
-  if (matches.empty()) return matches;
-  LogLine kept = line_of(line);
-  if (raised) kept.raised = *raised;
-  for (const SignatureMatch& match : matches) take_match(match, kept);
-  return matches;
+  if (told.matches.empty()) return told;
+  told.line = line_of(line);
+  if (raised) told.line.raised = *raised;
+  return told;
+}
+
+void LogScanner::State::take_matches(const Told& told) {
+  bool failing = false, ended = false;
+  for (const SignatureMatch& match : told.matches) {
+    take_match(match, told);
+    const Role role = match.signature->role;
+    ended = ended || role == Role::finish;
+    failing = failing || (role != Role::note && role != Role::activity && role != Role::finish);
+  }
+  if (ended) scan.finished = true;
+  if (failing) scan.finished = false;
+  if (failing && !failing_since_start) {
+    failing_since_start = true;
+    step_at_failure = step_of(scan.last_progress.text);
+  }
+  if (failing || ended) run_spoke.back() = true;
 }
 
 void LogScanner::State::take_line(std::string_view line, bool hot) {
@@ -348,9 +311,13 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
   const char lead = line[0];
   const bool of_rank = starts_with(line, "[rank") && !contains(line.substr(0, 16), "]:[");
   if ((lead == '[' && !of_rank) || (lead >= '0' && lead <= '9') ||
-      (line.size() > 5 && line[5] == ' ') || contains(line.substr(0, 48), " 20")) {
+      (line.size() > 5 && line[5] == ' ') ||
+      (line.size() > 9 && line[6] == ' ' && line[9] == ':') ||
+      contains(line.substr(0, 48), " 20")) {
     dated_here = line.substr(0, 64);
+    if (!scan.first_when) scan.first_when = parse_log_time(line);
   }
+  if (scan.lines < kFirstLines) first_lines.take_line(line);
   std::string plain;
   if (line.find('\x1b') != std::string_view::npos) {
     plain = without_colours(line);
@@ -362,57 +329,33 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     line = answer;
   }
   asked = hot ? asked_by(line) : Asked::nothing;
-  bool failing = false, ended = false;
-  bool alone = false;  // nothing that all ranks do
-  for (const SignatureMatch& match : matches_of(line, hot)) {
-    const Role role = match.signature->role;
-    alone = alone || role == Role::activity;
-    ended = ended || role == Role::finish;
-    failing = failing || (role != Role::note && role != Role::activity && role != Role::finish);
+  if (unfinished) continue_message(line);
+  const bool quoted = payload.take_line(line);
+  if (!payload.open() && !quoted) in_payload.clear();
+  Told told = told_by(line, hot);
+  if (quoted) {
+    if (!told.matches.empty()) in_payload.push_back(std::move(told));
+    return;
   }
-  failing_since_start = failing_since_start || failing;
-  if (!failing && !alone && is_progress_line(line)) take_progress(line);
+  take_matches(told);
+  const bool step = std::all_of(told.matches.begin(), told.matches.end(), [](const auto& match) {
+    return match.signature->role == Role::note || match.signature->role == Role::finish;
+  });
+  if (step && is_progress_line(line)) take_progress(line);
   if (scan.progress_lines < 8) config.take_line(line);
-  if (ended) scan.finished = true;
-  if (failing) scan.finished = false;
-  if (failing_since_start && is_run_start(line)) {
-    for (auto& [key, finding] : findings) finding.earlier_run = true;
-    failing_since_start = false;
-  }
-}
-
-void LogScanner::State::keep_tail(std::string_view block) {
-  if (block.size() >= kTail) tail.clear();
-  tail.append(block.substr(block.size() - std::min(block.size(), kTail)));
-  if (tail.size() > 2 * kTail) tail.erase(0, tail.size() - kTail);
-}
-
-// Once the whole log is scanned.
-void LogScanner::State::take_last_lines() {
-  std::string_view text = tail;
-  std::int64_t number = scan.lines;
-  if (ends_with(text, "\n")) text.remove_suffix(1);
-  while (scan.last_lines.size() < kLastLines) {
-    const std::size_t newline = text.find_last_of("\n\r");
-    const std::size_t from = newline == std::string_view::npos ? 0 : newline + 1;
-    LogLine line;
-    line.number = number;
-    line.text = kept_text(without_colours(text.substr(from, kKeptText)));
-    if (!line.text.empty()) scan.last_lines.push_back(std::move(line));
-    if (from == 0) break;
-    number -= text[newline] == '\n' ? 1 : 0;
-    text = text.substr(0, newline);
-  }
-  std::reverse(scan.last_lines.begin(), scan.last_lines.end());
+  if (failing_since_start && told.matches.empty() && begins_a_run(line)) begin_run();
 }
 
 // A block is whole lines, the last one perhaps cut.
 void LogScanner::State::take_block(std::string_view block) {
   const std::optional<std::string> read = without_gbk(block);
   if (read) block = *read;
-  keep_tail(block);
   const bool coloured = block.find('\x1b') != std::string_view::npos;
   const bool hot = coloured || may_match(block);
+  if ((hot || scan.lines == 0) && asked_blocks < kHotBlocks) {
+    asked_blocks += 1;
+    scan.programs |= programs_in(block);
+  }
   std::string_view last;
   while (!block.empty()) {
     const std::size_t end = line_end(block);
@@ -462,19 +405,27 @@ LogScan LogScanner::finish() {
   State& state = *state_;
   LogScan& scan = state.scan;
   if (!state.rest.empty()) {
+    scan.cut_off = true;
     state.take_block(state.rest);
     scan.lines += 1;
   }
+  for (const State::Told& told : state.in_payload) state.take_matches(told);
   scan.last_line.when = parse_log_time(scan.last_line.text);
   scan.last_line.dated = scan.last_line.when.has_value();
   if (!scan.last_line.when) scan.last_line.when = parse_log_time(state.dated);
   scan.last_line.text = kept_text(without_colours(scan.last_line.text));
-  state.take_last_lines();
   scan.config = state.config.values();
   scan.first_failures = state.report.failures();
-  scan.binary = !state.utf16 && state.odd_bytes * 10 > state.first_bytes;
+  scan.costs = state.costs.costs();
+  if (state.first_lines.is_kernel()) scan.kind = SourceKind::kernel;
+  if (!state.utf16 && state.odd_bytes * 10 > state.first_bytes) scan.kind = SourceKind::binary;
+  // The last run decides, unless it has only begun.
+  const auto spoke = std::find(state.run_spoke.rbegin(), state.run_spoke.rend(), true);
+  const auto decides = static_cast<int>(state.run_spoke.rend() - spoke) - 1;
   for (auto& [key, finding] : state.findings) {
-    finding.progress_after = scan.progress_lines - state.progress[key];
+    finding.earlier_run = finding.run < decides;
+    finding.progress_after = scan.progress_lines - state.before[key].progress;
+    finding.served_after = scan.served_lines - state.before[key].served;
     finding.lines_after = scan.lines - finding.last.number;
     scan.findings.push_back(std::move(finding));
   }

@@ -14,9 +14,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "diagnosis/printed_blocks.h"
+#include "diagnosis/context/line_origin.h"
+#include "diagnosis/context/printed_blocks.h"
+#include "diagnosis/context/source.h"
+#include "diagnosis/context/step_costs.h"
+#include "diagnosis/context/tracebacks.h"
 #include "diagnosis/signatures/signatures.h"
-#include "diagnosis/tracebacks.h"
 
 namespace ocrtune {
 
@@ -32,13 +35,16 @@ struct LogLine {
 struct Finding {
   const SignatureRow* signature = nullptr;
   std::optional<int> rank;  // "[rank2]: ...", else the file's
+  std::string actor;        // the process that wrote it, where the line names one without a rank
   std::int64_t count = 0;
   LogLine first, last;
   std::vector<std::string> captures;  // of the first line
   std::vector<std::string> subjects;  // distinct first captures, at most 16: pids or ranks
   std::int64_t progress_after = 0;    // progress lines of this file after `last`
+  std::int64_t served_after = 0;      // of these, answers of a server
   std::int64_t lines_after = 0;
-  bool earlier_run = false;  // a later run starts in the same file
+  int run = 0;               // of the file, counted from 0
+  bool earlier_run = false;  // a later run of the same file has more to say
 };
 
 struct LogScan {
@@ -47,13 +53,15 @@ struct LogScan {
   std::int64_t lines = 0;
   std::int64_t bytes = 0;
   std::int64_t progress_lines = 0;
+  std::int64_t served_lines = 0;  // of these, answers of a server: "200 OK", "succeeded in"
   LogLine last_progress;
-  LogLine last_line;                // that is not blank; dated like any other line
-  std::vector<LogLine> last_lines;  // at most 40, without times
-  double reader_seconds = 0;        // sums over progress lines, the first left out
-  double batch_seconds = 0;
-  bool finished = false;  // the log says that the run came to its end
-  bool binary = false;    // more than a tenth of its first bytes are no text
+  LogLine last_line;                 // that is not blank; dated like any other line
+  std::optional<double> first_when;  // of the first dated line
+  StepCosts costs;
+  SourceKind kind = SourceKind::program;
+  std::uint32_t programs = 0;  // bits of Program
+  bool finished = false;       // the log says that the run came to its end
+  bool cut_off = false;        // it ends in the middle of a line
   // Of the configuration that PaddleOCR prints at its start: "Train.loader.num_workers" -> "8".
   std::map<std::string, std::string> config;
   std::vector<FirstFailure> first_failures;  // as launchers report them
@@ -77,10 +85,6 @@ class LogScanner {
 
 // Does the line tell that a step or an epoch is done? By the words that training programs use.
 bool is_progress_line(std::string_view line);
-
-// Which rank wrote a line ("[rank2]: ...", "[Rank 2]", "self_rank = 2") or a log, if it says so.
-std::optional<int> rank_of_line(std::string_view line);
-std::optional<int> rank_of_file(const std::string& path);
 
 LogScan scan_text(const std::string& file, std::string_view text);
 // "-" is standard input. Polls interrupted(). A compressed file is an error that says how to read

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "diagnosis/consequences.h"
+#include "base/text.h"
 
 namespace ocrtune {
 namespace {
@@ -68,9 +68,11 @@ const std::vector<NextStep>& next_step_table() {
       {"kernel_kill", "host_out_of_memory", "killed_by_other",
        "dmesg -T | grep -iE 'oom-kill|killed process'"},
       {"group_kill", "cgroup_out_of_memory", "host_out_of_memory",
-       "grep -H oom_kill /sys/fs/cgroup/memory.events /sys/fs/cgroup/*/memory.events"},
+       "grep -HE '^(max|oom|oom_kill) ' /sys/fs/cgroup/memory.events "
+       "/sys/fs/cgroup/*/memory.events"},
       {"group_or_other", "cgroup_out_of_memory", "killed_by_other",
-       "grep -H oom_kill /sys/fs/cgroup/memory.events /sys/fs/cgroup/*/memory.events"},
+       "grep -HE '^(max|oom|oom_kill) ' /sys/fs/cgroup/memory.events "
+       "/sys/fs/cgroup/*/memory.events"},
       {"p2p_ladder", "nccl_p2p_broken", "nccl_init_hang", "ocrtune p2p"},
       {"p2p_ladder", "nccl_p2p_broken", "collective_timeout", "ocrtune p2p"},
       {"p2p_ladder", "nccl_p2p_broken", "communication_stall", "ocrtune p2p"},
@@ -150,7 +152,8 @@ const std::vector<NextStep>& next_step_table() {
   return kTable;
 }
 
-std::vector<NextStep> next_steps(const std::vector<Cause>& causes) {
+std::vector<NextStep> next_steps(const std::vector<Cause>& causes,
+                                 const std::vector<LogScan>& logs) {
   std::vector<NextStep> steps;
   if (causes.empty() || causes[0].confidence >= kSettled) return steps;
   const std::string_view first = causes[0].row->name;
@@ -160,20 +163,13 @@ std::vector<NextStep> next_steps(const std::vector<Cause>& causes) {
              return cause.row->name == name && cause.confidence >= kStillSuspect;
            });
   };
+  const bool kernel_given = std::any_of(
+      logs.begin(), logs.end(), [](const LogScan& log) { return log.kind == SourceKind::kernel; });
   for (const NextStep& row : next_step_table()) {
     if (steps.size() == kMaxSteps) break;
     const bool between =
         (first == row.first && suspect(row.second)) || (first == row.second && suspect(row.first));
-    if (between) steps.push_back(row);
-  }
-  // A suspect without a row of its own: what confirms the first cause tells them apart.
-  for (auto other = causes.begin() + 1; other != causes.end() && steps.empty(); ++other) {
-    const std::string_view name = other->row->name;
-    if (other->row->kind == CauseKind::failure && other->confidence >= kStillSuspect &&
-        !is_generic(first) && !is_generic(name) && !produces(first, name)) {
-      steps.push_back(
-          {"confirm_first", causes[0].row->name, other->row->name, causes[0].row->confirm});
-    }
+    if (between && !(kernel_given && starts_with(row.command, "dmesg"))) steps.push_back(row);
   }
   return steps;
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "diagnosis/cause_ranker.h"
+#include "diagnosis/run_times.h"
 
 namespace ocrtune {
 namespace {
@@ -255,11 +256,20 @@ void CauseRanker::settle_sigkill() {
     for (Clue& clue : clues_) {
       if (clue.is_sigkill()) clue.weight *= 0.15;
     }
+  } else if (const KernelLog kernel = kernel_log_of_the_end(logs_);
+             !at_limit && kernel != KernelLog::silent) {
+    const bool spans = kernel == KernelLog::spans_the_end;
+    for (Clue& clue : clues_) {
+      if (clue.is_sigkill()) clue.weight *= spans ? 0.15 : 0.5;
+    }
+    add("killed_by_other", spans ? Role::primary : Role::symptom, spans ? 0.75 : 0.45, kReason,
+        spans ? "SIGKILL, but the kernel log goes beyond it and holds no out-of-memory kill"
+              : "SIGKILL, but the kernel log holds no out-of-memory kill");
   } else if (!at_limit && any_says(logs_, "docker_not_oom")) {  // nobody in the container
     for (Clue& clue : clues_) {
       if (clue.is_sigkill()) clue.weight *= 0.4;  // the whole machine's memory remains
     }
-    add("killed_by_other", Role::primary, 0.6, "docker_not_oom",
+    add("killed_by_other", Role::primary, 0.6, kReason,
         "SIGKILL, but the container engine saw no out-of-memory kill in the container");
   } else if (!at_limit) {
     // A launcher, a shell and an exit status that tell of one death are one witness. Memory is a
@@ -275,7 +285,7 @@ void CauseRanker::settle_sigkill() {
     }
     const double told = strongest->weight;
     if (tier(strongest->role) < 3) strongest->weight = std::min(told, kOfARank);
-    add("killed_by_other", Role::symptom, 0.25 * std::min(1.0, told / kWhole), "no counters",
+    add("killed_by_other", Role::symptom, 0.25 * std::min(1.0, told / kWhole), kReason,
         "SIGKILL may also come from a person or a batch system");
   }
 }

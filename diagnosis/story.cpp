@@ -8,7 +8,8 @@
 
 #include "base/text.h"
 #include "diagnosis/consequences.h"
-#include "diagnosis/log_time.h"
+#include "diagnosis/context/line_origin.h"
+#include "diagnosis/context/log_time.h"
 #include "diagnosis/waiting_ranks.h"
 
 namespace ocrtune {
@@ -52,6 +53,10 @@ struct NamedLine {
 
 // A line of a file in which the lines of several processes were collected, apart from its name.
 NamedLine take_name(std::string_view line) {
+  if (const LineOrigin origin = origin_of(line); !origin.actor.empty()) {
+    const std::size_t at = line.find(origin.actor);
+    return {line.substr(at, origin.actor.size()), origin.text};
+  }
   constexpr std::size_t kLongest = 24;
   const NamedLine plain{"", line};
   line = without_clock(line);
@@ -77,6 +82,7 @@ std::string without_names(std::string_view text) {
   for (NamedLine line = take_name(text); !line.name.empty(); line = take_name(text)) {
     text = line.text;
   }
+  if (const LineOrigin origin = origin_of(text); origin.rank) text = origin.text;
   constexpr std::size_t kLongestRank = 12;
   const std::size_t colon = text.find(": ");
   if (starts_with(text, "rank") && colon < kLongestRank) text.remove_prefix(colon + 2);
@@ -170,7 +176,6 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   event.text = clue.line.text;
   if (!clue.raised.place.empty()) {
     event.raised_at = clue.raised.place;
-    event.text.resize(event.text.rfind("   ["));
   }
   join(event, clue.file, rank_, event.text);
   event.text = without_names(event.text);

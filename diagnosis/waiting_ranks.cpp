@@ -115,6 +115,21 @@ bool disagree(const std::vector<Waiting>& waiting) {
   return false;
 }
 
+// The one rank that gave up in an earlier collective than all others: they waited for it.
+const Waiting* straggler(const std::vector<Waiting>& waiting) {
+  const Waiting* first = nullptr;
+  std::set<std::int64_t> numbers;
+  for (const Waiting& one : waiting) {
+    if (!one.number) return nullptr;
+    numbers.insert(*one.number);
+    if (first == nullptr || *one.number < *first->number) first = &one;
+  }
+  if (numbers.size() != 2 || waiting.size() < 3) return nullptr;
+  const auto alike = std::count_if(waiting.begin(), waiting.end(),
+                                   [&](const Waiting& one) { return one.number == first->number; });
+  return alike == 1 ? first : nullptr;
+}
+
 bool at_the_first_collective(const std::vector<Waiting>& waiting,
                              const std::vector<LogScan>& logs) {
   const bool early = std::all_of(waiting.begin(), waiting.end(),
@@ -212,6 +227,9 @@ void CauseRanker::hear_waiting_ranks() {
     });
     add_at(busy->signature->cause, Role::primary, busy->signature->weight, busy->signature->id,
            file, went_on ? busy->first : busy->last, busy->rank);
+  } else if (const Waiting* late = straggler(waiting); late != nullptr) {
+    add_at("rank_mismatch", Role::primary, 0.55, "lower_number", late->file, late->line,
+           late->rank);
   } else if (disagree(waiting)) {
     for (const Waiting& one : waiting) {
       add_at("rank_mismatch", Role::primary, 0.6, "waiting_ranks", one.file, one.line, one.rank);

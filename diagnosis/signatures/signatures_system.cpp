@@ -18,6 +18,8 @@ namespace {
 // The first capture is the pid where there is one, the second the command's name.
 std::vector<SignatureRow> kernel_rows() {
   return {
+      {"kernel_boot", "host_restarted", Role::note, 0.1,
+       R"(^-- (?:Boot|Reboot)\b|\bLinux version \d)"},
       {"kernel_oom_memcg", "cgroup_out_of_memory", Role::proof, 0.95,
        R"(oom-kill:constraint=CONSTRAINT_MEMCG\b.*?task=([^,]*),pid=(\d+))"},
       {"kernel_oom_host", "host_out_of_memory", Role::proof, 0.95,
@@ -132,17 +134,21 @@ std::vector<SignatureRow> guard_rows() {
 std::vector<SignatureRow> exit_rows() {
   return {
       {"shell_killed", "host_out_of_memory", Role::symptom, 0.65,
-       R"(\bsignal: killed\b|KILLED BY SIGNAL: 9\b|^\S*: line \d+: +\d+ Killed\b|^srun: error: \S+: tasks? \S+: Killed|^(?:\[\d+\]\s*[-+]?\s*)?\d*\s*(?i:killed)(?:\s+\S*(?:python|torchrun|sh|mpirun|cargo|paddle|nohup|CUDA|\./).*)?$|^zsh: killed\b|^(?:\S+: 第? ?\d+ ?行[:：]? +\d+ )?已杀死)"},
+       R"(\bsignal: killed\b|KILLED BY SIGNAL: 9\b|^\S*: line \d+: +\d+ Killed\b|^srun: error: \S+: tasks? \S+: Killed|^(?:\[\d+\]\s*[-+]?\s*)?\d*\s*(?i:killed)(?:\s+\S*(?:python|torchrun|sh|mpirun|cargo|paddle|nohup|CUDA|\./).*)?$|^zsh: killed\b)"},
+      // Of bash and glibc in Chinese, Japanese, German, French, Russian, Spanish, Italian,
+      // Portuguese, Polish and Korean.
+      {"shell_killed_abroad", "host_out_of_memory", Role::symptom, 0.65,
+       R"(^(?:\S+: .{0,24}?\d+.{0,6}?[:：]? +\d+ +|\[\d+\]\s*[-+]?\s*\d*\s*)?(?:已杀死|已砍掉|强制终止|強制終了|Getötet|Processus arrêté|Убито|Terminado \(killed\)|Matado|Ucciso|Morto|Unicestwiony|Zabity|죽었음)(?:\s|$))"},
       {"compiler_killed", "host_out_of_memory", Role::symptom, 0.68,
        R"(Killed signal terminated program|internal compiler error: Killed)"},
       {"shell_segfault", "segmentation_fault", Role::symptom, 0.75,
-       R"((?i)\bsegmentation fault(?:\s*\((?:core dumped|address|signal|11\))|$)|\(SIGSEGV\)|段错误)"},
+       R"((?i)\bsegmentation fault(?:\s*\((?:core dumped|address|signal|11\))|$)|\(SIGSEGV\)|段错误|段錯誤|セグメンテーション違反|Speicherzugriffsfehler|Erreur de segmentation|Ошибка сегментирования|Violación de segmento|Errore di segmentazione|Falha de segmentação|Naruszenie ochrony pamięci|세그멘테이션)"},
       {"shell_bus_error", "shm_full", Role::symptom, 0.6,
-       R"((?i)\bbus error(?:\s*\((?:core dumped|\d+|signal)|$)|\(SIGBUS\)|signal: Bus error|总线错误)"},
+       R"((?i)\bbus error(?:\s*\((?:core dumped|\d+|signal)|$)|\(SIGBUS\)|signal: Bus error|总线错误|バスエラー|Bus-Zugriffsfehler|Erreur du bus|Ошибка шины|Error del bus)"},
       {"shell_illegal_instruction", "illegal_instruction", Role::primary, 0.93,
-       R"((?i)(?-i:illegal hardware instruction)|\billegal instruction(?:\s*\((?:core dumped|signal)|$|: \d)|\(SIGILL\)|Signals\.SIGILL|SIGILL)"},
+       R"((?i)(?-i:illegal hardware instruction)|\billegal instruction(?:\s*\((?:core dumped|signal)|$|: \d)|\(SIGILL\)|Signals\.SIGILL|SIGILL|非法指令|无效指令|不正な命令|Ungültiger Maschinenbefehl|Instruction non permise|Недопустимая инструкция|Instrucción ilegal)"},
       {"shell_aborted", "aborted", Role::symptom, 0.5,
-       R"((?i)\baborted\s*\((?:core dumped|6)\)|^Aborted$|: line \d+: +\d+ Aborted\b|\(SIGABRT\)|Signals\.SIGABRT)"},
+       R"((?i)\baborted\s*\((?:core dumped|6)\)|^Aborted$|: line \d+: +\d+ Aborted\b|\(SIGABRT\)|Signals\.SIGABRT|^(?:\S+: .{0,24}?\d+.{0,6}?[:：]? +\d+ +)?(?:已放弃|中止\b|Abgebrochen|Аварийный останов|Abandon\b|Abortado|Annullato)(?:\s|$|\())"},
       {"cpu_stat", "thread_oversubscription", Role::note, 0.6,
        R"(^nr_(?:periods|throttled) (\d+))"},
       {"sighup", "terminal_hangup", Role::primary, 0.9,
@@ -228,6 +234,8 @@ std::vector<SignatureRow> pod_rows() {
        R"(Successfully pulled image|Container image .* already present|Downloaded newer image|Image is up to date)"},
       {"container_setup", "container_setup_failed", Role::primary, 0.85,
        R"(CreateContainerConfigError|CreateContainerError|RunContainerError|(?:secret|configmap|persistentvolumeclaim) "[^"]+" not found|couldn't find key \S+ in (?:Secret|ConfigMap)|[Ee]xec format error|OCI runtime create failed|failed to create shim task|FailedCreatePodSandBox|executable file not found in \$PATH|no matching entries in passwd|exec /\S+: no such file|unbound immediate PersistentVolumeClaims)"},
+      {"controller_not_delegated", "container_setup_failed", Role::primary, 0.93,
+       R"(cgroup controller .{0,24}is not available|controller [`'"]?\w+[`'"]? is not available|cgroup\.subtree_control.{0,80}(?i:no such file|permission denied|not supported|invalid argument|busy)|cannot (?:specify|set) (?:resource )?limits without cgroups|[Rr]esource limits are not supported and ignored on cgroups V1 rootless)"},
       {"pod_mount", "container_setup_failed", Role::primary, 0.85,
        R"(MountVolume\.\w+ failed|Unable to attach or mount volumes|FailedAttachVolume|Multi-Attach error)"},
       // The kubelet pulls after it has mounted.
@@ -243,6 +251,8 @@ std::vector<SignatureRow> pod_rows() {
        R"(Successfully assigned \S+ to|Started container)"},
       {"kube_preempted", "preempted_or_evicted", Role::proof, 0.9,
        R"(Preempted by (?:pod )?\S+ on node|TaintManagerEviction|DeletionByTaintManager|NodeShutdown|Pod was terminated in response to imminent node shutdown|Warning +NodeNotReady|Marking for deletion Pod|DisruptionTarget +True)"},
+      // The limit was reached only if "oom" grew; oom_kill counts kills by whatever killer.
+      {"cgroup_never_full", "host_out_of_memory", Role::note, 0.05, R"(^oom 0$)"},
       {"cgroup_events_oom", "cgroup_out_of_memory", Role::proof, 0.85,
        R"(^oom_kill [1-9]\d*$|^under_oom 1$)"},
       {"srun_node_failed", "preempted_or_evicted", Role::proof, 0.9,
@@ -264,7 +274,7 @@ std::vector<SignatureRow> storage_rows() {
       {"mount_refused", "permission_denied", Role::primary, 0.9,
        R"(mount\.nfs\S*: access denied|access denied by server while mounting)"},
       {"mount_failed", "storage_failure", Role::primary, 0.9,
-       R"(mount\.(?:nfs|cifs|lustre|ceph)\S*: .*(?:timed out|refused|No route|error|not responding)|Remounting filesystem read-only)"},
+       R"(mount\.(?:nfs|cifs|lustre|ceph)\S*: .*(?:timed out|refused|No route|error|not responding)|Remounting filesystem read-only|EXT4-fs .*Remounting|re-mounted\. .*\bro\b)"},
       {"fuse_lost", "storage_failure", Role::primary, 0.8,
        R"(Transport endpoint is not connected|\[Errno 107\]|Software caused connection abort: '/)"},
   };
@@ -274,6 +284,14 @@ std::vector<SignatureRow> card_rows() {
   return {
       {"kernel_xid_link", "gpu_fault", Role::proof, 0.92,
        R"(NVRM: Xid \([^)]*\): (1(?:44|45|46|47|48|49|50|54|56|58|60))\b)"},
+      {"pcie_limited", "pcie_link_slow", Role::note, 0.75,
+       R"(available PCIe bandwidth, limited by|LnkSta:.*Width x\d+ \(downgraded\))"},
+      {"card_throttled", "gpu_throttled", Role::note, 0.75,
+       R"((?:HW|SW|Hardware|Software) (?:Thermal |Power Brake |Power Cap )?Slowdown *: Active|Thermal Slowdown *: Active|Slowdown due to (?:thermal|power)|clocks_(?:throttle|event)_reasons\.(?:hw|sw)_\w*slowdown.{0,20}\bActive)"},
+      {"cpu_throttled", "cpu_throttled", Role::note, 0.3,
+       R"(temperature (?:is )?above threshold, cpu clock throttled)"},
+      {"smi_process", "gpu_busy", Role::note, 0.05,
+       R"(\| +\d+ +(?:N/A +N/A +)?(\d+) +[CG](?:\+[CG])? +(\S.*?) +(\d+)MiB \|)"},
       {"kernel_amdgpu", "gpu_fault", Role::proof, 0.9,
        R"(amdgpu: (?:ring \S+ timeout|GPU reset begin|.*[Uu]ncorrectable))"},
       {"kernel_sxid", "gpu_fault", Role::proof, 0.85, R"(SXid \([^)]*\): \d+, Fatal)"},

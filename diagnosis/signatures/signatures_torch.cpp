@@ -41,7 +41,7 @@ std::vector<SignatureRow> torch_loader_rows() {
 std::vector<SignatureRow> torch_memory_rows() {
   return {
       {"torch_gpu_oom", "gpu_out_of_memory", Role::primary, 0.95,
-       R"(failed to allocate (?:CUDA|Vulkan|Metal)\d* buffer|UR_RESULT_ERROR_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)|(?:CUDA|HIP|[NX]PU|MLU|MUSA) out of memory|Device\(id:\d+\) memory isn't enough|torch\.(?:cuda\.)?OutOfMemoryError|MPS backend out of memory)"},
+       R"(failed to allocate (?:CUDA|Vulkan|Metal)\d* buffer|UR_RESULT_ERROR_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)|(?:CUDA|HIP|[NX]PU|MLU|MUSA) out of memory|显存(?:不足|已满|溢出)|GPU 内存不足|Device\(id:\d+\) memory isn't enough|torch\.(?:cuda\.)?OutOfMemoryError|MPS backend out of memory)"},
       {"cuda_oom", "gpu_out_of_memory", Role::primary, 0.9,
        R"(cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY|C(?:UDA|uda) (?:error|driver error|failure)(?:[^:]*:)? ?(?:2 )?'?out of memory|cudaMalloc failed: out of memory|DriverError\(CUDA_ERROR_OUT_OF_MEMORY)"},
       {"cublas_alloc", "gpu_out_of_memory", Role::primary, 0.6, R"(CUBLAS_STATUS_ALLOC_FAILED)"},
@@ -90,7 +90,7 @@ std::vector<SignatureRow> nccl_rows() {
       {"nccl_async", "nccl_error", Role::symptom, 0.5,
        R"(NCCL WARN (?:Cuda failure|\[Service thread\]|Call to|Failed|Error)|ncclCommInitRank\w* failed|ncclCommAbort|NCCL communicator was aborted|ProcessGroupNCCL.*terminated with exception)"},
       {"nccl_watchdog", "collective_timeout", Role::symptom, 0.85,
-       R"(Watchdog caught collective operation timeout|WorkNCCL\(.*\) ran for \d+ milliseconds before timing out|Some NCCL operations have failed or timed out|Timeout at NCCL work|collective operation timeout: Work)"},
+       R"(Watchdog caught collective operation timeout|WorkNCCL\(.*\) ran for \d+ milliseconds before timing out|Some NCCL operations have failed or timed out|Timeout at NCCL work|WorkNCCL::checkTimeout|collective operation timeout: Work)"},
       {"horovod_stall", "collective_timeout", Role::at_end, 0.7,
        R"(waiting for remainder of ranks for more than)"},
       {"nccl_heartbeat", "collective_timeout", Role::symptom, 0.6,
@@ -101,7 +101,8 @@ std::vector<SignatureRow> nccl_rows() {
        R"(using GPU \d+ to perform barrier as devices used by this process are currently unknown)"},
       {"torch_mismatch", "rank_mismatch", Role::primary, 0.92,
        R"(Detected mismatch between collectives on ranks|Collectives differ in the following aspects|RuntimeError: Detected mismatch|[Mm]ismatch in collective)"},
-      {"torch_shape_ranks", "rank_mismatch", Role::primary, 0.85, R"(DDP expects same model across all ranks|Params? .* (?:has|have) different (?:sizes|shapes) .*across|appears not to match (?:strides|sizes) of the same param in process 0|invalid (?:rank|world_?size)|rank \d+ is out of range|out of range for world|[Ww]orld size mismatch|(?:WORLD_SIZE|world size|ntasks\S*) .{0,60}does not match|rank .* (?:must be|should be) (?:less than|in) .*world|trainer_?id .*(?:out of range|>=))"},
+      {"torch_shape_ranks", "rank_mismatch", Role::primary, 0.85,
+       R"(DDP expects same model across all ranks|Params? .* (?:has|have) different (?:sizes|shapes) .*across|appears not to match (?:strides|sizes) of the same param in process 0|invalid (?:rank|world_?size)|rank \d+ is out of range|out of range for world|[Ww]orld size mismatch|(?:WORLD_SIZE|world size|ntasks\S*) .{0,60}does not match|rank .* (?:must be|should be) (?:less than|in) .*world|trainer_?id .*(?:out of range|>=))"},
       {"torch_unused", "unused_parameters", Role::primary, 0.93,
        R"(Expected to have finished reduction in the prior iteration|Expected to mark a variable ready only once|find_unused_parameters=True|parameters (?:that )?were not used in producing loss|[Tt]here are unused parameters|Error happened, when parameter\[)"},
   };

@@ -18,7 +18,8 @@ namespace {
 const Phrase* find_phrase(std::string_view english) {
   static const auto kIndex = [] {
     std::unordered_map<std::string_view, const Phrase*> index;
-    for (const auto* table : {&phrase_table(), &sentence_table(), &machine_table()}) {
+    for (const auto* table :
+         {&phrase_table(), &sentence_table(), &advice_table(), &machine_table()}) {
       for (const Phrase& phrase : *table) index.emplace(phrase.english, &phrase);
     }
     return index;
@@ -76,7 +77,7 @@ void add_patterns(std::string english, std::string_view chinese, std::vector<Pat
 const std::vector<Pattern>& patterns() {
   static const std::vector<Pattern> kPatterns = [] {
     std::vector<Pattern> found;
-    for (const auto* table : {&sentence_table(), &machine_table()}) {
+    for (const auto* table : {&sentence_table(), &advice_table(), &machine_table()}) {
       for (const Phrase& row : *table) {
         if (row.english.find("{}") == std::string_view::npos) continue;
         add_patterns(std::string(row.english), row.chinese, found);

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "diagnosis/text_classifier.h"
 #include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/console/diagnosis_words.h"
@@ -26,42 +25,53 @@ constexpr double kLeads = 0.5;  // the first cause, with what follows from it na
 
 // The page's own words, in English and Chinese.
 struct Words {
-  const char *nothing, *unsure, *certain, *likely, *possible, *weak, *by_words, *seen, *confirm,
-      *fix, *story, *settle, *means, *consequences, *notes, *above;
+  const char *nothing, *empty, *no_run, *independent, *certain, *likely, *possible, *weak, *seen,
+      *because, *confirm, *first, *fix, *not_worth, *story, *settle, *means, *consequences, *notes,
+      *above, *alike;
 };
-constexpr Words kEnglish = {"No sign of a failure in what was given.",
-                            "No line is known to tell of a failure. By their words the lines "
-                            "resemble logs of:",
-                            "nearly certain",
-                            "likely",
-                            "possible",
-                            "weak",
-                            ", by its words alone",
-                            "seen    ",
-                            "confirm ",
-                            "fix     ",
-                            "What happened:",
-                            "What would settle it:",
-                            "means",
-                            "Consequences, not causes:",
-                            "Notes:",
-                            "(above)"};
-constexpr Words kChinese = {"所给内容中没有失败的迹象。",
-                            "没有一行是已知的失败信息。按用词，这些日志与以下原因的日志相似：",
+constexpr Words kEnglish = {
+    "No failure found in what was given.",
+    "Nothing to read: what was given is empty.",
+    "This is not the log of a run: no step, no known program and no known message stands in it.",
+    "Independent of one another; each percentage stands for itself.",
+    "nearly certain",
+    "likely",
+    "possible",
+    "weak",
+    "seen    ",
+    "because ",
+    "confirm ",
+    "first   ",
+    "fix     ",
+    "not     ",
+    "What happened:",
+    "What would settle it:",
+    "means",
+    "Consequences, not causes:",
+    "Notes:",
+    "(above)",
+    "{} such lines"};
+constexpr Words kChinese = {"所给内容中没有发现失败。",
+                            "没有可读的内容：所给文件是空的。",
+                            "这不是一次运行的日志：其中没有步骤、没有已知程序，也没有已知信息。",
+                            "以下原因彼此独立，各自的百分比不相加。",
                             "几乎确定",
                             "很可能",
                             "可能",
                             "较弱",
-                            "，仅据用词",
                             "依据    ",
+                            "因为    ",
                             "确认    ",
+                            "先做    ",
                             "解决    ",
+                            "不必    ",
                             "经过：",
                             "如何确定：",
                             "说明是",
                             "结果而非原因：",
                             "说明：",
-                            "（见上）"};
+                            "（见上）",
+                            "共 {} 行"};
 
 const Words& words_of(bool chinese) { return chinese ? kChinese : kEnglish; }
 
@@ -72,11 +82,6 @@ const char* confidence_word(double confidence, const Words& words) {
   return words.weak;
 }
 
-// A suspect of diagnosis/text_classifier.h, not of a signature.
-bool is_by_words(const Cause& cause) {
-  return !cause.signatures.empty() && cause.signatures[0] == kTextSignature;
-}
-
 std::string place(const EvidenceLine& line) {
   return line.line > 0 ? fmt::format("{}:{}", line.file, line.line) : line.file;
 }
@@ -84,22 +89,37 @@ std::string place(const EvidenceLine& line) {
 // Lines that the page has quoted; each is quoted once and referred to afterwards.
 using Quoted = std::set<std::string>;
 
+std::string evidence_text(const EvidenceLine& line, bool chinese, Quoted& quoted) {
+  const Words& words = words_of(chinese);
+  const auto say_it = [&](const std::string& text) { return chinese ? chinese_of(text) : text; };
+  if (line.file == kReason) return fmt::format("   {} {}\n", words.because, say_it(line.text));
+  if (line.line == 0) return fmt::format("   {} {}\n", words.seen, say_it(line.text));
+  if (!quoted.insert(place(line)).second) {
+    return fmt::format("   {} {} {}\n", words.seen, place(line), words.above);
+  }
+  std::string text = fmt::format("   {} {}: {}", words.seen, place(line), line.text.substr(0, 240));
+  if (line.count > 1) {
+    text += fmt::format("   ({})", fmt::format(fmt::runtime(words.alike), line.count));
+  }
+  if (!line.raised_at.empty()) text += fmt::format("   [{}]", line.raised_at);
+  return text + "\n";
+}
+
 std::string cause_text(const Cause& cause, std::size_t number, bool chinese, Quoted& quoted) {
   const Words& words = words_of(chinese);
   const auto say_it = [&](const std::string& text) { return chinese ? chinese_of(text) : text; };
   std::string text =
-      fmt::format("{}. {}  ({}, {:.0f} %{})\n   {}\n", number, cause.row->name,
-                  confidence_word(cause.confidence, words), 100 * cause.confidence,
-                  is_by_words(cause) ? words.by_words : "", meaning_of(*cause.row, chinese));
-  for (const EvidenceLine& line : cause.evidence) {
-    const bool again = line.line > 0 && !quoted.insert(place(line)).second;
-    text += again
-                ? fmt::format("   {} {} {}\n", words.seen, place(line), words.above)
-                : fmt::format("   {} {}: {}\n", words.seen, place(line), line.text.substr(0, 240));
-  }
+      fmt::format("{}. {}  ({}, {:.0f} %; {})\n   {}\n", number,
+                  spoken_cause(cause.row->name, chinese), confidence_word(cause.confidence, words),
+                  100 * cause.confidence, cause.row->name, meaning_of(*cause.row, chinese));
+  for (const EvidenceLine& line : cause.evidence) text += evidence_text(line, chinese, quoted);
   text += fmt::format("   {} {}\n", words.confirm, say_it(cause.row->confirm));
+  if (!cause.first.empty()) text += fmt::format("   {} {}\n", words.first, say_it(cause.first));
   for (const std::string& fix : cause.fixes) {
     text += fmt::format("   {} {}\n", words.fix, say_it(fix));
+  }
+  if (!cause.not_worth.empty()) {
+    text += fmt::format("   {} {}\n", words.not_worth, say_it(cause.not_worth));
   }
   return text;
 }
@@ -117,8 +137,10 @@ std::string steps_text(const Diagnosis& diagnosis, bool chinese) {
   std::string text = fmt::format("\n{}\n", words.settle);
   for (const NextStep& step : diagnosis.next_steps) {
     const StepOutcomes outcomes = step_outcomes(step, chinese);
-    text += fmt::format("   {}\n      {}: {} {}\n      {}: {} {}\n", step.command, outcomes.first,
-                        words.means, step.first, outcomes.second, words.means, step.second);
+    text += fmt::format("   {0}\n      {2}{1} {3} {4}\n      {5}{1} {3} {6}\n",
+                        chinese ? chinese_of(step.command) : step.command, chinese ? "：" : ":",
+                        outcomes.first, words.means, spoken_cause(step.first, chinese),
+                        outcomes.second, spoken_cause(step.second, chinese));
   }
   return text;
 }
@@ -155,9 +177,43 @@ Json steps_json(const std::vector<NextStep>& steps) {
 Json evidence_json_of(const std::vector<EvidenceLine>& lines) {
   Json array = Json::array();
   for (const EvidenceLine& line : lines) {
-    array.push_back({{"file", valid_utf8(line.file)}, {"line", line.line}, {"text", line.text}});
+    array.push_back({{"file", valid_utf8(line.file)},
+                     {"line", line.line},
+                     {"text", line.text},
+                     {"count", line.count},
+                     {"raised_at", line.raised_at}});
   }
   return array;
+}
+
+}  // namespace
+
+namespace {
+
+const char* nothing_found(Given given, const Words& words) {
+  if (given == Given::nothing) return words.empty;
+  return given == Given::no_run ? words.no_run : words.nothing;
+}
+
+// Are two or more of the causes that the page shows independent failures?
+bool are_independent(const std::vector<const Cause*>& shown) {
+  return std::count_if(shown.begin(), shown.end(), [](const Cause* cause) {
+           return cause->row->kind == CauseKind::failure && !cause->follows &&
+                  cause->confidence >= kMinConfidence && cause->role != Role::generic;
+         }) > 1;
+}
+
+std::string consequences_text(const std::vector<EvidenceLine>& lines, const Words& words,
+                              Quoted& quoted) {
+  std::string text;
+  std::size_t told = 0;
+  for (const EvidenceLine& line : lines) {
+    if (told == kMaxConsequences) break;
+    if (line.line == 0 || !quoted.insert(place(line)).second) continue;
+    if (told++ == 0) text += fmt::format("\n{}\n", words.consequences);
+    text += fmt::format("   {}: {}\n", place(line), line.text.substr(0, 160));
+  }
+  return text;
 }
 
 }  // namespace
@@ -166,31 +222,33 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
   const bool chinese = language == "zh";
   const Words& words = words_of(chinese);
   std::string text = story_text(diagnosis, chinese);
-  const bool unsure = std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), is_by_words);
-  if (!diagnosis.failed) text += std::string(unsure ? words.unsure : words.nothing) + "\n";
-  std::size_t number = 0;
-  Quoted quoted;
+  if (!diagnosis.failed) text += std::string(nothing_found(diagnosis.given, words)) + "\n";
+  std::vector<const Cause*> shown;
   std::vector<EvidenceLine> consequences;
   for (const Cause& cause : diagnosis.causes) {
-    if (number == kMaxCauses || cause.confidence < kWorthTelling) continue;
-    if (number > 0 && cause.follows && diagnosis.causes[0].confidence >= kLeads) {
+    if (shown.size() == kMaxCauses || cause.confidence < kWorthTelling) continue;
+    if (!shown.empty() && cause.follows && diagnosis.causes[0].confidence >= kLeads) {
       consequences.push_back(cause.evidence[0]);
       continue;
     }
-    text += (text.empty() ? "" : "\n") + cause_text(cause, ++number, chinese, quoted);
+    shown.push_back(&cause);
+  }
+  if (are_independent(shown)) {
+    text += (text.empty() ? "" : "\n") + std::string(words.independent) + "\n";
+  }
+  Quoted quoted;
+  std::size_t number = 0;
+  for (const Cause* cause : shown) {
+    text += (text.empty() ? "" : "\n") + cause_text(*cause, ++number, chinese, quoted);
   }
   text += steps_text(diagnosis, chinese);
   consequences.insert(consequences.end(), diagnosis.consequences.begin(),
                       diagnosis.consequences.end());
-  std::size_t told = 0;
-  for (const EvidenceLine& line : consequences) {
-    if (told == kMaxConsequences) break;
-    if (!quoted.insert(place(line)).second) continue;
-    if (told++ == 0) text += fmt::format("\n{}\n", words.consequences);
-    text += fmt::format("   {}: {}\n", place(line), line.text.substr(0, 160));
-  }
+  text += consequences_text(consequences, words, quoted);
   if (!diagnosis.notes.empty()) text += fmt::format("\n{}\n", words.notes);
-  for (const std::string& note : diagnosis.notes) text += "   " + note + "\n";
+  for (const std::string& note : diagnosis.notes) {
+    text += "   " + (chinese ? chinese_of(note) : note) + "\n";
+  }
   return text;
 }
 
@@ -204,7 +262,9 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan
                       {"outcome", cause.row->outcome},
                       {"evidence", evidence_json_of(cause.evidence)},
                       {"confirm", cause.row->confirm},
+                      {"first", cause.first},
                       {"fixes", cause.fixes},
+                      {"not_worth", cause.not_worth},
                       {"remedy", remedy_name(cause.row->remedy)},
                       {"follows", cause.follows},
                       {"signatures", cause.signatures}});
@@ -215,9 +275,12 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan
                      {"lines", log.lines},
                      {"bytes", log.bytes},
                      {"progress_lines", log.progress_lines},
-                     {"binary", log.binary}});
+                     {"binary", log.kind == SourceKind::binary},
+                     {"programs", program_names(log.programs)}});
   }
+  constexpr const char* kGiven[] = {"run", "nothing", "no_run"};
   const Json document = {{"failed", diagnosis.failed},
+                         {"given", kGiven[static_cast<std::size_t>(diagnosis.given)]},
                          {"causes", causes},
                          {"story", story_json(diagnosis.story)},
                          {"next_steps", steps_json(diagnosis.next_steps)},

@@ -1,5 +1,6 @@
 #include "reports/console/diagnosis_words.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -7,6 +8,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "reports/catalogue/cause_words.h"
+#include "reports/catalogue/phrases.h"
 
 namespace ocrtune {
 namespace {
@@ -48,10 +51,10 @@ struct StepWords {
 constexpr StepWords kSteps[] = {
     {"kernel_kill", "a line names a process of this run", "no line does",
      "有一行提到本次运行的进程", "没有这样的行"},
-    {"group_kill", "oom_kill is above 0", "oom_kill is 0 everywhere", "oom_kill 大于 0",
-     "各处 oom_kill 均为 0"},
-    {"group_or_other", "oom_kill is above 0", "oom_kill is 0 everywhere", "oom_kill 大于 0",
-     "各处 oom_kill 均为 0"},
+    {"group_kill", "oom and oom_kill are above 0", "oom_kill is above 0, oom and max are 0",
+     "oom 与 oom_kill 均大于 0", "oom_kill 大于 0，而 oom 与 max 为 0"},
+    {"group_or_other", "oom and oom_kill are above 0", "oom_kill is 0 everywhere",
+     "oom 与 oom_kill 均大于 0", "各处 oom_kill 均为 0"},
     {"p2p_ladder", "a pair of GPUs fails", "all pairs pass", "有一对 GPU 未通过",
      "所有 GPU 对都通过"},
     {"where_it_waits", "the rank that did not give up evaluates, saves or reads",
@@ -75,8 +78,6 @@ constexpr StepWords kSteps[] = {
     {"port_owner", "another process listens on the port", "nobody does", "该端口被其他进程监听",
      "没有进程监听"},
     {"port_reach", "the port cannot be reached", "it can", "端口无法连通", "端口可以连通"},
-    {"confirm_first", "it shows what the first cause says", "it shows nothing of the kind",
-     "结果与第一个原因所述相符", "结果与之不符"},
     {"card_health", "an Xid or an uncorrected error at that time", "neither",
      "当时有 Xid 或不可纠正的错误", "两者都没有"},
     {"who_is_pending", "a pod or job is still pending", "all of them run or ran",
@@ -105,7 +106,8 @@ constexpr StepWords kSteps[] = {
     {"given_shapes", "it fails in the same way", "it runs", "同样失败", "可以运行"},
     {"fresh_environment", "it runs there", "it fails in the same way", "在新环境中可以运行",
      "同样失败"},
-    {"event_log", "an uncorrected error at that time", "none", "当时有不可纠正的错误", "没有"},
+    {"event_log", "an uncorrected error at that time", "no such error", "当时有不可纠正的错误",
+     "没有这样的错误"},
 };
 
 std::string clock_text(double when) {
@@ -160,19 +162,30 @@ std::string story_line(const StoryEvent& event, bool chinese) {
   if (const std::size_t mark = text.find("]: "); starts_with(text, "[rank") && mark < 12) {
     text.erase(0, mark + 3);
   }
+  if (event.code == StoryCode::ended || event.code == StoryCode::died) {
+    text = chinese ? chinese_of(text) : text;
+  }
   if (!event.raised_at.empty()) text += " [" + event.raised_at + "]";
-  std::string duration = event.seconds ? " " + format_duration(*event.seconds) : "";
+  const Bilingual waited = event.seconds ? duration_text(*event.seconds) : Bilingual();
+  std::string duration = event.seconds ? " " + (chinese ? waited.chinese : waited.english) : "";
   if (chinese && event.seconds) duration += " ";
   for (const StoryWords& words : kStory) {
     if (words.code != event.code) continue;
     const char* form = chinese ? words.chinese : words.english;
     if (stopped && text.empty()) form = chinese ? "{0} 被 SIGTERM 停止" : "SIGTERM stopped {0}";
-    const std::string line =
-        fmt::format(fmt::runtime(form), who_text(event, chinese), event.cause, text, duration);
+    const std::string line = fmt::format(fmt::runtime(form), who_text(event, chinese),
+                                         spoken_cause(event.cause, chinese), text, duration);
     return time_text(event, chinese) + "  " + (stopped ? without_inner_blanks(line) : line);
   }
   OCRTUNE_CHECK(false);
   return "";
+}
+
+std::string spoken_cause(const std::string& cause, bool chinese) {
+  if (chinese) return cause_name(cause).chinese;
+  std::string words = cause;
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
 }
 
 StepOutcomes step_outcomes(const NextStep& step, bool chinese) {

@@ -148,13 +148,14 @@ TEST(Diagnosis, AContainerEngineThatSawNoOutOfMemoryKillSpeaksAgainstOne) {
   EXPECT_EQ(first_cause(diagnose({scan_text("inspect", state)}, killed)), "killed_by_other");
 }
 
-TEST(NextSteps, SuspectsWithoutARowGetWhatConfirmsTheFirst) {
-  const std::vector<Cause> causes = {
-      {&find_cause("missing_file"), 0.6, Role::primary, {}, {}, {}},
-      {&find_cause("gpu_out_of_memory"), 0.4, Role::primary, {}, {}, {}}};
-  const std::vector<NextStep> steps = next_steps(causes);
-  ASSERT_EQ(steps.size(), 1);
-  EXPECT_STREQ(steps[0].command, find_cause("missing_file").confirm);
+// Who gave the kernel's log is not sent to read it.
+TEST(NextSteps, WhatIsGivenIsNotAskedFor) {
+  const LogScan train = scan_text("train.log", kKilled);
+  const LogScan kernel = scan_text("dmesg", "[1.0] usb 1-1: new device\n[2.0] eth0: link up\n");
+  EXPECT_STREQ(diagnose({train}, {}).next_steps.at(0).code, "kernel_kill");
+  for (const NextStep& step : diagnose({train, kernel}, {}).next_steps) {
+    EXPECT_STRNE(step.code, "kernel_kill");
+  }
 }
 
 TEST(Diagnosis, ManyRanksThatWaitedSayNoMoreThanOne) {

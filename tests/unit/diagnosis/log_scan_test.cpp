@@ -11,7 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "diagnosis/log_time.h"
+#include "diagnosis/context/log_time.h"
 
 namespace ocrtune {
 namespace {
@@ -148,21 +148,6 @@ TEST(LogScan, UnreadableAndCompressedFilesAreNamed) {
   ASSERT_TRUE(remove_tree(directory));
 }
 
-TEST(LogScan, LinesAndFilesNameTheirRank) {
-  EXPECT_EQ(rank_of_line("[rank12]: Traceback"), 12);
-  EXPECT_EQ(rank_of_line("[E ProcessGroupNCCL.cpp:821] [Rank 3] Watchdog caught"), 3);
-  EXPECT_EQ(rank_of_line("2024-11-02 21:00:10 INFO [rank 0] building"), 0);
-  EXPECT_EQ(rank_of_line("  what():  [pair.cc:598] TIMEOUT self_rank = 1 pair_rank = 0"), 1);
-  EXPECT_FALSE(rank_of_line("pair_rank = 0"));
-  EXPECT_FALSE(rank_of_line("drank 3 cups"));
-  EXPECT_EQ(rank_of_file("log/workerlog.3"), 3);
-  EXPECT_EQ(rank_of_file("a/rank_07.txt"), 7);
-  EXPECT_EQ(rank_of_file("attempt_0/5/stderr.log"), 5);
-  EXPECT_FALSE(rank_of_file("node1.log"));
-  EXPECT_FALSE(rank_of_file("train-2025.log"));
-  EXPECT_FALSE(rank_of_file("train.log"));
-}
-
 TEST(LogScan, RanksInOneFileAreKeptApart) {
   const LogScan scan = scan_text(
       "all.log", "[rank1]: KeyError: 'a'\n[rank0]: ValueError: b\n[rank1]: KeyError: c\n");
@@ -173,41 +158,6 @@ TEST(LogScan, RanksInOneFileAreKeptApart) {
     }
   }
   EXPECT_THAT(found, testing::UnorderedElementsAre(testing::Pair(0, 1), testing::Pair(1, 2)));
-}
-
-TEST(LogScan, WaitingForDataIsReadInTheWordsOfThreeTrainers) {
-  for (const std::string line :
-       {"epoch: [1/9], loss: 1.1, avg_reader_cost: 1.5 s, avg_batch_cost: 2.0 s, ips: 64\n",
-        "Epoch(train) [1][50/900]  lr: 1e-03  time: 2.0  data_time: 1.5  memory: 50  loss: 1.2\n",
-        "Epoch: [0][10/500]\tTime  2.0 ( 2.1)\tData  1.5 ( 1.4)\tLoss 6.9e+00 (7.0e+00)\n"}) {
-    const LogScan scan = scan_text("log", line + line + line);
-    EXPECT_NEAR(scan.reader_seconds, 3, 1e-9) << line;
-    EXPECT_NEAR(scan.batch_seconds, 4, 1e-9) << line;
-  }
-}
-
-TEST(LogScan, KeepsTheLastLinesWithTheirNumbers) {
-  std::string text;
-  for (int i = 1; i <= 5000; ++i) text += std::to_string(i) + " a line of a log\n\n";
-  LogScanner scanner("log");
-  for (std::size_t at = 0; at < text.size(); at += 1000) {  // as blocks of a file come
-    scanner.feed(std::string_view(text).substr(at, 1000));
-  }
-  scanner.feed("\x1b[31mthe end\x1b[0m");
-  const LogScan scan = scanner.finish();
-  ASSERT_EQ(scan.last_lines.size(), 40u);
-  EXPECT_EQ(scan.last_lines.back().text, "the end");
-  EXPECT_EQ(scan.last_lines.back().number, 10001);
-  for (int i = 0; i < 39; ++i) {
-    const LogLine& line = scan.last_lines[static_cast<std::size_t>(i)];
-    EXPECT_EQ(line.text, std::to_string(4962 + i) + " a line of a log");
-    EXPECT_EQ(line.number, 2 * (4962 + i) - 1);
-  }
-  EXPECT_THAT(scan_text("log", "").last_lines, testing::IsEmpty());
-  const LogScan bars = scan_text("log", "1 %\r2 %\rover\nnext\n");
-  ASSERT_EQ(bars.last_lines.size(), 4u);
-  EXPECT_EQ(bars.last_lines[2].number, 1);
-  EXPECT_EQ(bars.last_lines[3].number, 2);
 }
 
 TEST(LogTime, ReadsTheUsualForms) {

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "diagnosis/causes.h"
+#include "diagnosis/context/line_origin.h"
 #include "diagnosis/log_matcher.h"
 
 namespace ocrtune {
@@ -39,7 +40,7 @@ TEST(Signatures, EachMatchesItsExample) {
     const std::string id = line.substr(0, bar), text = line.substr(bar + 3);
     seen.insert(id);
     EXPECT_TRUE(may_match(text)) << id << ": " << text;
-    const auto matches = match_line(text);
+    const auto matches = match_line(text, origin_of(text).text);
     EXPECT_TRUE(std::any_of(matches.begin(), matches.end(),
                             [&](const auto& match) { return id == match.signature->id; }))
         << id << " does not match: " << text;
@@ -65,7 +66,7 @@ TEST(Signatures, StepsDoNotPassThePrefilter) {
 
 TEST(Signatures, HealthyLinesMatchNothingThatFails) {
   for (const std::string& line : split(fixture("healthy.txt"), '\n')) {
-    for (const SignatureMatch& match : match_line(line)) {
+    for (const SignatureMatch& match : match_line(line, origin_of(line).text)) {
       const Role role = match.signature->role;
       EXPECT_TRUE(role == Role::note || role == Role::activity || role == Role::finish)
           << match.signature->id << ": " << line;

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "bench/synthetic/retold_logs.h"
+#include "diagnosis/advice.h"
 #include "diagnosis/next_steps.h"
 #include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/phrases.h"
@@ -58,19 +59,42 @@ TEST(DiagnosisPage, NoLineIsQuotedTwice) {
   }
 }
 
-// A suspect that no signature knows is told as what it is, with a failure and without.
-TEST(DiagnosisPage, SuspectsByWordsAloneAreMarked) {
-  const std::string text = "ocrd: gave up after the hub's name was not resolved, no route\n";
+TEST(DiagnosisPage, NothingToReadAndNoLogAreSaidAsSuch) {
+  EXPECT_THAT(diagnosis_text(diagnose_text("epoch: [1/2], loss: 0.5\n"), "en"),
+              testing::HasSubstr("No failure found"));
+  EXPECT_THAT(diagnosis_text(diagnose_text(""), "en"), testing::HasSubstr("Nothing to read"));
+  EXPECT_THAT(diagnosis_text(diagnose_text(""), "zh"), testing::HasSubstr("log 是空文件"));
+  const std::string packages = "Start-Date: 2025-05-01  06:31:02\nUnpacking nginx (1.18.0) ...\n";
+  EXPECT_THAT(diagnosis_text(diagnose_text(packages), "en"),
+              testing::HasSubstr("not the log of a run"));
+}
+
+// Percentages of causes that have nothing to do with one another add up to anything.
+TEST(DiagnosisPage, IndependentCausesAreSaidToBeSo) {
+  const std::string two =
+      "OSError: [Errno 28] No space left on device: '/data/x'\n"
+      "ModuleNotFoundError: No module named 'lmdb'\n";
+  EXPECT_THAT(diagnosis_text(diagnose_text(two), "en"), testing::HasSubstr("Independent of one"));
+  EXPECT_THAT(diagnosis_text(diagnose_text(two), "zh"), testing::HasSubstr("彼此独立"));
+  const std::string one = "ModuleNotFoundError: No module named 'lmdb'\n";
+  EXPECT_THAT(diagnosis_text(diagnose_text(one), "en"),
+              testing::Not(testing::HasSubstr("Independent of one")));
+}
+
+// The reasons, ends and durations that the rules compose.
+TEST(DiagnosisPage, TheChinesePageHasNoEnglishSentenceOfOurs) {
   FailureEvidence evidence;
-  evidence.exit_code = 1;
-  const Diagnosis failed = diagnose({scan_text("log", text)}, evidence);
-  EXPECT_THAT(diagnosis_text(failed, "en"), testing::HasSubstr("%, by its words alone)"));
-  EXPECT_THAT(diagnosis_text(failed, "zh"), testing::HasSubstr("%，仅据用词)"));
-  Diagnosis unsure = failed;
-  unsure.failed = false;
-  EXPECT_THAT(diagnosis_text(unsure, "en"), testing::HasSubstr("No line is known"));
-  EXPECT_THAT(diagnosis_text(unsure, "zh"), testing::HasSubstr("没有一行是已知的失败信息"));
-  EXPECT_THAT(diagnosis_text(Diagnosis(), "en"), testing::HasSubstr("No sign of a failure"));
+  evidence.exit_code = 137;
+  const std::string page = diagnosis_text(
+      diagnose({scan_text("log", "DataLoader process (pid 5) exited is killed by signal: Killed.\n"
+                                 "DataLoader process (pid 6) exited is killed by signal: Killed.\n")},
+               evidence),
+      "zh");
+  for (const char* english : {"such lines", "exit code", "killed by signal 9", "may also come from",
+                              "often advised", "append to", "halved"}) {
+    EXPECT_THAT(page, testing::Not(testing::HasSubstr(english)));
+  }
+  EXPECT_THAT(page, testing::HasSubstr("主机内存不足"));
 }
 
 TEST(DiagnosisWords, TenStoriesInBothLanguages) {
@@ -113,8 +137,7 @@ TEST(DiagnosisWords, ChineseHasNoBlanksBetweenItsOwnCharacters) {
 }
 
 TEST(DiagnosisWords, EveryStepHasItsOutcomes) {
-  std::vector<NextStep> steps = next_step_table();
-  steps.push_back({"confirm_first", "missing_file", "disk_full", "ls -l"});
+  const std::vector<NextStep> steps = next_step_table();
   for (const NextStep& step : steps) {
     for (const bool chinese : {false, true}) {
       const StepOutcomes outcomes = step_outcomes(step, chinese);
@@ -129,6 +152,9 @@ TEST(CauseWords, AdviceIsChineseUnlessItIsACommand) {
   for (const CauseRow& row : cause_table()) {
     std::vector<const char*> all = row.fixes;
     all.push_back(row.confirm);
+    for (const ProgramFix& fix : program_fixes()) all.push_back(fix.fix);
+    for (const LineCure& cure : line_cures()) all.push_back(cure.fix);
+    for (const Care& care : care_table()) all.insert(all.end(), {care.first, care.not_worth});
     for (const char* fix : all) {
       if (chinese_of(fix) != fix) continue;
       for (const std::string& word : words(fix)) {
@@ -160,7 +186,7 @@ TEST(DiagnosisPage, TellsWhatHappenedAndWhatWouldSettleIt) {
     const std::string page = diagnosis_text(diagnose_retold(log));
     EXPECT_THAT(page, testing::HasSubstr("What happened:"));
     EXPECT_THAT(page, testing::HasSubstr("ocrtune p2p\n"));
-    EXPECT_THAT(page, testing::HasSubstr("a pair of GPUs fails: means nccl_p2p_broken"));
+    EXPECT_THAT(page, testing::HasSubstr("a pair of GPUs fails: means nccl p2p broken"));
     EXPECT_THAT(diagnosis_text(diagnose_retold(log), "zh"), testing::HasSubstr("经过："));
   }
 }

@@ -1,4 +1,4 @@
-#include "diagnosis/log_encoding.h"
+#include "diagnosis/context/log_encoding.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "diagnosis/log_time.h"
+#include "diagnosis/context/log_time.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,9 +1,9 @@
-#include "diagnosis/printed_blocks.h"
+#include "diagnosis/context/printed_blocks.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "diagnosis/log_time.h"
+#include "diagnosis/context/log_time.h"
 
 namespace ocrtune {
 namespace {

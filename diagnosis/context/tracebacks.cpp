@@ -1,4 +1,4 @@
-#include "diagnosis/tracebacks.h"
+#include "diagnosis/context/tracebacks.h"
 
 #include <algorithm>
 

@@ -1,0 +1,172 @@
+#include "diagnosis/context/line_origin.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include <re2/re2.h>
+#include <re2/set.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+// What the captures of a prefix say.
+enum class Names { nothing, rank, actor };
+
+struct Prefix {
+  Names names;
+  bool only_first;  // means this only where nothing stands before it
+  const char* pattern;
+};
+
+// In this order at each level. What follows a bare number tells a rank from a shell's job and from
+// a process id.
+constexpr Prefix kPrefixes[] = {
+    {Names::rank, true, R"(\[\d+,(\d+)\]<std\w+>: ?)"},
+    {Names::rank, false,
+     R"(\[(?:rank|Rank|RANK|default|gpu|GPU|cuda:|RANK_)[ _=]?(\d{1,6})\]:? ?)"},
+    {Names::rank, true, R"(\[(\d{1,4})\]:(?: |[A-Za-z]))"},
+    {Names::rank, true, R"(\[(\d{1,4})\] [A-Za-z\[(<])"},
+    {Names::rank, true, R"( *(\d{1,4}): [A-Za-z\[ ])"},
+    {Names::rank, false, R"([Rr]ank[ =_]?(\d{1,6})(?:[:|\]]+|,|[ \t]+\||)[ \t])"},
+    {Names::rank, false, R"((?:trainer|rank|gpu|learner)[-_](\d{1,6})[ \t]+[|/] )"},
+    {Names::actor, false, R"(([a-z][\w.-]*-[\w.-]*) +[|/] )"},
+    {Names::actor, false, R"(([a-z][\w.-]*\d) +[|/] )"},
+    {Names::nothing, false, R"([\w.-]+ +\| )"},
+    {Names::nothing, false, R"(.{1,80}? \|\| )"},
+    {Names::actor, false, R"(\[pod/([^\]/]+)(?:/[^\]]+)?\] )"},
+    {Names::actor, false,
+     R"(([a-z][\w-]*-(?:\d+|[a-z0-9]{5})) [a-z][\w-]* (?:› )?(?:[A-Z\[(]|  File))"},
+    {Names::actor, false, R"(\((\S+ pid=\d+(?:, ip=[\d.]+)?)[^)]*\) )"},
+    {Names::nothing, false, R"(\[[\w.:-]{1,24}\]:? +)"},
+    {Names::nothing, false, R"([a-z][A-Za-z0-9.-]{0,24}\d: |host[A-Za-z]: )"},
+    {Names::nothing, false, R"([A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^\s:]+: )"},
+    {Names::nothing, false,
+     R"(\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[.,\d]*(?:Z|[+-]\d\d:?\d\d)? +)"},
+    {Names::nothing, false, R"(\[\d{4}-\d\d-\d\d [\d:.,]+(?: \w+)?\] )"},
+    {Names::nothing, false, R"(std(?:out|err) [FP] |- [\w.]+ - (?:ERROR|CRITICAL) - )"},
+    {Names::nothing, false, R"((?:ERROR|CRITICAL):? +|\d\d-\d\d \d\d:\d\d:\d\d (?:\[\S+\] )?)"},
+};
+
+// Compiled once: all of them in one pass, then the one that fits for what it captures.
+struct PrefixPatterns {
+  std::vector<std::unique_ptr<re2::RE2>> each;
+  std::unique_ptr<re2::RE2::Set> all;
+
+  PrefixPatterns() {
+    re2::RE2::Options options;
+    options.set_encoding(re2::RE2::Options::EncodingLatin1);
+    all = std::make_unique<re2::RE2::Set>(options, re2::RE2::ANCHOR_START);
+    for (const Prefix& prefix : kPrefixes) {
+      const std::string whole = "(" + std::string(prefix.pattern) + ")";
+      each.push_back(std::make_unique<re2::RE2>(whole, options));
+      all->Add(whole, nullptr);
+    }
+    all->Compile();
+  }
+};
+
+const PrefixPatterns& prefix_patterns() {
+  static const PrefixPatterns kPatterns;
+  return kPatterns;
+}
+
+// Patterns that look at what follows the prefix give it back.
+std::size_t prefix_size(std::string_view whole) {
+  const char last = whole.back();
+  if (last == ' ' || last == '\t' || last == ']') return whole.size();
+  if (ends_with(whole, "  File")) return whole.size() - 6;
+  return whole.size() - (last == ':' ? 0 : 1);
+}
+
+// The length of the prefix; 0: none. Keeps what it names.
+std::size_t take_prefix(std::string_view text, bool first, LineOrigin& origin) {
+  const re2::StringPiece piece(text.data(), text.size());
+  std::vector<int> fitting;
+  if (!prefix_patterns().all->Match(piece, &fitting)) return 0;
+  std::sort(fitting.begin(), fitting.end());
+  for (const int i : fitting) {
+    const Prefix& prefix = kPrefixes[i];
+    if (prefix.only_first && !first) continue;
+    const re2::RE2& pattern = *prefix_patterns().each[static_cast<std::size_t>(i)];
+    re2::StringPiece parts[3];
+    const int groups = std::min(pattern.NumberOfCapturingGroups() + 1, 3);
+    if (!pattern.Match(piece, 0, piece.size(), re2::RE2::ANCHOR_START, parts, groups)) continue;
+    const std::string_view name(parts[2].data(), parts[2].size());
+    if (prefix.names == Names::rank && !origin.rank) {
+      if (const auto number = parse_integer(name)) origin.rank = static_cast<int>(*number);
+    }
+    if (prefix.names == Names::actor && origin.actor.empty()) origin.actor = name;
+    return prefix_size({parts[1].data(), parts[1].size()});
+  }
+  return 0;
+}
+
+}  // namespace
+
+LineOrigin origin_of(std::string_view line) {
+  constexpr int kLevels = 4;
+  LineOrigin origin;
+  origin.text = line;
+  for (int i = 0; i < kLevels; ++i) {
+    const std::size_t size = take_prefix(origin.text, i == 0, origin);
+    if (size == 0) break;
+    origin.text.remove_prefix(size);
+  }
+  constexpr std::string_view kWorker = "workerlog.";  // "workerlog.3: ...", as grep and tail put it
+  if (!origin.rank) origin.rank = rank_of_line(line);
+  if (!origin.rank && starts_with(line, kWorker)) {
+    origin.rank = rank_of_file(std::string(line.substr(0, line.find(':'))));
+  }
+  if (origin.rank) origin.actor.clear();
+  return origin;
+}
+
+std::optional<int> rank_of_line(std::string_view line) {
+  const std::string_view head = line.substr(0, 72);
+  for (std::size_t i = 1; i + 4 < head.size(); ++i) {
+    if (head.substr(i, 3) != "ank" || (head[i - 1] != 'r' && head[i - 1] != 'R')) continue;
+    if (i >= 2 && head[i - 2] != '[' && head[i - 2] != ' ' && head[i - 2] != '(' &&
+        !(i >= 6 && head.substr(i - 6, 5) == "self_")) {
+      continue;
+    }
+    std::size_t at = i + 3;
+    while (at < head.size() && (head[at] == ' ' || head[at] == '=' || head[at] == ':')) ++at;
+    int rank = 0;
+    std::size_t digits = 0;
+    for (; at < head.size() && head[at] >= '0' && head[at] <= '9' && digits < 6; ++at, ++digits) {
+      rank = rank * 10 + (head[at] - '0');
+    }
+    if (digits > 0) return rank;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> rank_of_file(const std::string& path) {
+  constexpr int kLargest = 1000000;
+  static const re2::RE2 kNames[] = {
+      // "rank" and a number anywhere in the name, before its end or a separator
+      re2::RE2(R"((?i).*rank[._-]?(\d{1,6})(?:[._-].*)?)"),
+      re2::RE2(R"((?i)(?:workerlog|r|w|worker|trainer|out|log|err)?[._-]*(\d{1,6})(?:\..*)?)"),
+      re2::RE2(R"(slurm-\d+(?:_\d+)?-(\d{1,6})\.\w+)"),  // srun --output slurm-%j-%t.out
+  };
+  const std::size_t slash = path.find_last_of('/');
+  const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
+  if (starts_with(path, "/dev/fd/") || starts_with(path, "/proc/")) return std::nullopt;
+  int rank = 0;
+  for (const re2::RE2& pattern : kNames) {
+    if (re2::RE2::FullMatch(name, pattern, &rank) && rank <= kLargest) return rank;
+  }
+  // torchrun's log folders: attempt_0/3/stderr.log
+  if (name.find_first_of("0123456789") != std::string::npos || slash == std::string::npos) {
+    return std::nullopt;
+  }
+  static const re2::RE2 kFolder(R"((?:.*/)?(\d{1,6})/[^/]*)");
+  if (re2::RE2::FullMatch(path, kFolder, &rank) && rank <= kLargest) return rank;
+  return std::nullopt;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,28 @@
+// Who wrote a line: what launchers, container engines and journals put before it.
+//
+// One table of prefixes in line_origin.cpp: srun -l, mpirun, torchrun --tee, docker compose, stern,
+// kubectl --prefix, Ray, journals, loggers. Patterns of signatures that start at "^" mean the text
+// behind them, and two lines with different names before them are of two processes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ocrtune {
+
+struct LineOrigin {
+  std::optional<int> rank;  // of the prefix, else "rank 3" within the first 72 bytes
+  std::string actor;        // "trainer-3", "RayTrainWorker pid=3": a process without a rank
+  std::string_view text;    // the line behind its prefixes
+};
+
+LineOrigin origin_of(std::string_view line);
+
+// "[rank2]: ...", "[Rank 2]", "self_rank = 2" near the line's start.
+std::optional<int> rank_of_line(std::string_view line);
+
+// workerlog.3, exp2_rank5.log, node3-rank1.log, attempt_0/3/stderr.log, slurm-1234-3.out.
+std::optional<int> rank_of_file(const std::string& path);
+
+}  // namespace ocrtune

@@ -1,0 +1,250 @@
+#include "diagnosis/context/payload.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <re2/re2.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+re2::RE2::Options bytes() {
+  re2::RE2::Options options;
+  options.set_encoding(re2::RE2::Options::EncodingLatin1);
+  options.set_log_errors(false);
+  return options;
+}
+
+// Keys of what was read, and of what may carry it.
+constexpr const char* kReadKeys =
+    "ocr[ _](?:text|result|output)s?|results?|pred(?:iction|icted)?s?|gts?|"
+    "ground[ _-]?truth|targets?|labels?|references?|hyp(?:othesis)?|"
+    "transcri(?:pt|pts|ption|ptions|bed)|recogni[sz]ed(?:[ _]text)?|rec_(?:text|texts|res)|"
+    "decoded|captions?|answers?|(?:\\w+_)?texts?|识别结果|识别文本|识别|预测结果|预测|真值|标签|"
+    "文本|"
+    "结果|内容";
+constexpr const char* kCarryingKeys =
+    "contents?|outputs?|responses?|reply|completions?|prompts?|query|question|body|values?|"
+    "markdown|html|words?|lines?|titles?|inputs?";
+
+// A key and how its value begins.
+const re2::RE2& keyed_value() {
+  static const re2::RE2 kPattern(std::string("(?i)(?:^|[\\s,;{(\\[\"'|])(?:(") + kReadKeys + ")|(" +
+                                     kCarryingKeys +
+                                     "))(?:_\\d+|\\[\\d{1,2}\\])?[\"']?\\s*(?:=>|->|=|:|：)\\s*",
+                                 bytes());
+  return kPattern;
+}
+
+struct Quote {
+  std::string_view open, close;
+};
+constexpr Quote kQuotes[] = {{"\"", "\""}, {"'", "'"}, {"“", "”"}, {"「", "」"}, {"『", "』"}};
+
+// Where the quotation that begins here ends, behind its closing quote; 0: none begins, or it does
+// not end. A backslash hides a quote.
+std::size_t quotation(std::string_view text) {
+  for (const Quote& quote : kQuotes) {
+    if (!starts_with(text, quote.open)) continue;
+    for (std::size_t i = quote.open.size(); i < text.size(); ++i) {
+      if (text[i] == '\\') {
+        ++i;
+      } else if (starts_with(text.substr(i), quote.close)) {
+        return i + quote.close.size();
+      }
+    }
+    return text.size();  // cut off
+  }
+  return 0;
+}
+
+// Where the list, tuple or object that begins here ends.
+std::size_t bracketed(std::string_view text) {
+  if (text.empty() || std::string_view("[({").find(text[0]) == std::string_view::npos) return 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    if (const std::size_t end = quotation(text.substr(i)); end > 0 && depth > 0) {
+      i += end;
+      continue;
+    }
+    if (std::string_view("[({").find(text[i]) != std::string_view::npos) depth += 1;
+    if (std::string_view("])}").find(text[i]) != std::string_view::npos) depth -= 1;
+    ++i;
+    if (depth == 0) return i;
+  }
+  return text.size();
+}
+
+// "oom-kill", "exit-code": one word is a state, not something read.
+bool is_several_words(std::string_view text) {
+  text = trim(text);
+  return text.find(' ') != std::string_view::npos ||
+         std::any_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
+}
+
+bool is_error_line(std::string_view line) {
+  static const re2::RE2 kError(
+      R"((?:^|[\s\[|(:])(?:ERROR|FATAL|CRITICAL|SEVERE|Error|Exception|Traceback)\b|\w(?:Error|Exception)\b)",
+      bytes());
+  return re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kError);
+}
+
+// Structured logs whose message has the key "text": the level stands beside it.
+bool is_record_of_a_logger(std::string_view line) {
+  static const re2::RE2 kLevel(R"(["'](?:level|levelname|severity|record)["']\s*:)", bytes());
+  static const re2::RE2 kMessage(R"(["'](?:msg|message|event)["']\s*:)", bytes());
+  const re2::StringPiece piece(line.data(), line.size());
+  return re2::RE2::PartialMatch(piece, kLevel) && !re2::RE2::PartialMatch(piece, kMessage);
+}
+
+class Blanker {
+ public:
+  explicit Blanker(std::string_view line) : text_(line) {}
+
+  void blank_keyed_values();
+  void blank_captures(const re2::RE2& pattern);
+  void blank_quotations();
+  std::optional<std::string> result() {
+    if (!blanked_) return std::nullopt;
+    return std::move(text_);
+  }
+
+ private:
+  void blank(std::size_t from, std::size_t size) {
+    if (size == 0 || from + size > text_.size()) return;
+    std::fill_n(text_.begin() + static_cast<std::ptrdiff_t>(from), size, '.');
+    blanked_ = true;
+  }
+
+  std::string text_;
+  bool blanked_ = false;
+};
+
+void Blanker::blank_keyed_values() {
+  // An object that tells of an error is the program's own.
+  static const re2::RE2 kOwn(R"re(["'](?:error|message|detail|exception|msg)["']\s*:)re", bytes());
+  const bool record = is_record_of_a_logger(text_);
+  std::size_t from = 0;
+  re2::StringPiece parts[3];
+  while (from < text_.size() &&
+         keyed_value().Match(text_, from, text_.size(), re2::RE2::UNANCHORED, parts, 3)) {
+    const auto key = static_cast<std::size_t>(parts[0].data() - text_.data());
+    const std::size_t at = key + parts[0].size();
+    const std::string_view value = std::string_view(text_).substr(at);
+    const bool read = !parts[1].empty();
+    const bool error = is_error_line(std::string_view(text_).substr(0, key));
+    if (std::size_t size = quotation(value); size > 0) {
+      if (size > 2 && !record && (read || !error)) blank(at + 1, size - 2);
+    } else if (size = bracketed(value); size > 0) {
+      const re2::StringPiece inside(value.data(), size);
+      if (size > 2 && !re2::RE2::PartialMatch(inside, kOwn)) blank(at + 1, size - 2);
+    } else if (read && !error) {
+      size = std::min(value.find_first_of("\t{"), value.size());
+      if (is_several_words(value.substr(0, size))) blank(at, size);
+    }
+    from = std::max(at, key + 1);
+  }
+}
+
+// Every capture of every match.
+void Blanker::blank_captures(const re2::RE2& pattern) {
+  constexpr int kMost = 4;
+  std::size_t from = 0;
+  re2::StringPiece parts[kMost];
+  const int groups = std::min(pattern.NumberOfCapturingGroups() + 1, kMost);
+  while (from < text_.size() &&
+         pattern.Match(text_, from, text_.size(), re2::RE2::UNANCHORED, parts, groups)) {
+    const auto at = static_cast<std::size_t>(parts[0].data() - text_.data());
+    for (int i = 1; i < groups; ++i) {
+      if (parts[i].empty()) continue;
+      blank(static_cast<std::size_t>(parts[i].data() - text_.data()), parts[i].size());
+    }
+    from = at + std::max<std::size_t>(parts[0].size(), 1);
+  }
+}
+
+// What a line of level INFO or DEBUG puts in double quotes, unless the quotes hold the message.
+void Blanker::blank_quotations() {
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    if (text_[i] == '\'') continue;  // an apostrophe, mostly
+    const std::size_t size = quotation(std::string_view(text_).substr(i));
+    if (size == 0) continue;
+    const bool value = i > 0 && (text_[i - 1] == '=' || text_[i - 1] == ':');
+    if (!value && is_several_words(std::string_view(text_).substr(i, size))) {
+      blank(i + 1, size - 2);
+    }
+    i += size - 1;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> without_payload(std::string_view line) {
+  // A string beside a score, as ('text', 0.97), "text" (97.1%), "text" conf=0.97.
+  static const re2::RE2 kScored(
+      R"re((?:"((?:[^"\\]|\\.)+)"|'((?:[^'\\]|\\.)+)')\s*[,:)\]]?\s*\(?(?:(?i:score|conf\w*|prob\w*|p)["']?\s*[=:]?\s*)?(?:np\.float\d+\()?(?:[01]?\.\d{2,}|1\.0|\d{2}(?:\.\d+)?\s?%))re",
+      bytes());
+  // The same without quotes: a line of text and a score to three digits or more.
+  static const re2::RE2 kScoredLine(
+      R"re(^(.*\S)(?:[\s,|]+|\s*\()(?:(?i:score|conf\w*|prob\w*)\s*[=:]?\s*)?(?:0?\.\d{3,}|1\.0+)\)?\s*\|?$)re",
+      bytes());
+  static const re2::RE2 kOnlyAString(R"re(^\s*(?:"([^"]+)"|'([^']+)'),?\s*$)re", bytes());
+  static const re2::RE2 kTagged(R"re(<\w[^>]*>([^<>]+)</)re", bytes());
+  static const re2::RE2 kImage(
+      R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf))["']?(?:\t|\s*(?:->|=>)\s*)([^\t]+))re",
+      bytes());
+  static const re2::RE2 kOfAFile(
+      R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf|md|txt|html?|json))["']?\s*[:,]\s*"((?:[^"\\]|\\.)+)"?)re",
+      bytes());
+  static const re2::RE2 kTells(R"((?:^|[\s\[|(])(?:INFO|DEBUG|TRACE)(?:[\s\]|:)]|$))", bytes());
+  constexpr std::size_t kHead = 100;
+  constexpr std::string_view kOwnWords = ", error happened with msg";  // PaddleOCR's, of a label
+  const std::size_t own = line.find(kOwnWords);
+  Blanker blanker(line.substr(0, own));
+  blanker.blank_keyed_values();
+  for (const re2::RE2* pattern : {&kScored, &kOnlyAString, &kTagged, &kImage, &kOfAFile}) {
+    blanker.blank_captures(*pattern);
+  }
+  if (line.find("loss") == std::string_view::npos) blanker.blank_captures(kScoredLine);
+  const std::string_view head = line.substr(0, kHead);
+  if (re2::RE2::PartialMatch(re2::StringPiece(head.data(), head.size()), kTells)) {
+    blanker.blank_quotations();
+  }
+  std::optional<std::string> left = blanker.result();
+  if (left && own != std::string_view::npos) left->append(line.substr(own));
+  return left;
+}
+
+bool PayloadBlock::take_line(std::string_view line) {
+  constexpr int kLongest = 200;
+  static const re2::RE2 kHeading(
+      R"((?i)^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$)",
+      bytes());
+  static const re2::RE2 kOfALogger(
+      R"(^\S{0,3}\d{2,4}[-/:]\d\d[-/:]\d\d|^\[\d{4}[-/]|^(?:INFO|DEBUG|WARNING|ERROR)\b|^[IWEF]\d{4} )",
+      bytes());
+  static const re2::RE2 kRule(R"(^\s*(?:[-=#*_~]{3,}|```|"""|</\w+>).*$)", bytes());
+  constexpr std::size_t kLongestHeading = 160;
+  line = trim(line);
+  const bool may_open = line.size() < kLongestHeading && !line.empty() &&
+                        (std::string_view(":=-#*>|").find(line.back()) != std::string_view::npos ||
+                         ends_with(line, "：") || ends_with(line, "果"));
+  if (lines_left_ == 0 && !may_open) return false;
+  const re2::StringPiece piece(line.data(), std::min<std::size_t>(line.size(), 400));
+  const bool logged = re2::RE2::PartialMatch(piece, kOfALogger);
+  if (lines_left_ > 0) {
+    lines_left_ -= 1;
+    const bool ends = logged || (!dated_ && re2::RE2::PartialMatch(piece, kRule));
+    if (!ends) return true;
+    lines_left_ = 0;
+  }
+  if (may_open && re2::RE2::PartialMatch(piece, kHeading) && !is_error_line(line)) {
+    lines_left_ = kLongest;
+    dated_ = logged;
+  }
+  return false;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,31 @@
+// What a line of an OCR program quotes, apart from what the program says of itself.
+//
+// Recognised text, predictions, ground truth, prompts, responses and JSON results may hold any
+// words, screenshots of error messages among them. They are no events of the run.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ocrtune {
+
+// The line with its payload left out; nothing: it has none. Payload is the value of a key such as
+// text, pred, gt, result or 识别结果; a string beside a score or an image's name; a line that is
+// one quoted string; text between tags; what a line of level INFO or DEBUG quotes. Values of keys
+// such as msg, message and error are the program's own.
+std::optional<std::string> without_payload(std::string_view line);
+
+// Several lines of payload behind a heading, such as "recognised text:".
+class PayloadBlock {
+ public:
+  // Each line in turn. True: it stands in an open block.
+  bool take_line(std::string_view line);
+  bool open() const { return lines_left_ > 0; }
+
+ private:
+  int lines_left_ = 0;
+  bool dated_ = false;  // the heading has a logger's prefix, so a line with one ends the block
+};
+
+}  // namespace ocrtune

@@ -1,0 +1,108 @@
+#include "diagnosis/context/step_costs.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kKept = 16;
+constexpr std::size_t kFewest = 8;  // rates, to speak of a fall
+
+// PaddleOCR, MMEngine and mmcv, PyTorch's ImageNet example and its many children, timm.
+struct StepWords {
+  std::string_view data, step;
+};
+constexpr StepWords kStepWords[] = {{"reader_cost: ", "batch_cost: "},
+                                    {"data_time: ", " time: "},
+                                    {"data_time=", "step_time="},
+                                    {"data_time ", "step_time "},
+                                    {"Data: ", "Time: "},
+                                    {"Data ", "Time "},
+                                    {"data: ", "time: "}};
+
+bool is_of_number(char c) { return (c >= '0' && c <= '9') || c == '.'; }
+
+// "reader_cost: 0.00010 s" -> 0.0001
+std::optional<double> number_after(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = line.substr(at + key.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  std::size_t end = 0;
+  while (end < rest.size() && is_of_number(rest[end])) ++end;
+  const auto value = parse_number(rest.substr(0, end));
+  return value ? std::optional<double>(*value) : std::nullopt;
+}
+
+// "880.4 img/s", "ips: 99.1 samples/s", "4.1it/s" -> the number; "s/it" is no rate.
+double rate_of(std::string_view line) {
+  for (std::size_t at = line.find("/s"); at != std::string_view::npos;
+       at = line.find("/s", at + 1)) {
+    if (at + 2 < line.size() && (line[at + 2] >= 'a' && line[at + 2] <= 'z') &&
+        line.substr(at + 2, 2) != "ec") {
+      continue;
+    }
+    std::size_t end = at;
+    while (end > 0 && line[end - 1] >= 'a' && line[end - 1] <= 'z') --end;
+    while (end > 0 && line[end - 1] == ' ') --end;
+    std::size_t from = end;
+    while (from > 0 && is_of_number(line[from - 1])) --from;
+    const auto value = parse_number(line.substr(from, end - from));
+    if (value) return *value;
+  }
+  return 0;
+}
+
+template <typename Costs, typename Of>
+double median_of(const Costs& costs, Of of) {
+  std::vector<double> values;
+  for (const auto& cost : costs) {
+    if (of(cost) > 0) values.push_back(of(cost));
+  }
+  if (values.size() < kFewest) return 0;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+template <typename Costs>
+double share_of(const Costs& costs) {
+  double data = 0, step = 0;
+  for (const auto& cost : costs) data += cost.data_seconds, step += cost.step_seconds;
+  return step > 0 ? data / step : 0;
+}
+
+}  // namespace
+
+void StepCostReader::take_line(std::string_view line) {
+  constexpr std::int64_t kAll = 256, kEach = 8;  // of more lines a part is enough
+  lines_ += 1;
+  if (lines_ == 1 || (lines_ > kAll && lines_ % kEach != 0)) return;
+  Cost cost;
+  cost.rate = rate_of(line);
+  for (const StepWords& words : kStepWords) {
+    const auto data = number_after(line, words.data);
+    if (!data) continue;
+    const auto step = number_after(line, words.step);
+    if (step) cost.data_seconds = *data, cost.step_seconds = *step;
+    break;
+  }
+  if (cost.rate <= 0 && cost.step_seconds <= 0) return;
+  if (first_.size() < kKept) first_.push_back(cost);
+  if (last_.size() < kKept) {
+    last_.push_back(cost);
+  } else {
+    last_[oldest_] = cost;
+    oldest_ = (oldest_ + 1) % kKept;
+  }
+}
+
+StepCosts StepCostReader::costs() const {
+  const auto rate = [](const Cost& cost) { return cost.rate; };
+  return {median_of(first_, rate), median_of(last_, rate), share_of(last_), share_of(first_)};
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,115 @@
+#include "diagnosis/run_times.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
+#include "diagnosis/cause_ranker.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kHour = 3600;
+constexpr double kFarthestZone = 15 * kHour;  // containers and hosts log in zones of their own
+constexpr double kSkew = 60;
+
+const Finding* boot_in(const LogScan& log) {
+  for (const Finding& finding : log.findings) {
+    if (std::string_view(finding.signature->id) == "kernel_boot") return &finding;
+  }
+  return nullptr;
+}
+
+// Of the kernel, a cluster, a guard: noted outside of the program, perhaps long before it.
+bool is_outside_event(const Clue& clue) {
+  return clue.role == Role::proof || starts_with(clue.signature, "kernel_") ||
+         starts_with(clue.signature, "kube_") || starts_with(clue.signature, "pcie_") ||
+         clue.signature == "card_counts_errors";
+}
+
+// How much of an event's weight is left by its distance to the run.
+double share_left(double when, const RunSpan& span) {
+  constexpr double kOtherLife = 0.1, kBefore = 0.5;
+  if (span.begin && when < *span.begin - kFarthestZone) return kOtherLife;
+  if (span.end && when > *span.end + kFarthestZone) return kOtherLife;
+  if (span.begin && when < *span.begin - kHour) return kBefore;
+  return 1;
+}
+
+}  // namespace
+
+RunSpan run_span(const std::vector<LogScan>& logs) {
+  RunSpan span;
+  for (const LogScan& log : logs) {
+    if (log.kind != SourceKind::program) continue;
+    if (log.first_when && (!span.begin || *log.first_when < *span.begin)) {
+      span.begin = log.first_when;
+    }
+    const std::optional<double>& last = log.last_line.when;
+    if (last && (!span.end || *last > *span.end)) span.end = last;
+  }
+  return span;
+}
+
+KernelLog kernel_log_of_the_end(const std::vector<LogScan>& logs) {
+  const RunSpan span = run_span(logs);
+  KernelLog best = KernelLog::silent;
+  for (const LogScan& log : logs) {
+    if (log.kind != SourceKind::kernel) continue;
+    const bool killed = std::any_of(log.findings.begin(), log.findings.end(), [](const auto& one) {
+      return starts_with(one.signature->id, "kernel_oom");
+    });
+    if (killed) return KernelLog::silent;
+    const std::optional<double>&first = log.first_when, &last = log.last_line.when;
+    if (span.end && first && last && *first <= *span.end && *span.end <= *last) {
+      return KernelLog::spans_the_end;
+    }
+    const bool later = span.end && first && *first > *span.end + kSkew;
+    if (!later) best = KernelLog::clean;
+  }
+  return best;
+}
+
+// An event counts by its distance to the run; what lies behind a boot before the run's end belongs
+// to another life of the machine.
+void CauseRanker::place_in_time() {
+  const RunSpan span = run_span(logs_);
+  for (Clue& clue : clues_) {
+    if (clue.file < 0 || !is_outside_event(clue)) continue;
+    const LogScan& log = logs_[static_cast<std::size_t>(clue.file)];
+    if (log.kind == SourceKind::program && !clue.dated) continue;
+    double left = clue.dated ? share_left(*clue.when, span) : 1;
+    const Finding* boot = boot_in(log);
+    const bool before_boot = boot != nullptr && clue.line.line < boot->last.number;
+    const std::optional<double> booted = before_boot ? boot->last.when : std::optional<double>();
+    if (booted && span.end && *booted < *span.end) left = std::min(left, 0.1);
+    clue.weight *= left;
+    clue.lasting = std::min(clue.lasting, clue.weight);
+  }
+}
+
+// A machine that boots within the hour after a run's last line ended it, unless the run ended by
+// itself.
+void CauseRanker::hear_reboot() {
+  if (evidence_.exit_code) return;
+  const RunSpan span = run_span(logs_);
+  bool cut = false, ended = false;
+  for (const LogScan& log : logs_) {
+    if (log.kind != SourceKind::program) continue;
+    cut = cut || log.cut_off;
+    ended = ended || log.finished;
+  }
+  if (!span.end || (ended && !cut)) return;
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    const Finding* boot = boot_in(logs_[i]);
+    if (boot == nullptr || !boot->last.when) continue;
+    const double after = *boot->last.when - *span.end;
+    if (after < -kSkew || after > kHour) continue;
+    add("host_restarted", Role::proof, cut ? 0.85 : 0.6, boot->signature->id, "");
+    clues_.back().line = {logs_[i].file, boot->first.number, boot->first.text};
+    clues_.back().file = static_cast<int>(i);
+    return;
+  }
+}
+
+}  // namespace ocrtune

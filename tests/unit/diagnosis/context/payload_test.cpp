@@ -1,0 +1,65 @@
+#include "diagnosis/context/payload.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "diagnosis/diagnosis.h"
+
+namespace ocrtune {
+namespace {
+
+// What OCR programs print of what they read: screenshots of error messages are everyday pages.
+TEST(Payload, RecognisedTextIsNoEvent) {
+  for (const char* line : {
+           R"(INFO POST /ocr 200 text="CUDA out of memory. Tried to allocate 2.00 GiB")",
+           R"({"file":"a.png","text":"RuntimeError: CUDA out of memory. Tried to allocate 2 GiB"})",
+           "[[[28.0, 37.0], [302.0, 39.0]], ('No space left on device', 0.9651)]",
+           "[2024/10/22 11:30:05] ppocr INFO: \t result: No space left on device\t0.991",
+           "pred: RuntimeError: CUDA out of memory, gt: RuntimeError: CUDA out of memory",
+           "识别结果：段错误 (核心已转储)",
+           "img_12.jpg\tSegmentation fault (core dumped)",
+           "       \"Segmentation fault (core dumped)\",",
+           "<span class='ocrx_word' title='x_wconf 96'>CUDA out of memory</span>",
+           "CUDA out of memory. Tried to allocate 2.00 GiB   0.9871",
+           R"(INFO page 3: read "Bus error (core dumped)" in 40 ms)",
+           R"(client> page_3.md: "ERROR: There is not enough space on the disk")",
+           R"({"rec_texts": ["Segmentation fault (core dumped)", "ok"], "rec_scores": [0.9, 0.8]})",
+       }) {
+    const Diagnosis diagnosis = diagnose_text(std::string(line) + "\n");
+    EXPECT_FALSE(diagnosis.failed) << line << " -> " << diagnosis.causes[0].row->name;
+  }
+}
+
+// The same words as the program's own.
+TEST(Payload, WhatTheProgramSaysOfItselfCounts) {
+  for (const char* line : {
+           R"({"level":"ERROR","message":"CUDA out of memory. Tried to allocate 2.00 GiB"})",
+           R"({"text":"CUDA out of memory. Tried 2 GiB","record":{"level":{"name":"ERROR"}}})",
+           R"(time="2025" level=error msg="CUDA out of memory. Tried to allocate 2 GiB")",
+           R"(response: {"error": {"message": "CUDA out of memory"}})",
+           R"(ERROR worker: output: CUDA out of memory)",
+           "Jan  1 00:01:10 kiosk ocr[400]: CUDA out of memory",
+           "OSError: [Errno 28] No space left on device: '/data/crop_1.png'",
+           "  Active: failed (Result: oom-kill) since Tue; Failed with result 'oom-kill'",
+       }) {
+    EXPECT_TRUE(diagnose_text(std::string(line) + "\n").failed) << line;
+  }
+}
+
+TEST(Payload, ABlockBelowAHeadingCountsOnlyIfTheProgramEndsInIt) {
+  const std::string heading = "[2025-01-01 10:00:00] INFO recognised text:\n";
+  const std::string text = "Traceback (most recent call last):\nRuntimeError: CUDA out of memory\n";
+  const std::string next = "[2025-01-01 10:00:01] INFO page 4\n";
+  EXPECT_FALSE(diagnose_text(heading + text + next).failed);
+  EXPECT_TRUE(diagnose_text(heading + text).failed);
+}
+
+TEST(Payload, ALineWithoutAnyIsLeftAlone) {
+  EXPECT_FALSE(without_payload("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"));
+  EXPECT_FALSE(without_payload("epoch: [1/5], global_step: 40, loss: 1.2731"));
+  EXPECT_EQ(without_payload(R"(text="a b" then CUDA error)"), R"(text="..." then CUDA error)");
+}
+
+}  // namespace
+}  // namespace ocrtune
