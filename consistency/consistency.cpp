@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/plural.h"
 #include "base/text.h"
+#include "consistency/batch_sums.h"
 
 namespace ocrtune {
 namespace {
@@ -76,6 +77,7 @@ class Comparison {
   void check_batches();
   void check_learning_rate(double global_batch);
   void check_samples();
+  void check_sums();
   std::map<std::string, std::string> values_of(const std::string& key) const;
   bool all_alike(const std::map<std::string, std::string>& values) const;
 
@@ -286,6 +288,20 @@ void Comparison::check_samples() {
   }
 }
 
+// Nodes that share a file share its mistake: the first one tells it.
+void Comparison::check_sums() {
+  const int world = std::accumulate(nproc_.begin(), nproc_.end(), 0);
+  const auto ranks = nproc_.empty() ? std::nullopt : std::optional<int>(world);
+  std::set<std::string> told;
+  for (const FlatConfig& config : configs_) {
+    for (ConfigDifference& sum : wrong_sums(config, ranks)) {
+      if (told.insert(sum.key + sum.values.begin()->second).second) {
+        result_.differences.push_back(std::move(sum));
+      }
+    }
+  }
+}
+
 Consistency Comparison::run() {
   std::set<std::string> keys;
   for (const FlatConfig& config : configs_) {
@@ -303,6 +319,7 @@ Consistency Comparison::run() {
   }
   check_batches();
   check_samples();
+  check_sums();
   return std::move(result_);
 }
 

@@ -294,6 +294,12 @@ Result<FlatConfig> read_flat_config(const std::string& path) {
   const auto text = OCRTUNE_TRY(read_file(path, kLargestFile));
   FlatConfig config{path, parent_path(path), {}, {}};
   const std::string name = lower(path);
+  if (ends_with(name, ".py")) {
+    return Error{ErrorKind::invalid,
+                 path +
+                     " is a Python program, which is not run here: give it as YAML or JSON "
+                     "(OpenMMLab: Config.fromfile(FILE).dump(\"config.yaml\"))"};
+  }
   const bool yaml = ends_with(name, ".yml") || ends_with(name, ".yaml") || ends_with(name, ".json");
   const std::string file = name.substr(name.find_last_of('/') + 1);
   const bool environment = starts_with(file, "env") || ends_with(file, ".env");

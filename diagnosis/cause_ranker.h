@@ -80,6 +80,8 @@ class CauseRanker {
   void doubt_kills_by_others();
   void hear_exit_code();
   void hear_counters();
+  bool name_the_limit();
+  void count_one_death();
   void settle_sigkill();
   void settle_abort();
   // waiting_ranks.cpp: whom did the ranks wait for that gave up?

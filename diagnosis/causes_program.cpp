@@ -355,8 +355,8 @@ std::vector<CauseRow> program_causes() {
        "crashed",
        Remedy::retry,
        "The lines at hand show that something failed but fit no known cause.",
-       "more of the log, the exit code (--exit-code) and dmesg (--kernel-log)",
-       {"ocrtune diagnose LOG... --exit-code N --kernel-log <(dmesg)"}},
+       "what did the run do last? the lines before its end, of all its processes",
+       {"give more of the log, from the start of the run to its last line"}},
   };
 }
 

@@ -225,6 +225,22 @@ void cap_the_nameless(std::vector<Cause>& causes) {
                    [](const Cause& a, const Cause& b) { return a.confidence > b.confidence; });
 }
 
+// Of a failure without a name: only what was not given already.
+void ask_for_what_is_missing(const std::vector<LogScan>& logs, const FailureEvidence& evidence,
+                             std::vector<Cause>& causes) {
+  const bool kernel = std::any_of(
+      logs.begin(), logs.end(), [](const LogScan& log) { return log.kind == SourceKind::kernel; });
+  for (Cause& cause : causes) {
+    if (std::string_view(cause.row->name) != "unknown") continue;
+    cause.fixes.clear();
+    if (!evidence.exit_code) {
+      cause.fixes.emplace_back("give the exit code as well: --exit-code N");
+    }
+    if (!kernel) cause.fixes.emplace_back("give the kernel's log as well: --kernel-log <(dmesg)");
+    cause.fixes.emplace_back("give more of the log, from the start of the run to its last line");
+  }
+}
+
 // What is killed does not end with 0: such a line speaks of another process.
 bool ends_by_a_signal(const Cause& cause) {
   const std::string_view name = cause.row->name;
@@ -283,6 +299,7 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
   add_slowness(logs, diagnosis);
   add_notes(logs, evidence, ranker, diagnosis);
   for (Cause& cause : diagnosis.causes) advise(cause, logs);
+  ask_for_what_is_missing(logs, evidence, diagnosis.causes);
   if (diagnosis.causes.empty()) diagnosis.given = given_in(logs, evidence);
   return diagnosis;
 }

@@ -161,6 +161,8 @@ struct LogScanner::State {
   void take_line(std::string_view line, bool hot);
   void take_progress(std::string_view line);
   void take_matches(const Told& told);
+  void take_payload();
+  static bool fails(const Told& told);
   void take_match(const SignatureMatch& match, const Told& told);
   void continue_message(std::string_view line);
   void begin_run();
@@ -306,6 +308,15 @@ void LogScanner::State::take_matches(const Told& told) {
   if (failing || ended) run_spoke.back() = true;
 }
 
+bool LogScanner::State::fails(const Told& told) {
+  return std::any_of(told.matches.begin(), told.matches.end(),
+                     [](const SignatureMatch& match) { return tier(match.signature->role) > 0; });
+}
+
+void LogScanner::State::take_payload() {
+  for (const Told& told : in_payload) take_matches(told);
+}
+
 void LogScanner::State::take_line(std::string_view line, bool hot) {
   if (trim(line).empty()) return;
   const char lead = line[0];
@@ -331,12 +342,14 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
   asked = hot ? asked_by(line) : Asked::nothing;
   if (unfinished) continue_message(line);
   const bool quoted = payload.take_line(line);
-  if (!payload.open() && !quoted) in_payload.clear();
   Told told = told_by(line, hot);
   if (quoted) {
     if (!told.matches.empty()) in_payload.push_back(std::move(told));
     return;
   }
+  // A line that ends the block and tells of a failure stands behind the program's own traceback.
+  if (fails(told)) take_payload();
+  in_payload.clear();
   take_matches(told);
   const bool step = std::all_of(told.matches.begin(), told.matches.end(), [](const auto& match) {
     return match.signature->role == Role::note || match.signature->role == Role::finish;
@@ -409,7 +422,7 @@ LogScan LogScanner::finish() {
     state.take_block(state.rest);
     scan.lines += 1;
   }
-  for (const State::Told& told : state.in_payload) state.take_matches(told);
+  state.take_payload();
   scan.last_line.when = parse_log_time(scan.last_line.text);
   scan.last_line.dated = scan.last_line.when.has_value();
   if (!scan.last_line.when) scan.last_line.when = parse_log_time(state.dated);

@@ -214,79 +214,82 @@ void CauseRanker::hear_counters() {
   }
 }
 
-// SIGKILL: memory, unless counters say otherwise; and whose limit it was.
-void CauseRanker::settle_sigkill() {
+// Whose limit it was, where a kernel, a scheduler or a guard says that it killed for memory.
+bool CauseRanker::name_the_limit() {
   const bool cgroup = any("cgroup_out_of_memory", 4);
   const bool guard = any("userspace_oom_kill", 4);
-  sigkill_proved_ = cgroup || guard || any("host_out_of_memory", 4);
-  if (cgroup || guard) {
-    const CauseRow* whose = &find_cause(cgroup ? "cgroup_out_of_memory" : "userspace_oom_kill");
-    for (Clue& clue : clues_) {
-      const bool loose_kernel_line =
-          clue.signature == "kernel_oom_killed_process" || clue.signature == "kernel_oom_invoked" ||
-          clue.signature == "kernel_oom_reaper" || clue.signature == "counters";
-      if (clue.is_sigkill() ||
-          (loose_kernel_line && std::string_view(clue.cause->name) == "host_out_of_memory")) {
-        clue.cause = whose;
-      }
+  if (!cgroup && !guard) return any("host_out_of_memory", 4);
+  const CauseRow* whose = &find_cause(cgroup ? "cgroup_out_of_memory" : "userspace_oom_kill");
+  for (Clue& clue : clues_) {
+    const bool loose_kernel_line =
+        clue.signature == "kernel_oom_killed_process" || clue.signature == "kernel_oom_invoked" ||
+        clue.signature == "kernel_oom_reaper" || clue.signature == "counters";
+    if (clue.is_sigkill() ||
+        (loose_kernel_line && std::string_view(clue.cause->name) == "host_out_of_memory")) {
+      clue.cause = whose;
     }
-    return;
   }
+  return true;
+}
+
+// A launcher, a shell and an exit status that tell of one death are one witness. Memory is a loader
+// worker's usual end; of a rank nobody knows.
+void CauseRanker::count_one_death() {
+  constexpr double kWhole = 0.6, kOfARank = 0.48, kEcho = 0.05;
+  Clue* strongest = nullptr;  // of a SIGKILL that the run survived, little is left
+  for (Clue& clue : clues_) {
+    if (!clue.is_sigkill()) continue;
+    const bool more = strongest == nullptr || clue.weight > strongest->weight;
+    if (more && strongest != nullptr) strongest->weight *= kEcho;
+    if (more) strongest = &clue;
+    if (!more) clue.weight *= kEcho;
+  }
+  const double told = strongest->weight;
+  if (tier(strongest->role) < 3) strongest->weight = std::min(told, kOfARank);
+  add("killed_by_other", Role::symptom, 0.25 * std::min(1.0, told / kWhole), kReason,
+      "SIGKILL may also come from a person or a batch system");
+}
+
+// SIGKILL: memory, unless counters or a clean kernel log say otherwise.
+void CauseRanker::settle_sigkill() {
+  sigkill_proved_ = name_the_limit();
   if (!sigkill_ || sigkill_proved_) return;
   const FailureEvidence& e = evidence_;
   const bool at_limit =
       e.peak_bytes && e.limit_bytes && *e.limit_bytes > 0 &&
       static_cast<double>(*e.peak_bytes) > 0.93 * static_cast<double>(*e.limit_bytes);
   if (at_limit) {
-    add("cgroup_out_of_memory", Role::primary, 0.8, "counters",
-        fmt::format("memory reached {} of {}", format_bytes(*e.peak_bytes),
-                    format_bytes(*e.limit_bytes)));
+    return add("cgroup_out_of_memory", Role::primary, 0.8, "counters",
+               fmt::format("memory reached {} of {}", format_bytes(*e.peak_bytes),
+                           format_bytes(*e.limit_bytes)));
   }
+  const auto doubt = [&](double left, Role role, double weight, const char* by, const char* why) {
+    for (Clue& clue : clues_) {
+      if (clue.is_sigkill()) clue.weight *= left;
+    }
+    if (weight > 0) add("killed_by_other", role, weight, by, why);
+  };
   // The machine's count says nothing of whose a kill was, unless it stood still.
   const bool stood = e.cgroup_oom_kills.has_value() || e.host_oom_kills == 0;
-  if (stood && !at_limit) {
-    for (Clue& clue : clues_) {
-      if (clue.is_sigkill()) clue.weight *= 0.15;
-    }
-    add("killed_by_other", Role::primary, 0.75, "counters",
-        e.host_oom_kills.value_or(0) > 0
-            ? "SIGKILL, but the out-of-memory kill that was counted was not in this control group"
-            : "SIGKILL, but the kernel's oom_kill counters did not move");
-  } else if (!at_limit && any_says(logs_, "kills_the_rest")) {
-    for (Clue& clue : clues_) {
-      if (clue.is_sigkill()) clue.weight *= 0.15;
-    }
-  } else if (const KernelLog kernel = kernel_log_of_the_end(logs_);
-             !at_limit && kernel != KernelLog::silent) {
-    const bool spans = kernel == KernelLog::spans_the_end;
-    for (Clue& clue : clues_) {
-      if (clue.is_sigkill()) clue.weight *= spans ? 0.15 : 0.5;
-    }
-    add("killed_by_other", spans ? Role::primary : Role::symptom, spans ? 0.75 : 0.45, kReason,
-        spans ? "SIGKILL, but the kernel log goes beyond it and holds no out-of-memory kill"
-              : "SIGKILL, but the kernel log holds no out-of-memory kill");
-  } else if (!at_limit && any_says(logs_, "docker_not_oom")) {  // nobody in the container
-    for (Clue& clue : clues_) {
-      if (clue.is_sigkill()) clue.weight *= 0.4;  // the whole machine's memory remains
-    }
-    add("killed_by_other", Role::primary, 0.6, kReason,
-        "SIGKILL, but the container engine saw no out-of-memory kill in the container");
-  } else if (!at_limit) {
-    // A launcher, a shell and an exit status that tell of one death are one witness. Memory is a
-    // loader worker's usual end; of a rank nobody knows.
-    constexpr double kWhole = 0.6, kOfARank = 0.48, kEcho = 0.05;
-    Clue* strongest = nullptr;  // of a SIGKILL that the run survived, little is left
-    for (Clue& clue : clues_) {
-      if (!clue.is_sigkill()) continue;
-      const bool more = strongest == nullptr || clue.weight > strongest->weight;
-      if (more && strongest != nullptr) strongest->weight *= kEcho;
-      if (more) strongest = &clue;
-      if (!more) clue.weight *= kEcho;
-    }
-    const double told = strongest->weight;
-    if (tier(strongest->role) < 3) strongest->weight = std::min(told, kOfARank);
-    add("killed_by_other", Role::symptom, 0.25 * std::min(1.0, told / kWhole), kReason,
-        "SIGKILL may also come from a person or a batch system");
+  const KernelLog kernel = kernel_log_of_the_end(logs_);
+  if (stood) {
+    doubt(0.15, Role::primary, 0.75, "counters",
+          e.host_oom_kills.value_or(0) > 0
+              ? "SIGKILL, but the out-of-memory kill that was counted was not in this control group"
+              : "SIGKILL, but the kernel's oom_kill counters did not move");
+  } else if (any_says(logs_, "kills_the_rest")) {
+    doubt(0.15, Role::primary, 0, "", "");
+  } else if (kernel == KernelLog::spans_the_end) {
+    doubt(0.15, Role::primary, 0.75, kReason,
+          "SIGKILL, but the kernel log goes beyond it and holds no out-of-memory kill");
+  } else if (kernel == KernelLog::clean) {
+    doubt(0.5, Role::symptom, 0.45, kReason,
+          "SIGKILL, but the kernel log holds no out-of-memory kill");
+  } else if (any_says(logs_, "docker_not_oom")) {  // the whole machine's memory remains
+    doubt(0.4, Role::primary, 0.6, kReason,
+          "SIGKILL, but the container engine saw no out-of-memory kill in the container");
+  } else {
+    count_one_death();
   }
 }
 

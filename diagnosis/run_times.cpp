@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "diagnosis/cause_ranker.h"
+#include "diagnosis/consequences.h"
 
 namespace ocrtune {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 constexpr double kHour = 3600;
 constexpr double kFarthestZone = 15 * kHour;  // containers and hosts log in zones of their own
 constexpr double kSkew = 60;
+constexpr double kOtherLife = 0.1, kBefore = 0.5;  // what is left of an event's weight
 
 const Finding* boot_in(const LogScan& log) {
   for (const Finding& finding : log.findings) {
@@ -29,7 +31,6 @@ bool is_outside_event(const Clue& clue) {
 
 // How much of an event's weight is left by its distance to the run.
 double share_left(double when, const RunSpan& span) {
-  constexpr double kOtherLife = 0.1, kBefore = 0.5;
   if (span.begin && when < *span.begin - kFarthestZone) return kOtherLife;
   if (span.end && when > *span.end + kFarthestZone) return kOtherLife;
   if (span.begin && when < *span.begin - kHour) return kBefore;
@@ -82,8 +83,13 @@ void CauseRanker::place_in_time() {
     const Finding* boot = boot_in(log);
     const bool before_boot = boot != nullptr && clue.line.line < boot->last.number;
     const std::optional<double> booted = before_boot ? boot->last.when : std::optional<double>();
-    if (booted && span.end && *booted < *span.end) left = std::min(left, 0.1);
-    clue.weight *= left;
+    if (booted && span.end && *booted < *span.end) left = kOtherLife;
+    // A card that fell off the bus, a mount that was lost stay so until the next boot.
+    const bool lasts =
+        left == kBefore && std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
+          return in_table(clue.cause->name, other.cause->name) && other.weight >= 0.4;
+        });
+    if (!lasts) clue.weight *= left;
     clue.lasting = std::min(clue.lasting, clue.weight);
   }
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/files.h"
 #include "cli/commands.h"
 #include "diagnosis/diagnosis.h"
@@ -40,7 +42,6 @@ Result<std::vector<std::string>> files_of(const DiagnoseFlags& flags) {
     }
     files.insert(files.end(), found.begin(), found.end());
   }
-  files.insert(files.end(), flags.kernel_logs.begin(), flags.kernel_logs.end());
   return files;
 }
 
@@ -57,20 +58,43 @@ Result<FailureEvidence> evidence_of(const DiagnoseFlags& flags) {
   return evidence;
 }
 
+struct Scans {
+  std::vector<LogScan> logs;
+  std::vector<std::string> notes;  // of files that were not read
+};
+
+// One that cannot be read is an error only if no other can.
+Result<Scans> scan_all(const std::vector<std::string>& files,
+                       const std::vector<std::string>& kernel_logs) {
+  Scans scans;
+  std::optional<Error> first;
+  const auto scan = [&](const std::string& file, bool kernel) {
+    auto log = scan_log(file);
+    if (!log) {
+      scans.notes.push_back(fmt::format("{} was not read: {}", file, log.error().what));
+      if (!first || log.error().kind == ErrorKind::interrupted) first = log.error();
+      return;
+    }
+    if (kernel && log->kind == SourceKind::program) log->kind = SourceKind::kernel;
+    scans.logs.push_back(std::move(*log));
+  };
+  for (const std::string& file : files) scan(file, false);
+  for (const std::string& file : kernel_logs) scan(file, true);
+  if (first && (scans.logs.empty() || first->kind == ErrorKind::interrupted)) return *first;
+  return scans;
+}
+
 Result<int> run_diagnose(const DiagnoseFlags& flags) {
   const auto evidence = OCRTUNE_TRY(evidence_of(flags));
   const auto files = OCRTUNE_TRY(files_of(flags));
-  if (files.empty() && !evidence.exit_code) {
+  if (files.empty() && flags.kernel_logs.empty() && !evidence.exit_code) {
     return Error{ErrorKind::usage, "name a log, a folder of logs, or '-' for standard input"};
   }
-  std::vector<LogScan> scans;
-  for (const std::string& file : files) {
-    auto scan = OCRTUNE_TRY(scan_log(file));
-    scans.push_back(std::move(scan));
-  }
-  const Diagnosis diagnosis = diagnose(scans, evidence);
-  const std::string page =
-      flags.json ? diagnosis_json(diagnosis, scans) : diagnosis_text(diagnosis, flags.language);
+  const Scans scans = OCRTUNE_TRY(scan_all(files, flags.kernel_logs));
+  Diagnosis diagnosis = diagnose(scans.logs, evidence);
+  diagnosis.notes.insert(diagnosis.notes.begin(), scans.notes.begin(), scans.notes.end());
+  const std::string page = flags.json ? diagnosis_json(diagnosis, scans.logs)
+                                      : diagnosis_text(diagnosis, flags.language);
   std::fputs(page.c_str(), stdout);
   return diagnosis.failed ? kExitNegative : kExitOk;
 }

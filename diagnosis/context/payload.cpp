@@ -191,9 +191,11 @@ std::optional<std::string> without_payload(std::string_view line) {
       R"re(^(.*\S)(?:[\s,|]+|\s*\()(?:(?i:score|conf\w*|prob\w*)\s*[=:]?\s*)?(?:0?\.\d{3,}|1\.0+)\)?\s*\|?$)re",
       bytes());
   static const re2::RE2 kOnlyAString(R"re(^\s*(?:"([^"]+)"|'([^']+)'),?\s*$)re", bytes());
-  static const re2::RE2 kTagged(R"re(<\w[^>]*>([^<>]+)</)re", bytes());
+  static const re2::RE2 kTagged(
+      R"re(<(?:span|p|td|th|li|h\d|div|b|i|strong|text|line|word|Unicode|TextEquiv)\b[^>]*>([^<>]+)</)re",
+      bytes());
   static const re2::RE2 kImage(
-      R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf))["']?(?:\t|\s*(?:->|=>)\s*)([^\t]+))re",
+      R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf))["']?(?:\t([^\t]+)|\s*(?:->|=>)\s*((?:[^\tEeFf]|[Ee][^rRx]|[Ff][^aA]).*)))re",
       bytes());
   static const re2::RE2 kOfAFile(
       R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf|md|txt|html?|json))["']?\s*[:,]\s*"((?:[^"\\]|\\.)+)"?)re",

@@ -66,16 +66,16 @@ TEST_F(DiagnoseCommand, AFolderMeansItsLogs) {
   file("envlog.1", "CUDA out of memory\n");
   const Ran ran = diagnose("--run-dir " + directory_);
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.out, HasSubstr("1. disk_full"));
+  EXPECT_THAT(ran.out, HasSubstr("1. disk full"));
   EXPECT_THAT(ran.out, testing::Not(HasSubstr("gpu_out_of_memory")));
 }
 
 TEST_F(DiagnoseCommand, EvidenceOfASupervisedRunCounts) {
   file("rank.log", "loss: 1\n");
   file("evidence.json", R"({"exit_code": -9, "cgroup_oom_kills": 0, "host_oom_kills": 0})");
-  EXPECT_THAT(diagnose("--run-dir " + directory_).out, HasSubstr("1. killed_by_other"));
+  EXPECT_THAT(diagnose("--run-dir " + directory_).out, HasSubstr("1. killed by other"));
   file("evidence.json", R"({"exit_code": -9, "cgroup_oom_kills": 2})");
-  EXPECT_THAT(diagnose("--run-dir " + directory_).out, HasSubstr("1. cgroup_out_of_memory"));
+  EXPECT_THAT(diagnose("--run-dir " + directory_).out, HasSubstr("1. cgroup out of memory"));
   file("evidence.json", "{");
   const Ran damaged = diagnose("--run-dir " + directory_);
   EXPECT_EQ(damaged.code, 3);
@@ -99,6 +99,23 @@ TEST_F(DiagnoseCommand, HealthyAndEmptyLogsAreFine) {
   const Ran empty = diagnose(file("b.log", ""));
   EXPECT_EQ(empty.code, 0);
   EXPECT_THAT(empty.out, HasSubstr("b.log is empty"));
+}
+
+TEST_F(DiagnoseCommand, OneUnreadableFileDoesNotHideTheOthers) {
+  const Ran ran = diagnose(file("a.log", "CUDA out of memory\n") + " /nowhere/b.log");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("gpu_out_of_memory"));
+  EXPECT_THAT(ran.out, HasSubstr("/nowhere/b.log was not read"));
+}
+
+// As the program's own advice says: bash gives the file a number.
+TEST_F(DiagnoseCommand, AKernelLogFromAPipeIsNoRank) {
+  const std::string log = file("a.log", "step 1\nRuntimeError: CUDA error: unknown error\n");
+  const Ran ran = run_line("bash -c \"" + OCRTUNE_BINARY + " diagnose " + log +
+                           " --exit-code 1 --kernel-log <(echo '[1.0] NVRM: Xid (PCI:0000:41:00): "
+                           "79, GPU has fallen off the bus.')\" 2>&1");
+  EXPECT_THAT(ran.out, HasSubstr("gpu_fault"));
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("rank 63")));
 }
 
 TEST_F(DiagnoseCommand, BadUseIsOneClearLine) {

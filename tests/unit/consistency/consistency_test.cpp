@@ -36,6 +36,60 @@ std::set<std::string> keys(const std::vector<ConfigDifference>& differences) {
   return names;
 }
 
+// What is known of the whole job's ranks decides whether the products come out.
+TEST(BatchSums, DeepSpeedsThreeNumbersMultiply) {
+  const FlatConfig deepspeed =
+      config("ds.json", R"({"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4,
+                     "gradient_accumulation_steps": 8})");
+  ConsistencyOptions options;
+  options.nproc = {8};
+  EXPECT_TRUE(compare({deepspeed}, options).consistent());
+  options.nproc = {4};
+  const Consistency wrong = compare({deepspeed}, options);
+  ASSERT_EQ(wrong.differences.size(), 1u);
+  EXPECT_EQ(wrong.differences[0].key, "train_batch_size");
+  EXPECT_EQ(wrong.differences[0].values.at("ds.json"), "256 != 4 x 8 x 4 ranks = 128");
+  const FlatConfig by_itself = config("ds.json", R"({"train_batch_size": "auto",
+      "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8})");
+  EXPECT_TRUE(compare({by_itself}, options).consistent());
+}
+
+TEST(BatchSums, RanksFillWholeModelsAndMachines) {
+  ConsistencyOptions eight;
+  eight.nproc = {8};
+  const auto wrong = [&](const std::string& yaml) {
+    return keys(compare({config("f", yaml)}, eight).differences);
+  };
+  const std::string megatron = "micro-batch-size: 2\ntensor-model-parallel-size: ";
+  EXPECT_THAT(wrong(megatron + "2\nglobal-batch-size: 64\n"), testing::IsEmpty());
+  EXPECT_THAT(wrong(megatron + "2\nglobal-batch-size: 60\n"),
+              testing::ElementsAre("global_batch_size"));
+  EXPECT_THAT(wrong(megatron + "3\nglobal-batch-size: 64\n"),
+              testing::ElementsAre("tensor_model_parallel_size"));
+  EXPECT_THAT(wrong("num_machines: 2\nnum_processes: 8\n"), testing::IsEmpty());
+  EXPECT_THAT(wrong("num_machines: 3\nnum_processes: 8\n"), testing::ElementsAre("num_processes"));
+  EXPECT_THAT(wrong("num_machines: 2\nnum_processes: 4\n"), testing::ElementsAre("num_processes"));
+}
+
+TEST(BatchSums, ARatioForEachLabelFile) {
+  ConsistencyOptions two;
+  two.nproc = {2};
+  const std::string labels = "Train: {dataset: {label_file_list: [a.txt, b.txt], ratio_list: ";
+  EXPECT_TRUE(compare({config("f", labels + "[0.5, 0.5]}}")}, two).consistent());
+  EXPECT_THAT(keys(compare({config("f", labels + "[0.5]}}")}, two).differences),
+              testing::ElementsAre("Train.dataset.ratio_list"));
+}
+
+TEST(FlatConfig, APythonProgramIsSaidToBeOne) {
+  const std::string directory = *make_temporary_directory("config");
+  const std::string path = join_path(directory, "cfg.py");
+  ASSERT_TRUE(write_file(path, "data = dict(samples_per_gpu=8)\n"));
+  const auto read = read_flat_config(path);
+  ASSERT_TRUE(remove_tree(directory));
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().what, HasSubstr("is a Python program"));
+}
+
 TEST(FlatConfig, ScalarsHaveOneSpelling) {
   EXPECT_EQ(normal_scalar("1e-3", false), normal_scalar("0.001", false));
   EXPECT_EQ(normal_scalar("192.0", false), normal_scalar("192", false));

@@ -91,6 +91,15 @@ TEST(Diagnosis, LogsOfStrangers) {
   expect_accepted("../diagnosis/twentieth_cases.txt", 19);
 }
 
+// Whose words, which run, which week: the same lines, and what stands around them.
+TEST(Diagnosis, ContextComesBeforeStrength) {
+  expect_accepted("../diagnosis/context_cases.txt", 13);
+}
+
+// How children are made, errno, limits of servers and stores, formats of other versions, hardware
+// that slows.
+TEST(Diagnosis, ChildrenAndLimits) { expect_accepted("../diagnosis/children_and_limits.txt", 20); }
+
 TEST(Diagnosis, ASupervisorsKillIsNotMemory) {
   const std::string killed = "    Last State:     Terminated\n      Exit Code:    137\n";
   const std::string probe =

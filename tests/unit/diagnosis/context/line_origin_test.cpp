@@ -23,12 +23,12 @@ TEST(LineOrigin, NamesTheRankInEveryPrefixInUse) {
 
 // Ray, kubectl --prefix, stern, docker compose: a process, whose rank nobody knows.
 TEST(LineOrigin, NamesTheProcessWhereItHasNoRank) {
-  for (const auto& [line, actor] : {std::pair<const char*, const char*>(
-                                        "(RayTrainWorker pid=3, ip=10.0.0.3) ValueError: x",
-                                        "RayTrainWorker pid=3, ip=10.0.0.3"),
-                                    {"[pod/ocr-worker-1/main] ValueError: x", "ocr-worker-1"},
-                                    {"ocr-worker-1 main ValueError: x", "ocr-worker-1"},
-                                    {"ocr-api  | ValueError: x", "ocr-api"}}) {
+  for (const auto& [line, actor] :
+       {std::pair<const char*, const char*>("(RayTrainWorker pid=3, ip=10.0.0.3) ValueError: x",
+                                            "RayTrainWorker pid=3, ip=10.0.0.3"),
+        {"[pod/ocr-worker-1/main] ValueError: x", "ocr-worker-1"},
+        {"ocr-worker-1 main ValueError: x", "ocr-worker-1"},
+        {"ocr-api  | ValueError: x", "ocr-api"}}) {
     const LineOrigin origin = origin_of(line);
     EXPECT_EQ(origin.actor, actor) << line;
     EXPECT_EQ(origin.text, "ValueError: x") << line;
@@ -51,10 +51,9 @@ TEST(LineOrigin, RanksWithinALine) {
 }
 
 TEST(LineOrigin, FilesNameTheirRank) {
-  for (const char* path :
-       {"log/workerlog.3", "a/rank_3.txt", "rank3.log", "worker-3.log", "log.3", "exp2_rank5.log",
-        "node3-rank1.log", "attempt_0_rank_3_stdout.log", "attempt_0/3/stderr.log",
-        "slurm-1234-3.out"}) {
+  for (const char* path : {"log/workerlog.3", "a/rank_3.txt", "rank3.log", "worker-3.log", "log.3",
+                           "exp2_rank5.log", "node3-rank1.log", "attempt_0_rank_3_stdout.log",
+                           "attempt_0/3/stderr.log", "slurm-1234-3.out"}) {
     EXPECT_TRUE(rank_of_file(path)) << path;
   }
   EXPECT_EQ(rank_of_file("a/rank_07.txt"), 7);

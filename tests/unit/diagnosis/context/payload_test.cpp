@@ -24,11 +24,12 @@ TEST(Payload, RecognisedTextIsNoEvent) {
            "CUDA out of memory. Tried to allocate 2.00 GiB   0.9871",
            R"(INFO page 3: read "Bus error (core dumped)" in 40 ms)",
            R"(client> page_3.md: "ERROR: There is not enough space on the disk")",
-           R"({"rec_texts": ["Segmentation fault (core dumped)", "ok"], "rec_scores": [0.9, 0.8]})",
-       }) {
-    const Diagnosis diagnosis = diagnose_text(std::string(line) + "\n");
-    EXPECT_FALSE(diagnosis.failed) << line << " -> " << diagnosis.causes[0].row->name;
-  }
+           R"({"rec_texts": ["Segmentation fault (core dumped)", "ok"], "rec_scores": [0.9, 0.8]})
+    ",
+}) {
+  const Diagnosis diagnosis = diagnose_text(std::string(line) + "\n");
+  EXPECT_FALSE(diagnosis.failed) << line << " -> " << diagnosis.causes[0].row->name;
+}
 }
 
 // The same words as the program's own.

@@ -86,8 +86,9 @@ TEST(DiagnosisPage, TheChinesePageHasNoEnglishSentenceOfOurs) {
   FailureEvidence evidence;
   evidence.exit_code = 137;
   const std::string page = diagnosis_text(
-      diagnose({scan_text("log", "DataLoader process (pid 5) exited is killed by signal: Killed.\n"
-                                 "DataLoader process (pid 6) exited is killed by signal: Killed.\n")},
+      diagnose({scan_text("log",
+                          "DataLoader process (pid 5) exited is killed by signal: Killed.\n"
+                          "DataLoader process (pid 6) exited is killed by signal: Killed.\n")},
                evidence),
       "zh");
   for (const char* english : {"such lines", "exit code", "killed by signal 9", "may also come from",
