@@ -11,25 +11,22 @@ namespace {
 
 // What OCR programs print of what they read: screenshots of error messages are everyday pages.
 TEST(Payload, RecognisedTextIsNoEvent) {
-  for (const char* line : {
-           R"(INFO POST /ocr 200 text="CUDA out of memory. Tried to allocate 2.00 GiB")",
-           R"({"file":"a.png","text":"RuntimeError: CUDA out of memory. Tried to allocate 2 GiB"})",
-           "[[[28.0, 37.0], [302.0, 39.0]], ('No space left on device', 0.9651)]",
-           "[2024/10/22 11:30:05] ppocr INFO: \t result: No space left on device\t0.991",
-           "pred: RuntimeError: CUDA out of memory, gt: RuntimeError: CUDA out of memory",
-           "识别结果：段错误 (核心已转储)",
-           "img_12.jpg\tSegmentation fault (core dumped)",
-           "       \"Segmentation fault (core dumped)\",",
-           "<span class='ocrx_word' title='x_wconf 96'>CUDA out of memory</span>",
-           "CUDA out of memory. Tried to allocate 2.00 GiB   0.9871",
-           R"(INFO page 3: read "Bus error (core dumped)" in 40 ms)",
-           R"(client> page_3.md: "ERROR: There is not enough space on the disk")",
-           R"({"rec_texts": ["Segmentation fault (core dumped)", "ok"], "rec_scores": [0.9, 0.8]})
-    ",
-}) {
-  const Diagnosis diagnosis = diagnose_text(std::string(line) + "\n");
-  EXPECT_FALSE(diagnosis.failed) << line << " -> " << diagnosis.causes[0].row->name;
-}
+  for (const char* line :
+       {R"x(INFO POST /ocr 200 text="CUDA out of memory. Tried to allocate 2.00 GiB")x",
+        R"x({"file":"a.png","text":"RuntimeError: CUDA out of memory. Tried to allocate 2 GiB"})x",
+        "[[[28.0, 37.0], [302.0, 39.0]], ('No space left on device', 0.9651)]",
+        "[2024/10/22 11:30:05] ppocr INFO: \t result: No space left on device\t0.991",
+        "pred: RuntimeError: CUDA out of memory, gt: RuntimeError: CUDA out of memory",
+        "识别结果：段错误 (核心已转储)", "img_12.jpg\tSegmentation fault (core dumped)",
+        "       \"Segmentation fault (core dumped)\",",
+        "<span class='ocrx_word' title='x_wconf 96'>CUDA out of memory</span>",
+        "CUDA out of memory. Tried to allocate 2.00 GiB   0.9871",
+        R"x(INFO page 3: read "Bus error (core dumped)" in 40 ms)x",
+        R"x(client> page_3.md: "ERROR: There is not enough space on the disk")x",
+        R"x({"rec_texts": ["Segmentation fault (core dumped)", "ok"], "rec_scores": [0.9]})x"}) {
+    const Diagnosis diagnosis = diagnose_text(std::string(line) + "\n");
+    EXPECT_FALSE(diagnosis.failed) << line << " -> " << diagnosis.causes[0].row->name;
+  }
 }
 
 // The same words as the program's own.
