@@ -1,11 +1,14 @@
-// regex:PATTERN, a log dialect of the user's own. std::regex knows no named groups: their names are
-// taken out before it compiles the pattern.
+// regex:PATTERN, a log dialect of the user's own. RE2 matches in time linear in the line, whatever
+// the pattern: the thread that matches also watches memory and the budget.
+#include <algorithm>
 #include <map>
-#include <regex>
+#include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "trial/logs/log_dialects.h"
@@ -14,17 +17,22 @@
 namespace ocrtune {
 namespace {
 
-// std::regex recurses for each character: longer lines are not matched.
-constexpr std::size_t kMaxLineCharacters = 2000;
+constexpr std::size_t kMaxLineBytes = 65'536;  // of a line, that are matched
 
 using Setter = void (*)(LogReading&, double);
 
 const std::map<std::string, Setter>& group_table() {
   static const std::map<std::string, Setter> kTable = {
-      {"samples_per_second", [](LogReading& r, double x) { r.samples_per_second = x; }},
-      {"steps_per_second", [](LogReading& r, double x) { r.steps_per_second = x; }},
-      {"seconds_per_step", [](LogReading& r, double x) { r.steps_per_second = 1 / x; }},
-      {"milliseconds_per_step", [](LogReading& r, double x) { r.steps_per_second = 1000 / x; }},
+      {"samples_per_second", [](LogReading& r, double x) { set_metric(r, {}, x); }},
+      {"steps_per_second", [](LogReading& r, double x) { set_metric(r, {true}, x); }},
+      {"seconds_per_step",
+       [](LogReading& r, double x) {
+         set_metric(r, {true, true, 1}, x);
+       }},
+      {"milliseconds_per_step",
+       [](LogReading& r, double x) {
+         set_metric(r, {true, true, 0.001}, x);
+       }},
       {"samples", [](LogReading& r, double x) { r.samples = x; }},
       {"seconds", [](LogReading& r, double x) { r.seconds = x; }},
       {"step", [](LogReading& r, double x) { r.step_count = x; }},
@@ -34,91 +42,82 @@ const std::map<std::string, Setter>& group_table() {
   return kTable;
 }
 
-struct NamedPattern {
-  std::string plain;
-  std::vector<std::pair<std::size_t, std::string>> groups;  // number, name
-};
-
-NamedPattern take_names_out(const std::string& pattern) {
-  NamedPattern named;
-  std::size_t group = 0;
+// With (?P<name>...) for (?<name>...), which RE2 reads from 2023 on.
+std::string with_python_names(const std::string& pattern) {
+  std::string text;
   bool in_class = false;
   for (std::size_t at = 0; at < pattern.size(); ++at) {
     const char c = pattern[at];
-    named.plain += c;
+    text += c;
     if (c == '\\' && at + 1 < pattern.size()) {
-      named.plain += pattern[++at];
+      text += pattern[++at];
       continue;
     }
     if (c == '[') in_class = true;
     if (c == ']') in_class = false;
-    if (c != '(' || in_class) continue;
-    const bool special = pattern.compare(at, 2, "(?") == 0;
-    std::size_t name = at + 2;
-    if (special && pattern.compare(name, 1, "P") == 0) ++name;  // Python's (?P<name>...)
-    const bool is_named = special && pattern.compare(name, 1, "<") == 0 &&
-                          name + 1 < pattern.size() && pattern[name + 1] != '=' &&
-                          pattern[name + 1] != '!';
-    if (special && !is_named) continue;
-    ++group;
-    if (!is_named) continue;
-    const std::size_t end = pattern.find('>', name);
-    if (end == std::string::npos) break;
-    named.groups.emplace_back(group, pattern.substr(name + 1, end - name - 1));
-    at = end;
+    const bool named = c == '(' && !in_class && pattern.compare(at, 3, "(?<") == 0 &&
+                       at + 3 < pattern.size() && pattern[at + 3] != '=' && pattern[at + 3] != '!';
+    if (!named) continue;
+    text += "?P<";
+    at += 2;
   }
-  return named;
+  return text;
 }
 
-bool says_a_rate(const NamedPattern& named) {
-  bool samples = false;
-  bool seconds = false;
-  for (const auto& [number, name] : named.groups) {
-    samples = samples || name == "samples";
-    seconds = seconds || name == "seconds";
+bool says_a_rate(const std::map<std::string, int>& groups) {
+  for (const auto& [name, number] : groups) {
     if (name != "samples" && name != "seconds" && name != "loss") return true;
   }
-  return samples && seconds;
+  return groups.contains("samples") && groups.contains("seconds");
+}
+
+// A pattern in ASCII reads any bytes, a log in GBK too.
+RE2::Options options_for(const std::string& pattern) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  const bool ascii =
+      std::all_of(pattern.begin(), pattern.end(), [](char c) { return (c & 0x80) == 0; });
+  options.set_encoding(ascii ? RE2::Options::EncodingLatin1 : RE2::Options::EncodingUTF8);
+  return options;
 }
 
 }  // namespace
 
 Result<LogDialect> regex_dialect(const std::string& pattern) {
-  const NamedPattern named = take_names_out(pattern);
+  const auto compiled =
+      std::make_shared<const RE2>(with_python_names(pattern), options_for(pattern));
+  if (!compiled->ok()) {
+    return Error{ErrorKind::usage, fmt::format("regex: '{}' does not compile: {}; the syntax is "
+                                               "RE2's, without look-around and back references",
+                                               pattern, compiled->error())};
+  }
+  const std::map<std::string, int>& groups = compiled->NamedCapturingGroups();
   std::vector<std::string> known;
   for (const auto& [name, set] : group_table()) known.push_back(name);
-  for (const auto& [number, name] : named.groups) {
-    if (group_table().count(name) != 0) continue;
+  for (const auto& [name, number] : groups) {
+    if (group_table().contains(name)) continue;
     return Error{ErrorKind::usage, fmt::format("regex: unknown group (?<{}>...); there are {}",
                                                name, join(known, ", "))};
   }
-  if (!says_a_rate(named)) {
+  if (!says_a_rate(groups)) {
     return Error{ErrorKind::usage,
                  fmt::format("regex: '{}' names no number to measure; write a group such as "
                              "(?<samples_per_second>[0-9.]+)",
                              pattern)};
   }
-  std::regex compiled;
-  try {
-    compiled.assign(named.plain, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    return Error{ErrorKind::usage,
-                 fmt::format("regex: '{}' does not compile: {}", pattern, error.what())};
-  }
-  return LogDialect([compiled,
-                     groups = named.groups](const std::string& line) -> std::optional<LogReading> {
-    std::smatch match;
-    try {
-      if (line.size() > kMaxLineCharacters || !std::regex_search(line, match, compiled)) {
-        return std::nullopt;
-      }
-    } catch (const std::regex_error&) {
-      return std::nullopt;  // too complex for this line
+  return LogDialect([compiled](const std::string& line) -> std::optional<LogReading> {
+    const re2::StringPiece text(line.data(), std::min(line.size(), kMaxLineBytes));
+    std::vector<re2::StringPiece> matched(
+        static_cast<std::size_t>(compiled->NumberOfCapturingGroups()) + 1);
+    if (!compiled->Match(text, 0, text.size(), RE2::UNANCHORED, matched.data(),
+                         static_cast<int>(matched.size()))) {
+      return std::nullopt;
     }
     LogReading reading;
-    for (const auto& [number, name] : groups) {
-      if (!match[number].matched) continue;
-      const auto value = number_at(match[number].str(), 0);
+    for (const auto& [name, number] : compiled->NamedCapturingGroups()) {
+      const re2::StringPiece& piece = matched[static_cast<std::size_t>(number)];
+      if (piece.data() == nullptr) continue;
+      const auto value = number_at(std::string_view(piece.data(), piece.size()), 0);
       if (!value || (value->value <= 0 && name != "step" && name != "sample" && name != "loss")) {
         return std::nullopt;
       }

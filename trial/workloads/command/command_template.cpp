@@ -16,6 +16,17 @@ bool name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
 }
 
+// The closing brace of the name whose opening brace is at `at`; npos: there is none. ${NAME} is a
+// shell's.
+std::size_t name_end(const std::string& text, std::size_t at) {
+  if (at > 0 && text[at - 1] == '$') return std::string::npos;
+  std::size_t end = at + 1;
+  while (end < text.size() && name_character(text[end])) ++end;
+  const bool closed = end > at + 1 && end < text.size() && text[end] == '}';
+  const bool named = closed && std::isalpha(static_cast<unsigned char>(text[at + 1])) != 0;
+  return named ? end : std::string::npos;
+}
+
 // Calls on_text for the text between placeholders and on_name for each name.
 void each_piece(const std::string& text, const std::function<void(const std::string&)>& on_text,
                 const std::function<void(const std::string&)>& on_name) {
@@ -28,12 +39,8 @@ void each_piece(const std::string& text, const std::function<void(const std::str
       ++at;
       continue;
     }
-    std::size_t end = at + 1;
-    while (end < text.size() && name_character(text[end])) ++end;
-    const bool shell = at > 0 && text[at - 1] == '$';  // ${NAME} is a shell's
-    const bool name = c == '{' && !shell && end > at + 1 && end < text.size() && text[end] == '}' &&
-                      std::isalpha(static_cast<unsigned char>(text[at + 1])) != 0;
-    if (!name) {
+    const std::size_t end = c == '{' ? name_end(text, at) : std::string::npos;
+    if (end == std::string::npos) {
       plain += c;
       continue;
     }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "trial/workloads/command/command_template.h"
+
 namespace ocrtune {
 namespace {
 
@@ -63,6 +65,16 @@ TEST(CommandFill, ALauncherOfAllHostsNamesThemAndNothingOfOneHost) {
   EXPECT_FALSE(starts_other_hosts(workload));
   workload.command = {"torchrun", "--nnodes={nodes}"};
   EXPECT_FALSE(starts_other_hosts(workload));
+}
+
+// Tokens and inline data are kilobytes long: a scan that starts anew at each letter would take
+// hours.
+TEST(CommandFill, ALongValueIsScannedOnce) {
+  const std::string value(4'000'000, 'a');
+  EXPECT_EQ(placeholder_names(value + "{nproc}" + value), (std::vector<std::string>{"nproc"}));
+  const auto filled = fill_placeholders(value + "{nproc}" + value, {{"nproc", "2"}});
+  ASSERT_TRUE(filled);
+  EXPECT_EQ(filled->size(), 2 * value.size() + 1);
 }
 
 TEST(CommandFill, HostsOfAJobAndTheirNumbers) {
