@@ -27,9 +27,19 @@ Result<std::vector<Axis>> merged_axes(const SpaceRequest& request) {
   return axes;
 }
 
-Result<std::vector<Knobs>> cross(const std::vector<Axis>& axes, const SpaceRequest& request,
-                                 const std::set<std::string>& listed) {
-  std::vector<Knobs> points = {request.base};
+// A product of more settings than this is sampled: each one built takes a kilobyte and the time to
+// read its values.
+constexpr double kMostBuilt = 1e5;
+constexpr std::size_t kSampled = 50000;
+
+double product_of(const std::vector<Axis>& axes) {
+  double product = 1;
+  for (const Axis& axis : axes) product *= static_cast<double>(axis.values.size());
+  return product;
+}
+
+Result<std::vector<Knobs>> every_point(const std::vector<Axis>& axes, const Knobs& base) {
+  std::vector<Knobs> points = {base};
   for (const Axis& axis : axes) {
     std::vector<Knobs> grown;
     for (const Knobs& point : points) {
@@ -40,14 +50,84 @@ Result<std::vector<Knobs>> cross(const std::vector<Axis>& axes, const SpaceReque
       }
     }
     points = std::move(grown);
-    if (points.size() > 2000000) {
-      return Error{ErrorKind::usage,
-                   "the lists multiply to more than 2000000 settings; shorten one"};
+  }
+  return points;
+}
+
+// Each value of each list once, so that none is left out, and random points.
+Result<std::vector<Knobs>> sampled_points(const std::vector<Axis>& axes, const Knobs& base) {
+  Knobs middle = base;
+  for (const Axis& axis : axes) {
+    const auto& values = axis.values;
+    if (std::find(values.begin(), values.end(), knob_text(base, axis.name)) != values.end())
+      continue;
+    OCRTUNE_TRY(set_knob(middle, axis.name, values.front()));
+  }
+  std::vector<Knobs> points;
+  for (const Axis& axis : axes) {
+    for (const std::string& value : axis.values) {
+      points.push_back(middle);
+      OCRTUNE_TRY(set_knob(points.back(), axis.name, value));
     }
   }
+  Random random(1);
+  while (points.size() < kSampled) {
+    points.push_back(base);
+    for (const Axis& axis : axes) {
+      const int last = static_cast<int>(axis.values.size()) - 1;
+      const auto value = static_cast<std::size_t>(random.integer(0, last));
+      OCRTUNE_TRY(set_knob(points.back(), axis.name, axis.values[value]));
+    }
+  }
+  return points;
+}
+
+// Takes out of each list what a condition on this knob alone excludes: a sample of what is left
+// meets the others more often.
+Status drop_excluded(std::vector<Axis>& axes, const Knobs& base,
+                     const std::vector<Constraint>& constraints) {
+  for (Axis& axis : axes) {
+    for (const Constraint& constraint : constraints) {
+      if (constraint.terms != std::vector<std::string>{axis.name}) continue;
+      std::vector<std::string> kept;
+      for (const std::string& value : axis.values) {
+        Knobs knobs = base;
+        OCRTUNE_TRY(set_knob(knobs, axis.name, value));
+        if (satisfies(knobs, constraint)) kept.push_back(value);
+      }
+      if (!kept.empty()) axis.values = std::move(kept);  // else the caller names the constraint
+    }
+  }
+  return Status();
+}
+
+Result<std::vector<Knobs>> cross(std::vector<Axis> axes, const SpaceRequest& request,
+                                 const std::vector<Constraint>& constraints,
+                                 const std::set<std::string>& listed) {
+  OCRTUNE_TRY(drop_excluded(axes, request.base, constraints));
+  const bool all = product_of(axes) <= kMostBuilt;
+  auto points =
+      OCRTUNE_TRY(all ? every_point(axes, request.base) : sampled_points(axes, request.base));
   const auto& sensible = request.workload.sensible;
   std::erase_if(points, [&](const Knobs& knobs) { return sensible && !sensible(knobs, listed); });
   return points;
+}
+
+Result<std::vector<Constraint>> constraints_of(const SpaceRequest& request,
+                                               const std::set<std::string>& listed) {
+  std::vector<std::string> conditions = request.constraints;
+  conditions.insert(conditions.end(), request.workload.constraints.begin(),
+                    request.workload.constraints.end());
+  std::vector<Constraint> constraints;
+  for (const std::string& text : conditions) {
+    constraints.push_back(OCRTUNE_TRY(parse_constraint(text)));
+    for (const std::string& name : constraints.back().terms) {
+      if (find_knob(name) != nullptr || listed.contains(name)) continue;
+      return Error{ErrorKind::usage,
+                   fmt::format("constraint '{}': no knob or dimension '{}'", text, name)};
+    }
+  }
+  return constraints;
 }
 
 // Which settings the machine can bind: partition_cpus says so for each size of team once.
@@ -109,26 +189,14 @@ Result<Space> make_space(const Machine& machine, const SpaceRequest& request) {
   std::set<std::string> listed;
   for (const Axis& list : request.lists) listed.insert(list.name);
   const auto axes = OCRTUNE_TRY(merged_axes(request));
-  auto points = OCRTUNE_TRY(cross(axes, request, listed));
-  std::vector<std::string> conditions = request.constraints;
-  conditions.insert(conditions.end(), request.workload.constraints.begin(),
-                    request.workload.constraints.end());
-  std::vector<Constraint> constraints;
-  for (const std::string& text : conditions) {
-    const auto constraint = OCRTUNE_TRY(parse_constraint(text));
-    constraints.push_back(constraint);
-    for (const std::string& name : constraint.terms) {
-      const bool known = find_knob(name) != nullptr || listed.count(name) != 0;
-      if (!known) {
-        return Error{ErrorKind::usage,
-                     fmt::format("constraint '{}': no knob or dimension '{}'", text, name)};
-      }
-    }
+  const auto constraints = OCRTUNE_TRY(constraints_of(request, listed));
+  auto points = OCRTUNE_TRY(cross(axes, request, constraints, listed));
+  for (const Constraint& constraint : constraints) {
     std::erase_if(points, [&](const Knobs& knobs) { return !satisfies(knobs, constraint); });
     if (points.empty()) {
-      return Error{
-          ErrorKind::usage,
-          fmt::format("constraint '{}' leaves no setting to try; loosen it or the lists", text)};
+      return Error{ErrorKind::usage,
+                   fmt::format("constraint '{}' leaves no setting to try; loosen it or the lists",
+                               constraint.text)};
     }
   }
   if (points.empty()) {

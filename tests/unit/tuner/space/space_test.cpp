@@ -91,6 +91,34 @@ TEST(DefaultSpace, LargeMachineStaysSearchable) {
   EXPECT_GE(space->axis("binding"), 0);
 }
 
+// A million settings would take gigabytes; what is left still holds each value and meets the
+// constraints.
+TEST(DefaultSpace, ALargeProductIsSampled) {
+  SpaceRequest request;
+  Axis axis{"", {}, {}};
+  for (int value = 0; value < 200; ++value) axis.values.push_back(std::to_string(value));
+  for (const char* name : {"alpha", "beta", "gamma"}) {
+    axis.name = name;
+    request.lists.push_back(axis);
+  }
+  request.constraints = {"beta<=150", "alpha*beta<=20000"};
+  request.max_points = 100000;
+  const auto space = make_space(machine_with(2), request);
+  ASSERT_TRUE(space) << space.error().what;
+  EXPECT_GT(space->size(), 10000);
+  EXPECT_LE(space->size(), 100001);
+  std::set<std::string> alphas, betas, gammas;
+  for (const Knobs& knobs : space->points()) {
+    if (knobs.dims.size() < 3) continue;  // the user's own
+    alphas.insert(knobs.dims.at("alpha"));
+    betas.insert(knobs.dims.at("beta"));
+    gammas.insert(knobs.dims.at("gamma"));
+  }
+  EXPECT_EQ(alphas.size(), 200U);
+  EXPECT_EQ(betas.size(), 151U);
+  EXPECT_EQ(gammas.size(), 200U);
+}
+
 TEST(DefaultSpace, ReadingOnGpusSharesThem) {
   Machine machine;
   machine.cpu.usable_cpus = {8, "online CPUs"};
