@@ -164,13 +164,17 @@ MemorySampler::MemorySampler(double cpus) : cpus_(std::max(1.0, cpus)), account_
 void MemorySampler::add_unmapped_shm(const std::vector<ProcessFacts>& members,
                                      MemoryReading& reading) {
   std::uint64_t open = 0, mapped = 0;
-  for (const ShmFile& file : used_shm_files(members, kShmFolder, reading.pss_shared_bytes > 0)) {
+  const std::vector<ShmFile> files =
+      used_shm_files(members, kShmFolder, reading.pss_shared_bytes > 0, tmpfs_.paths());
+  tmpfs_.note(files);
+  for (const ShmFile& file : files) {
     if (!file.name.empty() && file.writable) shm_names_.insert(file.name);
     const auto before = shm_before_.find({file.device, file.inode});
-    const std::uint64_t old = before == shm_before_.end() ? 0 : before->second;
+    const std::uint64_t old =
+        before == shm_before_.end() ? tmpfs_.bytes_before(file) : before->second;
     (file.mapped ? mapped : open) += file.bytes > old ? file.bytes - old : 0;
   }
-  reading.unmapped_shm_bytes = open;
+  reading.unmapped_shm_bytes = open + tmpfs_.closed_bytes(files);
   if (mapped > reading.pss_shared_bytes) {
     reading.unmapped_shm_bytes += mapped - reading.pss_shared_bytes;
   }
@@ -226,6 +230,7 @@ void MemorySampler::update(ProcessTree& tree, double now_seconds, std::uint64_t 
   MemoryReading reading = read_memory(tree.members(), false);
   add_ended(tree, reading);
   account_.take_rss(reading, now_seconds);
+  tmpfs_.note(used_shm_files(tree.members(), kShmFolder, false, tmpfs_.paths()));
   rss_cost_ = thread_cpu_seconds() - began;
   if (force || account_.wants_pss(now_seconds, limit_bytes)) {
     began = thread_cpu_seconds();

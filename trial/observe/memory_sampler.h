@@ -1,9 +1,9 @@
 // How much memory a trial's process tree takes, shared pages counted once.
 //
 // Reads /proc for a MemoryAccount (trial/observe/memory_account.h), which says when. RSS and
-// page faults are read ten times a second, PSS when it is due. Of /dev/shm only files count that
-// the tree has open or mapped, and of those that were there before only their growth. Source:
-// proc(5), smaps_rollup, stat, statm and status.
+// page faults are read ten times a second, PSS when it is due. Of files in memory (/dev/shm, other
+// tmpfs) only those count that the tree has open or mapped or was seen writing, and of those that
+// were there before only their growth. Source: proc(5), smaps_rollup, stat, statm and status.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "base/process.h"
 #include "base/process_tree.h"
 #include "trial/observe/memory_account.h"
+#include "trial/observe/tmpfs_files.h"
 
 namespace ocrtune {
 
@@ -58,6 +59,7 @@ class MemorySampler {
   double cpus_;
   MemoryAccount account_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> shm_before_;  // device, inode
+  TmpfsFiles tmpfs_;
   std::set<std::string> shm_names_;
   std::map<int, std::uint64_t> looked_at_;  // pid, start time: of the reading before
   double last_ = -1, rss_cost_ = 0, growth_ = 0;

@@ -22,7 +22,8 @@ constexpr std::string_view kMemfd = "/memfd:";
 
 class Collector {
  public:
-  explicit Collector(const std::string& folder) : mark_(folder + "/") {}
+  Collector(const std::string& folder, const TmpfsPaths& others)
+      : mark_(folder + "/"), others_(others) {}
 
   void look_at_descriptors(int pid);
   void look_at_maps(int pid);
@@ -32,10 +33,12 @@ class Collector {
   bool is_ours(std::string_view path) const {
     return starts_with(path, mark_) || starts_with(path, kMemfd);
   }
+  bool is_others(std::string_view path) const { return others_.contain(path); }
   std::string name_of(std::string_view path) const;
   ShmFile* add(std::string_view path, const std::string& reachable_as);
 
   std::string mark_;
+  const TmpfsPaths& others_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, ShmFile> files_;
 };
 
@@ -53,6 +56,9 @@ ShmFile* Collector::add(std::string_view path, const std::string& reachable_as) 
   file.inode = facts.st_ino;
   file.bytes = static_cast<std::uint64_t>(facts.st_blocks) * kBlock;
   if (file.name.empty()) file.name = name_of(path);
+  if (path.front() == '/' && !starts_with(path, kMemfd) && !ends_with(path, kDeleted)) {
+    file.path = path;
+  }
   return &file;
 }
 
@@ -66,12 +72,13 @@ void Collector::look_at_descriptors(int pid) {
     const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
     if (size <= 0) continue;
     const std::string_view path(target.data(), static_cast<std::size_t>(size));
-    if (!is_ours(path)) continue;
+    const bool ours = is_ours(path);
+    if (!ours && !is_others(path)) continue;
     struct stat facts {};  // of the link itself: its mode says how the file was opened
+    const bool writable = ::lstat(link.c_str(), &facts) == 0 && (facts.st_mode & S_IWUSR) != 0;
+    if (!ours && !writable) continue;
     ShmFile* file = add(path, link);
-    if (file != nullptr && ::lstat(link.c_str(), &facts) == 0 && (facts.st_mode & S_IWUSR) != 0) {
-      file->writable = true;
-    }
+    if (file != nullptr && writable) file->writable = true;
   }
 }
 
@@ -79,14 +86,18 @@ void Collector::look_at_descriptors(int pid) {
 // has open any more is only in its users' PSS.
 void Collector::look_at_maps(int pid) {
   const auto text = read_file(fmt::format("/proc/{}/maps", pid), 64 << 20);
-  if (!text ||
-      (text->find(mark_) == std::string::npos && text->find(kMemfd) == std::string::npos)) {
+  if (!text || (others_.empty() && text->find(mark_) == std::string::npos &&
+                text->find(kMemfd) == std::string::npos)) {
     return;
   }
   for (const std::string& line : split(*text, '\n')) {
     const std::size_t at = line.find('/');
-    if (at == std::string::npos || !is_ours(std::string_view(line).substr(at))) continue;
+    if (at == std::string::npos) continue;
     const std::string_view path = std::string_view(line).substr(at);
+    const bool ours = is_ours(path);
+    if (!ours && (line.find(" rw-s ") > at || !is_others(path))) {
+      continue;
+    }
     const auto fields = words(std::string_view(line).substr(0, at));
     if (fields.size() < 5) continue;
     unsigned major = 0, minor = 0;
@@ -115,8 +126,9 @@ std::vector<ShmFile> Collector::files() const {
 }  // namespace
 
 std::vector<ShmFile> used_shm_files(const std::vector<ProcessFacts>& members,
-                                    const std::string& folder, bool maps) {
-  Collector collector(folder);
+                                    const std::string& folder, bool maps,
+                                    const TmpfsPaths& others) {
+  Collector collector(folder, others);
   for (const ProcessFacts& process : members) collector.look_at_descriptors(process.pid);
   if (maps) {
     for (const ProcessFacts& process : members) collector.look_at_maps(process.pid);
