@@ -29,6 +29,7 @@ struct HelloEvent {
 struct ReadyEvent {  // result check and warm-up passed
   int rank = 0;
   double check_error = 0;  // against the reference
+  bool anew = false;       // of a log reader: what was measured before is void
 };
 
 // One step, or several short ones together: a line for each 1-ms step would disturb what it

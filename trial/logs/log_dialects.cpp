@@ -170,8 +170,10 @@ std::optional<NameTail> after_name(std::string_view line, std::size_t end) {
   return std::nullopt;
 }
 
-std::optional<LogReading> read_metric(const std::string& line, const std::string& name,
+std::optional<LogReading> read_metric(const std::string& text, const std::string& name,
                                       const std::optional<MetricUnit>& given) {
+  constexpr std::size_t kMaxCharacters = 4000;
+  const std::string_view line = std::string_view(text).substr(0, kMaxCharacters);
   const std::string low = lower(line);
   const auto as_unit = parse_metric_unit(name);  // "12.5 pages/s"
   for (std::size_t at = low.find(name); at != std::string::npos; at = low.find(name, at + 1)) {
@@ -180,7 +182,7 @@ std::optional<LogReading> read_metric(const std::string& line, const std::string
     auto number = tail ? number_at(line, tail->at) : std::nullopt;
     if (!number && as_unit) number = number_ending_at(line, at);
     if (!number || number->value <= 0) continue;
-    std::string_view rest = std::string_view(line).substr(number->end);
+    std::string_view rest = line.substr(number->end);
     while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
     std::size_t size = 0;
     while (size < rest.size() && (in_a_word(rest[size]) || rest[size] == '/')) ++size;
@@ -357,6 +359,8 @@ Result<MetricUnit> metric_unit(const std::string& text) {
 void set_metric(LogReading& reading, const MetricUnit& unit, double value) {
   const double rate = unit.inverse ? 1 / (value * unit.seconds) : value / unit.seconds;
   (unit.of_steps ? reading.steps_per_second : reading.samples_per_second) = rate;
+  reading.printed_value = unit.inverse ? value * unit.seconds : value;
+  reading.printed_seconds = unit.inverse;
 }
 
 }  // namespace ocrtune

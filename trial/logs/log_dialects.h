@@ -25,8 +25,11 @@ struct LogReading {
   std::optional<double> sample_count;  // samples done so far; likewise
   std::optional<double> data_share;    // part of the time spent waiting for data
   std::optional<double> loss;
-  bool partial = false;  // a known number, but of less than a printing interval: not a sample
-  std::string counter;   // which counter the counts belong to
+  bool partial = false;        // a known number, but of less than a printing interval: not a sample
+  std::string counter;         // which counter the counts belong to, where a log may have several
+  bool counter_ended = false;  // it has come to its total
+  double printed_value = 0;    // of a rate: the number as it stands in the line; 0: not known
+  bool printed_seconds = false;  // it is a time, for each step or sample
 };
 
 // A unit in which programs say how fast they are: samples/s, it/s, s/step, ms/sample ...
@@ -68,8 +71,8 @@ LogDialect json_dialect(const std::string& key, const std::optional<MetricUnit>&
 // before it where it is a unit, "81.2 pages/s". A unit behind the number is believed, unless `unit`
 // says which it is; neither: samples/s.
 LogDialect metric_dialect(const std::string& name, const std::optional<MetricUnit>& unit);
-// PATTERN is ECMAScript with named groups: samples_per_second, steps_per_second, seconds_per_step,
-// milliseconds_per_step, samples, seconds, step, sample, loss.
+// PATTERN is RE2's with named groups, (?<name>...) or (?P<name>...): samples_per_second,
+// steps_per_second, seconds_per_step, milliseconds_per_step, samples, seconds, step, sample, loss.
 Result<LogDialect> regex_dialect(const std::string& pattern);
 
 }  // namespace ocrtune

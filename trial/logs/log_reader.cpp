@@ -6,9 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "trial/logs/counter_series.h"
 #include "trial/logs/event_reader.h"
 #include "trial/logs/log_dialects.h"
 #include "trial/logs/log_text.h"
+#include "trial/logs/rate_check.h"
+#include "trial/logs/unread_lines.h"
 
 namespace ocrtune {
 namespace {
@@ -26,18 +29,40 @@ class DialectReader : public LogReader {
         nproc_(context.nproc),
         ranks_(per_rank ? context.nproc : 1),
         // A step of the job is a step of every rank, no matter which rank prints it.
-        batch_of_a_step_(static_cast<double>(context.batch) * context.nproc) {}
+        batch_of_a_step_(static_cast<double>(context.batch) * context.nproc),
+        check_(batch_of_a_step_),
+        unread_(context) {}
 
   void read_line(const std::string& line, double now_seconds, std::vector<Event>& events) override {
     const std::string text = plain_line(line);
-    const auto reading = dialect_(text);
-    if (!reading) return;
+    auto reading = dialect_(text);
+    if (!reading) {
+      if (known_lines_ == 0) unread_.add(text, now_seconds);
+      return;
+    }
     ++known_lines_;
     if (reading->partial) return;
     // Where every rank prints, the first one that was heard speaks for all.
     const auto rank = rank_named(text, nproc_);
     if (rank && !speaker_) speaker_ = rank;
     if (rank && rank != speaker_) return;
+    if (!reading->data_share) reading->data_share = data_share_in(text);
+    check_.look(text, now_seconds, ranks_, *reading);
+    if (std::string note = check_.take_note(); !note.empty()) {
+      events.emplace_back(NoteEvent{0, std::move(note)});
+    }
+    if (reading->partial) return;
+    if (check_.take_found_total()) {
+      events.emplace_back(NoteEvent{0,
+                                    "the number that is read only rises: it is a total, and its "
+                                    "growth from line to line is the speed"});
+      return begin_anew(*reading, now_seconds, events);
+    }
+    if (!reading->counter.empty()) {
+      const auto place = series_.hear(reading->counter, reading->counter_ended, now_seconds);
+      if (place == CounterSeries::Place::other) return;
+      if (place == CounterSeries::Place::anew) return begin_anew(*reading, now_seconds, events);
+    }
     if (first_ < 0) {
       first_ = now_seconds;
       remember(*reading, now_seconds);
@@ -57,7 +82,20 @@ class DialectReader : public LogReader {
 
   std::string name() const override { return name_; }
 
+  std::string why_unread(const std::string& followed_file) const override {
+    return unread_.reason(name_, followed_file);
+  }
+
+  bool is_hopeless() const override { return known_lines_ == 0 && unread_.training_goes_on(); }
+
  private:
+  void begin_anew(const LogReading& reading, double now_seconds, std::vector<Event>& events) {
+    first_ = now_seconds;
+    stepped_ = warm_ = false;
+    remember(reading, now_seconds);
+    events.emplace_back(ReadyEvent{0, 0, true});
+  }
+
   void remember(const LogReading& reading, double now_seconds) {
     last_ = now_seconds;
     last_reading_ = reading;
@@ -106,7 +144,9 @@ class DialectReader : public LogReader {
   // How far a counter went since the last line; 0 when it jumped: a time stamp or another counter
   // was taken for it, or the run was resumed elsewhere, and it starts anew from there.
   double counted(const std::optional<double>& before, double now, double most) {
-    const double grown = now - before.value_or(now);
+    double grown = now - before.value_or(now);
+    // A bar that begins again: the time between the two is part of the steps that follow.
+    if (grown < 0 && !last_reading_.counter.empty()) grown = now;
     const bool jumped = grown > most || (usual_growth_ > 0 && grown > kJump * usual_growth_);
     if (grown > 0 && !jumped) usual_growth_ = grown;
     return jumped ? 0 : grown;
@@ -127,6 +167,9 @@ class DialectReader : public LogReader {
   bool stepped_ = false, warm_ = false;
   std::int64_t known_lines_ = 0;
   LogReading last_reading_;
+  CounterSeries series_;
+  RateCheck check_;
+  UnreadLines unread_;
 };
 
 class EventLines : public LogReader {
@@ -138,6 +181,10 @@ class EventLines : public LogReader {
   }
   std::string name() const override { return "ocrtune"; }
   std::int64_t known_lines() const override { return reader_.known_lines(); }
+  std::string why_unread(const std::string& /*followed_file*/) const override {
+    return "no event of a worker was printed";
+  }
+  bool is_hopeless() const override { return false; }
 
  private:
   EventReader reader_;

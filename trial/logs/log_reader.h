@@ -38,11 +38,16 @@ class LogReader {
   virtual ~LogReader() = default;
   // One line, as printed (any bytes). Appends what it means; most lines mean nothing. Steps carry
   // rank 0 and the samples of all ranks together. A ReadyEvent says that what follows is measured:
-  // it comes with the first line, and again where short steps filled half a second of warm-up.
+  // it comes with the first line, and again where short steps filled half a second of warm-up; an
+  // `anew` one where what was read before is found to be something else.
   virtual void read_line(const std::string& line, double now_seconds,
                          std::vector<Event>& events) = 0;
   virtual std::string name() const = 0;
   virtual std::int64_t known_lines() const = 0;  // so far, that held a number it knows
+  // Where there is none: why, in one sentence, with an option that would read what was printed.
+  virtual std::string why_unread(const std::string& followed_file) const = 0;
+  // What was printed so far shows that no line will hold one.
+  virtual bool is_hopeless() const = 0;
 };
 
 // `name`: a row's name, "json-lines:KEY[:UNIT]", "metric:NAME[:UNIT]" (trial/logs/log_dialects.h),

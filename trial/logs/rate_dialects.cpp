@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <string_view>
 
 #include "base/text.h"
@@ -62,9 +63,13 @@ bool names_preparation(std::string_view text) {
 std::string with_slashes(const std::string& line) {
   std::string text = lower(std::string_view(line).substr(0, kMaxCharacters));
   for (const char* per : {" per ", "_per_", "-per-"}) {
-    for (std::size_t at = text.find(per); at != std::string::npos; at = text.find(per)) {
-      text.replace(at, 5, "/");
+    std::string shorter;
+    std::size_t from = 0;
+    for (std::size_t at = text.find(per); at != std::string::npos; at = text.find(per, from)) {
+      shorter.append(text, from, at - from).append("/");
+      from = at + 5;
     }
+    text = shorter.append(text, from);
   }
   return text;
 }
@@ -286,6 +291,14 @@ bool looks_like_a_bar(std::string_view text) {
   return false;
 }
 
+// "epoch 3:" and "epoch 4:" name one series of bars.
+std::string without_numbers(std::string_view title) {
+  std::string plain;
+  std::copy_if(title.begin(), title.end(), std::back_inserter(plain),
+               [](char c) { return !is_decimal_digit(c); });
+  return plain;
+}
+
 std::optional<LogReading> read_progress(const std::string& line) {
   const std::string text = lower(std::string_view(line).substr(0, kMaxCharacters));
   const std::size_t arrow = text.find('<');
@@ -310,7 +323,8 @@ std::optional<LogReading> read_progress(const std::string& line) {
   if (unit == "b" || (unit.size() == 2 && unit[1] == 'b')) return std::nullopt;  // bytes
   LogReading reading;
   (is_sample_noun(unit) ? reading.sample_count : reading.step_count) = counter->done;
-  reading.counter = title + "/" + std::to_string(counter->total);
+  reading.counter = without_numbers(title) + "/" + std::to_string(counter->total);
+  reading.counter_ended = counter->total > 0 && counter->done >= counter->total;
   reading.loss = loss_in(text);
   return reading;
 }

@@ -8,6 +8,7 @@
 #include "base/plural.h"
 #include "base/process.h"
 #include "base/stats.h"
+#include "diagnosis/diagnosis.h"
 #include "diagnosis/failure_evidence.h"
 
 namespace ocrtune {
@@ -44,13 +45,14 @@ std::string in_words(const RankExit& one, bool user_command) {
                       : fmt::format("rank {}: {}", one.rank, one.exit.text());
 }
 
-// What the out-of-memory killer does to a trial: SIGKILL, told by the exit or by a launcher, or a
-// child that is gone. An error of another kind is not its work.
+// What the out-of-memory killer does to a trial: SIGKILL, which the exit, a launcher or the log
+// tells of. A child that is gone proves nothing, nearly every command has some; and in a container
+// the count of the group is everybody's.
 bool was_killed(const TrialFacts& facts) {
   const auto killed = [](const RankExit& one) {
     return one.exit.signal == SIGKILL || decode_exit(one.exit.code).signal == SIGKILL;
   };
-  return facts.oom.named || facts.vanished > 0 ||
+  return facts.oom.named || facts.kill_told ||
          std::any_of(facts.exits.begin(), facts.exits.end(), killed);
 }
 
@@ -147,6 +149,10 @@ void judge_trial(const TrialFacts& facts, Trial& trial) {
       break;
   }
   if (judge_failures(facts, trial)) return;
+  if (facts.stop == StopCause::no_metric) {
+    set(trial, Outcome::crashed, "no_metric", facts.no_metric_reason);
+    return;
+  }
   if (facts.stop == StopCause::hung) {
     set(trial, Outcome::hung, "silence", facts.stop_reason);
     return;
@@ -162,6 +168,15 @@ void judge_trial(const TrialFacts& facts, Trial& trial) {
     return;
   }
   judge_ending(facts, trial);
+}
+
+bool tells_of_kill(const std::string& log_tail) {
+  const Diagnosis diagnosis = diagnose_text(log_tail);
+  return std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), [](const Cause& cause) {
+    const std::string_view name = cause.row->name;
+    return name == "host_out_of_memory" || name == "cgroup_out_of_memory" ||
+           name == "killed_by_other";
+  });
 }
 
 StepLatency step_latency(std::vector<AlikeSteps> steps) {

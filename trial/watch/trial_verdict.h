@@ -21,6 +21,7 @@ enum class StopCause {
   interrupted,   // Ctrl-C
   refused,       // the setting was not really in force: other CPUs, fewer threads
   not_loaded,    // nor the allocator
+  no_metric,     // what a user command prints will never hold a number
   exhausted,     // no process, descriptor or memory to spare for its start
 };
 
@@ -36,7 +37,7 @@ struct TrialFacts {
   std::vector<RankExit> exits;     // seen before the stop, in order
   std::string broken_event;        // the first line on an event pipe that was no event
   OomVerdict oom;
-  int vanished = 0;              // processes of the tree that were gone before the stop
+  bool kill_told = false;        // its log tells of a process that SIGKILL ended
   int windows = 0;               // closed measuring windows
   int min_windows = 3;           // that make a measurement
   bool user_command = false;     // the user's command: it may end by itself, with 0
@@ -50,6 +51,10 @@ struct TrialFacts {
 //                  resources: it could not be started for lack of processes, descriptors or memory
 //   hung, timed_out, wrong_result, unsupported: as the reporter said, or empty
 void judge_trial(const TrialFacts& facts, Trial& trial);
+
+// Whether the last lines of a trial tell of a process that SIGKILL ended, or that is gone without a
+// word of its own: a launcher's exit codes, PyTorch's and Paddle's complaints about their workers.
+bool tells_of_kill(const std::string& log_tail);
 
 // Steps that one event speaks for: all alike.
 struct AlikeSteps {

@@ -78,7 +78,7 @@ class TrialWatch {
   void on_output_line(const std::string& line);
   void on_event(const Event& event);
   void on_hello(const HelloEvent& hello);
-  void on_ready(int rank);
+  void on_ready(const ReadyEvent& ready);
   void on_step(const StepEvent& step);
   void on_result(const ResultEvent& result);
   void on_memory(const MemoryEvent& memory);
@@ -88,7 +88,6 @@ class TrialWatch {
   void look_at_processes();
   void look_at_memory(bool force);
   void look_at_exits();
-  void note_vanished();
   void note_counters(const OomCounts& oom_after, const KernelLog& kernel_log);
   void look_at_time();
   void stop(StopCause cause, std::string reason);
@@ -136,7 +135,6 @@ class TrialWatch {
   std::vector<AlikeSteps> measured_steps_;  // one for each event, once it measures
   EnergyCounter energy_;
   std::uint64_t host_reserve_ = 0;
-  std::uint64_t output_lines_ = 0;
   double judged_rate_ = 0;  // that the measured process found for itself
   bool measuring_ = false, stopped_ = false, part_measured_ = false;
   double first_step_ = -1, first_failure_ = -1, last_scan_ = -1, measuring_since_ = 0;
@@ -189,10 +187,10 @@ void TrialWatch::wait_for_news() const {
 }
 
 void TrialWatch::on_output_line(const std::string& line) {
-  ++output_lines_;
   std::vector<Event> events;
   plan_.reader->read_line(line, now(), events);
   for (const Event& event : events) on_event(event);
+  if (!plan_.part.follows && plan_.reader->is_hopeless()) stop(StopCause::no_metric, "");
 }
 
 void TrialWatch::read_everything() {
@@ -227,7 +225,7 @@ void TrialWatch::on_event(const Event& event) {
     news_[static_cast<std::size_t>(rank)] = now();
   }
   if (const auto* hello = std::get_if<HelloEvent>(&event)) on_hello(*hello);
-  if (const auto* ready = std::get_if<ReadyEvent>(&event)) on_ready(ready->rank);
+  if (const auto* ready = std::get_if<ReadyEvent>(&event)) on_ready(*ready);
   if (const auto* step = std::get_if<StepEvent>(&event)) on_step(*step);
   if (const auto* one = std::get_if<NoteEvent>(&event)) note(one->text);
   if (const auto* slow = std::get_if<SlowHostEvent>(&event)) trial_.slow_host = slow->host;
@@ -268,8 +266,15 @@ void TrialWatch::on_memory(const MemoryEvent& memory) {
   if (measuring_) trial_.memory_trace.push_back({now() - measuring_since_, fullest});
 }
 
-void TrialWatch::on_ready(int rank) {
-  ready_.insert(rank);
+void TrialWatch::on_ready(const ReadyEvent& ready) {
+  ready_.insert(ready.rank);
+  if (ready.anew) {
+    trial_.samples.clear();
+    facts_.windows = 0;
+    stopping_ = StoppingRule({.measure_seconds = limits_.measure_seconds});
+    shares_.clear();
+    measured_steps_.clear();
+  }
   const std::size_t needed = plan_.reader != nullptr ? 1 : plan_.processes.size();
   const bool again = plan_.reader != nullptr && trial_.samples.empty();
   if ((!measuring_ || again) && ready_.size() >= needed) begin_measuring();
@@ -494,7 +499,6 @@ void TrialWatch::finish() {
   if (is_users()) load_.threads().add_runtimes(tree_.members());
   if (plan_.shm != nullptr) plan_.shm->look(tree_.members());
   oom_.look(tree_.members());
-  note_vanished();
   const std::set<int> pids = oom_.pids();
   if (gpu_places_) gpu_places_->finish(pids);
   const bool gently = facts_.stop == StopCause::measured || facts_.stop == StopCause::interrupted;
@@ -506,27 +510,23 @@ void TrialWatch::finish() {
     if (!shm.removed.empty()) note("removed from /dev/shm: " + join(shm.removed, ", "));
   }
   if (plan_.reader != nullptr && plan_.reader->known_lines() == 0) {
-    facts_.no_metric_reason =
-        fmt::format("not one of {} printed holds a number that log reader '{}' knows",
-                    how_many(output_lines_, "line"), plan_.reader->name());
+    facts_.no_metric_reason = plan_.reader->why_unread(plan_.followed_file);
   }
   const OomCounts oom_after = oom_.now();
   const KernelLog kernel_log = kernel_log_since(begin_);
   facts_.oom = judge_oom(oom_.before(), oom_after, kernel_log, pids);
+  for (const auto& root : tree_.roots()) {
+    const std::string tail =
+        root->output().tail(static_cast<std::size_t>(std::max(1, plan_.log_lines)));
+    if (!tail.empty()) trial_.log_tail += tail + "\n";
+  }
+  facts_.kill_told = facts_.oom.killed && tells_of_kill(trial_.log_tail);
   judge_trial(facts_, trial_);
   if (!trial_.ok()) note_counters(oom_after, kernel_log);
   summarise();
   double samples = 0;
   for (const Sample& one : trial_.samples) samples += one.samples_per_second * one.seconds;
   if (samples > 0) trial_.joules_per_sample = joules / samples;
-}
-
-// A child that is gone although nobody has stopped the trial yet: killed, or ended by itself.
-void TrialWatch::note_vanished() {
-  std::set<int> gone = oom_.pids();
-  for (const ProcessFacts& process : tree_.members()) gone.erase(process.pid);
-  for (const auto& root : tree_.roots()) gone.erase(root->pid());
-  facts_.vanished = static_cast<int>(gone.size());
 }
 
 void TrialWatch::note_counters(const OomCounts& oom_after, const KernelLog& kernel_log) {
@@ -563,9 +563,12 @@ void TrialWatch::note_memory() {
 void TrialWatch::summarise() {
   leave_out_warm_up(trial_);
   if (plan_.own_shares) weigh_shares(shares_, plan_.event_ranks, trial_);
-  const double rate =
-      judged_rate_ > 0 ? judged_rate_ : undisturbed_rate(trial_.samples).samples_per_second;
+  const RateEstimate estimate = undisturbed_rate(trial_.samples);
+  const double rate = judged_rate_ > 0 ? judged_rate_ : estimate.samples_per_second;
   trial_.samples_per_second = trial_.ok() ? rate : 0;
+  if (trial_.ok() && !(judged_rate_ > 0)) {
+    for (std::string& line : rate_words(estimate)) note(std::move(line));
+  }
   trial_.latency = step_latency(measured_steps_);
   note_memory();
   load_.threads().tell(trial_, is_users() ? plan_.demand.cpus : 0);
@@ -573,11 +576,6 @@ void TrialWatch::summarise() {
   std::vector<std::string> places;
   for (const auto& [rank, cpus] : places_) places.push_back(fmt::format("{}:{}", rank, cpus));
   trial_.placement = join(places, " ");
-  for (const auto& root : tree_.roots()) {
-    const std::string tail =
-        root->output().tail(static_cast<std::size_t>(std::max(1, plan_.log_lines)));
-    if (!tail.empty()) trial_.log_tail += tail + "\n";
-  }
   trial_.seconds = now() - begin_;
 }
 

@@ -15,8 +15,9 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kOverrun = 0.05;  // of the budget, at most
-constexpr double kMinShare = 0.6;  // of a trial's measuring, to be worth its start
+constexpr double kOverrun = 0.05;     // of the budget, at most
+constexpr double kStartSeconds = 20;  // that most programs need to their first line of training
+constexpr double kMinShare = 0.6;     // of a trial's measuring, to be worth its start
 
 // What trials cost here: start-up apart, a trial lasts as long as its steps do.
 class TrialCosts {
@@ -38,6 +39,8 @@ class TrialCosts {
 // was given up before, did not need the seconds that the budget took from it.
 void forgive_cut(Trial& trial, double cut_seconds) {
   if (trial.cause == "promise") return;  // it ended by itself, before the rate was proved
+  // What it printed in this time held no number: more time would not show one either.
+  if (trial.cause == "no_metric" && trial.seconds > kStartSeconds) return;
   if (trial.outcome != Outcome::timed_out || trial.seconds < cut_seconds) return;
   trial.outcome = Outcome::skipped;
   trial.cause = "budget";

@@ -455,6 +455,20 @@ TEST(RegexReader, UnderstandsUnits) {
   EXPECT_THAT(bad.error().what, testing::HasSubstr("unknown group (?<speed>...)"));
 }
 
+// What backtracks over such a line would not come back.
+TEST(RegexReader, ALineTakesTimeInProportionToItsLength) {
+  const std::string pattern = "regex:(a+)+b|ips: (?<samples_per_second>[0-9.]+)";
+  const std::string line = std::string(60000, 'a') + " ips: 40.0";
+  const auto steps = steps_of(pattern, LogContext(), {line, line});
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_NEAR(rate(steps[0]), 40, 1e-6);
+  EXPECT_FALSE(make_log_reader("regex:(?=x)(?<samples_per_second>[0-9.]+)", LogContext()));
+  const std::string gbk = "\xb5\xda 3 speed \xb2\xbd 40.0";
+  EXPECT_EQ(
+      steps_of("regex:speed .. (?<samples_per_second>[0-9.]+)", LogContext(), {gbk, gbk}).size(),
+      1u);
+}
+
 TEST(RegexReader, CountsSteps) {
   LogContext context;
   context.batch = 16;

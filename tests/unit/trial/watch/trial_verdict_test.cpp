@@ -52,9 +52,9 @@ TEST(TrialVerdict, AKillNearbyDoesNotExplainAnError) {
   facts.oom = {true, false, "cgroup", {"oom_kill of control group /pod grew by 1"}};
   EXPECT_EQ(judged(facts).outcome, Outcome::crashed);
   EXPECT_EQ(judged(facts).cause, "exit");
-  facts.vanished = 1;
-  EXPECT_EQ(judged(facts).outcome, Outcome::out_of_memory) << "a loader worker is gone";
-  facts.vanished = 0;
+  facts.kill_told = true;
+  EXPECT_EQ(judged(facts).outcome, Outcome::out_of_memory) << "a loader worker was killed";
+  facts.kill_told = false;
   facts.exits[0].exit.code = 137;
   EXPECT_EQ(judged(facts).outcome, Outcome::out_of_memory) << "a launcher tells of SIGKILL";
   facts.exits.clear();
@@ -62,6 +62,18 @@ TEST(TrialVerdict, AKillNearbyDoesNotExplainAnError) {
   EXPECT_EQ(judged(facts).outcome, Outcome::hung);
   facts.oom.named = true;
   EXPECT_EQ(judged(facts).outcome, Outcome::out_of_memory) << "the kernel log names a process";
+}
+
+TEST(TrialVerdict, AKillIsWhatTheLogTellsOf) {
+  EXPECT_TRUE(
+      tells_of_kill("RuntimeError: DataLoader worker (pid 812) is killed by signal: Killed."));
+  EXPECT_TRUE(
+      tells_of_kill("train.py FAILED\n  exitcode  : -9 (pid: 812)\n"
+                    "  traceback : Signal 9 (SIGKILL) received by PID 812\n"));
+  EXPECT_FALSE(
+      tells_of_kill("Traceback (most recent call last):\n  File \"a.py\", line 3\n"
+                    "ValueError: not enough values to unpack\n"));
+  EXPECT_FALSE(tells_of_kill(""));
 }
 
 TEST(TrialVerdict, OwnErrorBeforePeersComplaint) {

@@ -1,0 +1,170 @@
+#include "trial/logs/rate_check.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trial/logs/log_reader.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Read {
+  std::vector<StepEvent> steps;  // after the last "anew"
+  std::vector<std::string> notes;
+  int anew = 0;
+
+  double rate() const {
+    double samples = 0, seconds = 0;
+    for (const StepEvent& step : steps) {
+      samples += static_cast<double>(step.samples);
+      seconds += step.seconds;
+    }
+    return samples / seconds;
+  }
+};
+
+struct TimedLine {
+  double seconds;
+  std::string text;
+};
+
+Read read(const std::string& name, const LogContext& context, const std::vector<TimedLine>& lines) {
+  const auto reader = make_log_reader(name, context);
+  EXPECT_TRUE(reader.ok()) << reader.error().what;
+  Read found;
+  for (const TimedLine& line : lines) {
+    std::vector<Event> events;
+    (*reader)->read_line(line.text, line.seconds, events);
+    for (const Event& event : events) {
+      if (const auto* step = std::get_if<StepEvent>(&event)) found.steps.push_back(*step);
+      if (const auto* note = std::get_if<NoteEvent>(&event)) found.notes.push_back(note->text);
+      const auto* ready = std::get_if<ReadyEvent>(&event);
+      if (ready == nullptr || !ready->anew) continue;
+      ++found.anew;
+      found.steps.clear();
+    }
+  }
+  return found;
+}
+
+LogContext batches_of(int batch) {
+  LogContext context;
+  context.batch = batch;
+  return context;
+}
+
+TEST(RateCheck, SecondsThatOnlyRiseAreATotal) {
+  std::vector<TimedLine> lines;
+  for (int i = 1; i <= 20; ++i) {
+    lines.push_back({10 + 0.5 * i, "[" + std::to_string(10 * i) + "/300000] loss 2.31, " +
+                                       "Elapsed_time: " + std::to_string(3 + 0.5 * i)});
+  }
+  const Read found = read("metric:Elapsed_time:s/step", batches_of(8), lines);
+  EXPECT_EQ(found.anew, 1);
+  EXPECT_NEAR(found.rate(), 8 * 10 / 0.5, 1) << "ten steps a line";
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_THAT(found.notes[0], HasSubstr("only rises"));
+}
+
+TEST(RateCheck, SamplesThatOnlyRiseAreATotal) {
+  std::vector<TimedLine> lines;
+  for (int i = 1; i <= 20; ++i) {
+    lines.push_back({1.0 * i, "samples seen: " + std::to_string(320 * i)});
+  }
+  const Read found = read("metric:samples seen", batches_of(8), lines);
+  EXPECT_EQ(found.anew, 1);
+  EXPECT_NEAR(found.rate(), 320, 1e-6);
+}
+
+TEST(RateCheck, ARateThatRisesIsNoTotal) {
+  std::vector<TimedLine> warming, steady;
+  for (int i = 1; i <= 20; ++i) {
+    warming.push_back({1.0 * i, "speed " + std::to_string(100 + i) + " samples/s"});
+    steady.push_back({1.0 * i, "speed 100.0 samples/s"});
+  }
+  EXPECT_EQ(read("torch", LogContext(), warming).anew, 0);
+  EXPECT_EQ(read("torch", LogContext(), steady).anew, 0);
+  EXPECT_THAT(read("torch", LogContext(), steady).notes, IsEmpty());
+}
+
+TEST(RateCheck, ANumberThatTheClockRefutesIsSaid) {
+  std::vector<TimedLine> lines, right;
+  for (int i = 1; i <= 10; ++i) {
+    const std::string step = "step " + std::to_string(10 * i) + " loss 2.31 ";
+    lines.push_back({1.0 * i, step + "640.0 samples/s"});
+    right.push_back({1.0 * i, step + "160.0 samples/s"});
+  }
+  const Read found = read("torch", batches_of(16), lines);
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_THAT(found.notes[0], HasSubstr("the log says 640 samples/s, the clock 160"));
+  EXPECT_THAT(read("torch", batches_of(16), right).notes, IsEmpty());
+}
+
+TEST(RateCheck, AStepThatTakesLongerThanItsLineIsSaid) {
+  std::vector<TimedLine> lines;
+  for (int i = 1; i <= 10; ++i) lines.push_back({0.5 * i, "step_time=12.5s loss 2"});
+  const Read found = read("metric:step_time:s/step", batches_of(16), lines);
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_THAT(found.notes[0], HasSubstr("a step takes 12.5 s"));
+}
+
+TEST(DataShare, IsReadInEveryDialect) {
+  const auto share = [](const char* line) { return data_share_in(line).value_or(-1); };
+  EXPECT_NEAR(share("Epoch(train) [1][100/5000] lr: 1e-3 time: 0.40 data_time: 0.10 loss: 2"), 0.25,
+              1e-9);
+  EXPECT_NEAR(share("Epoch: [0][10/5005] Time 0.50 ( 0.40) Data 0.10 ( 0.20) Loss 6.9"), 0.2, 1e-9);
+  EXPECT_NEAR(share("img/s: 120.5 loss: 6.9 time: 0.2000  data: 50ms max mem: 900"), 0.25, 1e-9);
+  EXPECT_NEAR(share("avg_reader_cost: 0.02 s, avg_batch_cost: 0.10 s"), 0.2, 1e-9);
+  EXPECT_EQ(share("time: 0.2 loss 3"), -1);
+  EXPECT_EQ(share("data: 3 of 5"), -1);
+  EXPECT_EQ(share("data 9.0 time 0.2"), -1) << "more than the step";
+  const Read found =
+      read("torch", batches_of(8),
+           {{1, "img/s: 40 time: 0.20 data: 0.05"}, {2, "img/s: 40 time: 0.20 data: 0.05"}});
+  ASSERT_EQ(found.steps.size(), 1U);
+  const StepTimes& times = found.steps[0].times;
+  EXPECT_NEAR(times.data_seconds / (times.data_seconds + times.compute_seconds), 0.25, 1e-9);
+}
+
+TEST(StepCounter, IsNoEpochAndNoUnit) {
+  EXPECT_EQ(step_counter_in("global_step: 40, lr 3").value_or(-1), 40);
+  EXPECT_EQ(step_counter_in("Epoch [1/10] [40/1000] loss 3").value_or(-1), 40);
+  EXPECT_FALSE(step_counter_in("Epoch [1/10] loss 3"));
+  EXPECT_FALSE(step_counter_in("step_time: 3"));
+}
+
+std::string bar(int done, int total) {
+  return " 50%|#####     | " + std::to_string(done) + "/" + std::to_string(total) +
+         " [00:05<00:05,  9.87it/s]";
+}
+
+// Epochs of 30 steps of 0.05 s, each followed by 150 validation steps of 5 ms.
+TEST(CounterSeries, BarsThatLookAlikeAreTwoSeries) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    for (int done = 1; done <= 30; ++done) lines.push_back({now += 0.05, bar(done, 30)});
+    for (int done = 10; done <= 150; done += 10) lines.push_back({now += 0.05, bar(done, 150)});
+  }
+  const Read found = read("progress", batches_of(8), lines);
+  EXPECT_NEAR(found.rate(), 8 * 30 / 2.25, 4) << "the validation takes its time and counts nothing";
+}
+
+TEST(CounterSeries, WhatEndedBeforeTheTrainingBeganIsLeft) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int done = 1; done <= 10; ++done) lines.push_back({now += 0.1, bar(done, 10)});
+  for (int done = 1; done <= 100; ++done) lines.push_back({now += 0.5, bar(done, 100000)});
+  const Read found = read("progress", batches_of(8), lines);
+  EXPECT_EQ(found.anew, 1);
+  EXPECT_NEAR(found.rate(), 16, 0.1);
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,65 @@
+#include "trial/logs/unread_lines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+using testing::HasSubstr;
+
+UnreadLines printed(const std::vector<std::string>& lines, double pause_seconds, int batch = 1) {
+  LogContext context;
+  context.batch = batch;
+  UnreadLines unread(context);
+  double now = 0;
+  for (const std::string& line : lines) unread.add(line, now += pause_seconds);
+  return unread;
+}
+
+std::vector<std::string> mnist(int lines, int step) {
+  std::vector<std::string> made;
+  for (int i = 1; i <= lines; ++i) {
+    made.push_back("Epoch 1 [" + std::to_string(i * step) + "/100000 (0%)]\tLoss: 2.31");
+  }
+  return made;
+}
+
+TEST(UnreadLines, AnotherReaderThatKnowsThemIsNamed) {
+  const std::vector<std::string> lines(30, "step 40 loss 2.31 412.7 samples/s");
+  EXPECT_THAT(printed(lines, 1).reason("paddleocr", ""),
+              HasSubstr("--log-reader torch reads 30 of the last 30"));
+  const std::vector<std::string> json(5, "{\"samples_per_second\": 40}");
+  EXPECT_THAT(printed(json, 1).reason("torch", ""), HasSubstr("--log-reader json-lines reads 5"));
+}
+
+TEST(UnreadLines, ACounterInBracketsIsReadByAPattern) {
+  const std::string samples = printed(mnist(25, 640), 0.5, 64).reason("torch", "");
+  EXPECT_THAT(samples, HasSubstr("such as 'Epoch 1 [16000/100000"));
+  EXPECT_THAT(samples, HasSubstr("--log-reader 'regex:\\[(?<sample>[0-9]+)/'"));
+  EXPECT_THAT(printed(mnist(25, 10), 0.5, 64).reason("torch", ""), HasSubstr("(?<step>"));
+}
+
+TEST(UnreadLines, AWordOfSpeedIsAMetric) {
+  const std::vector<std::string> lines(4, "epoch 3 loss 2.31 page_rate=41.5 ok");
+  EXPECT_THAT(printed(lines, 1).reason("torch", ""), HasSubstr("--metric page_rate would read it"));
+}
+
+TEST(UnreadLines, WhereNothingFitsTheOptionsAreNamed) {
+  EXPECT_THAT(printed({"ready"}, 1).reason("torch", ""), HasSubstr("--log-reader runs"));
+  EXPECT_THAT(printed({}, 1).reason("torch", ""), HasSubstr("--log-file"));
+  EXPECT_THAT(printed({}, 1).reason("torch", "/tmp/a.log"), HasSubstr("/tmp/a.log"));
+}
+
+TEST(UnreadLines, LinesOfTrainingThatComeAgainSayThatThereIsNothingElse) {
+  EXPECT_FALSE(printed(mnist(100, 10), 0.1).training_goes_on()) << "ten seconds";
+  EXPECT_TRUE(printed(mnist(100, 10), 0.5).training_goes_on());
+  std::vector<std::string> options;
+  for (int i = 0; i < 300; ++i) options.push_back(std::string(1 + i % 40, 'x') + ": 3");
+  EXPECT_FALSE(printed(options, 0.5).training_goes_on()) << "a start that prints its options";
+  const std::vector<std::string> loading(100, "Loading image 3 of 500");
+  EXPECT_FALSE(printed(loading, 0.5).training_goes_on());
+}
+
+}  // namespace
+}  // namespace ocrtune

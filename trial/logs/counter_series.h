@@ -1,0 +1,36 @@
+// Which of several counters in one log is the training's: bars of training and of validation may
+// look alike, and what they count must not be added up.
+//
+// The first one that was heard is the training's, as programs train before they validate. One that
+// came to its end and does not come again was of a preparation.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace ocrtune {
+
+class CounterSeries {
+ public:
+  enum class Place {
+    other,  // not the training's
+    own,    // the training's
+    anew,   // the training's from now on: what was counted before was something else
+  };
+
+  // `name`: tells the counters apart; `ended`: it has come to its total.
+  Place hear(const std::string& name, bool ended, double now_seconds);
+
+ private:
+  struct Heard {
+    double first_seconds = 0, last_seconds = 0;
+    int lines = 0;
+    bool ended = false;
+  };
+  bool is_over(const Heard& heard, double now_seconds) const;
+
+  std::map<std::string, Heard> heard_;
+  std::string first_, main_;
+};
+
+}  // namespace ocrtune

@@ -1,0 +1,181 @@
+#include "trial/logs/rate_check.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "trial/logs/log_text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMinTotals = 6;  // lines that only rise
+constexpr double kAlike = 2;           // growth a second of a total, from line to line
+constexpr double kFactor = 1.5;        // between log and clock, that is worth a word
+constexpr int kMinCompared = 5;        // lines
+constexpr double kMinSeconds = 2;
+constexpr std::size_t kMaxCharacters = 4000;  // of a line that is looked at
+
+// The number behind the word `name`, with its unit of time; blanks, ':' and '=' between them.
+std::optional<double> number_of(std::string_view line, std::string_view name) {
+  for (std::size_t at = line.find(name); at != std::string_view::npos;
+       at = line.find(name, at + 1)) {
+    if (at > 0 && in_a_word(line[at - 1])) continue;
+    std::size_t digit = at + name.size();
+    if (digit >= line.size() || in_a_word(line[digit])) continue;
+    while (digit < line.size() &&
+           std::string_view(" :=\"'").find(line[digit]) != std::string_view::npos) {
+      ++digit;
+    }
+    const auto number = number_at(line, digit);
+    if (!number || number->begin != digit || number->value < 0) continue;
+    const std::string_view behind = line.substr(number->end);
+    return number->value * (starts_with(behind, "ms") || starts_with(behind, " ms") ? 0.001 : 1);
+  }
+  return std::nullopt;
+}
+
+template <std::size_t N>
+std::optional<double> first_of(std::string_view line,
+                               const std::array<std::string_view, N>& names) {
+  for (const std::string_view name : names) {
+    if (const auto number = number_of(line, name)) return number;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> step_counter_in(std::string_view line) {
+  static constexpr std::array<std::string_view, 6> kNames = {"global_step", "step", "iter",
+                                                             "iteration",   "it",   "batch"};
+  const auto named = first_of(lower(line.substr(0, kMaxCharacters)), kNames);
+  return named ? named : bracket_counter_in(line);
+}
+
+std::optional<double> bracket_counter_in(std::string_view line) {
+  line = line.substr(0, kMaxCharacters);
+  for (std::size_t open = line.find('['); open != std::string_view::npos;
+       open = line.find('[', open + 1)) {
+    const auto done = number_at(line, open + 1);
+    if (!done || done->end >= line.size() || line[done->end] != '/') continue;
+    const std::size_t word = line.substr(0, open).find_last_not_of(" :");
+    const bool of_epochs =
+        word != std::string_view::npos && word >= 4 && lower(line.substr(word - 4, 5)) == "epoch";
+    if (!of_epochs && number_at(line, done->end + 1)) return done->value;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> data_share_in(std::string_view line) {
+  static constexpr std::array<std::string_view, 8> kData = {
+      "data_time",       "data time",    "datatime",    "reader_cost",
+      "avg_reader_cost", "data_loading", "loader_time", "data"};
+  static constexpr std::array<std::string_view, 8> kStep = {
+      "batch_cost", "avg_batch_cost", "batch_time", "step_time",
+      "iter_time",  "time",           "batch time", "elapsed"};
+  const std::string low = lower(line.substr(0, kMaxCharacters));
+  const auto waited = first_of(low, kData);
+  const auto step = waited ? first_of(low, kStep) : std::nullopt;
+  if (!step || !(*step > 0) || *waited > *step) return std::nullopt;
+  return *waited / *step;
+}
+
+// Seconds that a program counts since its start grow as the clock does; samples that it has done,
+// as evenly as it works, and in whole numbers.
+bool RateCheck::is_total(bool of_seconds) const {
+  if (lines_.size() < kMinTotals) return false;
+  double least = 1e300, most = 0;
+  for (std::size_t i = 1; i < lines_.size(); ++i) {
+    const double grown = lines_[i].value - lines_[i - 1].value;
+    const double between = lines_[i].seconds - lines_[i - 1].seconds;
+    if (!(grown > 0) || !(between > 0)) return false;
+    if (!of_seconds && lines_[i].value != std::round(lines_[i].value)) return false;
+    least = std::min(least, grown / between);
+    most = std::max(most, grown / between);
+  }
+  if (of_seconds) return least > 1 / kAlike && most < kAlike;
+  return most < kAlike * least && lines_.back().value >= kAlike * lines_.front().value;
+}
+
+void RateCheck::look(std::string_view line, double now_seconds, double ranks, LogReading& reading) {
+  const bool lone = !reading.samples && !reading.seconds && !reading.step_count &&
+                    !reading.sample_count &&
+                    (reading.samples_per_second || reading.steps_per_second);
+  if (!lone) return;
+  const double printed = reading.printed_value;
+  const bool of_seconds = reading.printed_seconds;
+  if (!total_ && printed > 0 && lines_.size() < kMinTotals) {
+    lines_.push_back({now_seconds, printed});
+    total_ = found_ = is_total(of_seconds);
+  }
+  const auto step = step_counter_in(line);
+  if (total_) {
+    const bool of_steps = reading.steps_per_second.has_value();
+    reading.samples_per_second = reading.steps_per_second = std::nullopt;
+    if (!of_seconds) {
+      (of_steps ? reading.step_count : reading.sample_count) = printed;
+    } else if (last_.value > 0 && printed > last_.value) {
+      const double steps = step && last_step_ ? *step - *last_step_ : 1;
+      reading.steps_per_second = steps / (printed - last_.value);
+      reading.partial = !(steps > 0);
+    } else {
+      reading.partial = true;
+    }
+    last_ = {now_seconds, printed};
+    last_step_ = step;
+    return;
+  }
+  const double between = last_.seconds > 0 ? now_seconds - last_.seconds : 0;
+  last_ = {now_seconds, printed};
+  last_step_ = step;
+  if (reading.steps_per_second && between > 0) {
+    impossible_ = 1 / *reading.steps_per_second > kFactor * between ? impossible_ + 1 : 0;
+    if (impossible_ == kMinCompared && !noted_) {
+      noted_ = true;
+      note_ = fmt::format(
+          "the log says that a step takes {}, and a line came each {}: the number may be a total "
+          "or "
+          "a mean of another time",
+          format_duration(1 / *reading.steps_per_second), format_duration(between));
+    }
+  }
+  if (reading.samples_per_second && samples_of_a_step_ > 1) {
+    compare(step, now_seconds, *reading.samples_per_second * ranks);
+  }
+}
+
+void RateCheck::compare(std::optional<double> step, double now_seconds, double rate) {
+  if (!step) return;
+  const bool begins = begin_seconds_ < 0 || *step <= begin_step_;  // an epoch may count anew
+  if (begins) {
+    begin_seconds_ = last_seconds_ = now_seconds;
+    begin_step_ = *step;
+    samples_ = 0;
+    compared_ = 0;
+    return;
+  }
+  samples_ += rate * (now_seconds - last_seconds_);
+  last_seconds_ = now_seconds;
+  const double seconds = now_seconds - begin_seconds_;
+  if (++compared_ < kMinCompared || seconds < kMinSeconds || noted_) return;
+  const double steps = *step - begin_step_;
+  const double counted = steps * samples_of_a_step_;
+  if (counted < kFactor * samples_ && samples_ < kFactor * counted) return;
+  noted_ = true;
+  note_ = fmt::format(
+      "the log says {} samples/s, the clock {}: {:g} steps of {:g} samples in {}; the batch, "
+      "--metric-of rank|job or the number that is read may be another",
+      format_count(samples_ / seconds), format_count(counted / seconds), steps, samples_of_a_step_,
+      format_duration(seconds));
+}
+
+bool RateCheck::take_found_total() { return std::exchange(found_, false); }
+
+std::string RateCheck::take_note() { return std::exchange(note_, std::string()); }
+
+}  // namespace ocrtune

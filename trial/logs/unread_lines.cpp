@@ -1,0 +1,186 @@
+// A reader of the table that knows some of the lines is the best advice; else a word that stands
+// before the number, or the place of a counter.
+#include "trial/logs/unread_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/plural.h"
+#include "base/text.h"
+#include "trial/logs/log_dialects.h"
+#include "trial/logs/log_text.h"
+#include "trial/logs/rate_check.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kKept = 60;        // lines on which readers are tried
+constexpr std::size_t kMostForms = 200;  // that are told apart
+constexpr std::size_t kFormBytes = 160;  // of a line
+constexpr std::int64_t kOften = 20;
+constexpr double kLongSeconds = 20;
+constexpr std::size_t kQuotedBytes = 60;
+
+std::string form_of(std::string_view line) {
+  std::string form;
+  for (const char c : line.substr(0, kFormBytes)) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!digit) {
+      form += c;
+    } else if (form.empty() || form.back() != '#') {
+      form += '#';
+    }
+  }
+  return form;
+}
+
+bool speaks_of_training(const std::string& form) {
+  static constexpr std::array<std::string_view, 6> kWords = {"loss", "step",     "iter",
+                                                             "acc",  "accuracy", "epoch"};
+  if (form.find('#') == std::string::npos) return false;
+  const std::string low = lower(form);
+  return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
+    const std::size_t at = low.find(word);
+    return at != std::string::npos && (at == 0 || !in_a_word(low[at - 1]));
+  });
+}
+
+// A word of the line that stands before a number and whose name is one of a speed.
+std::string speed_word(const std::string& line) {
+  static constexpr std::array<std::string_view, 7> kSpeeds = {
+      "speed", "throughput", "rate", "per_sec", "persec", "perf", "qps"};
+  static constexpr std::array<std::string_view, 4> kTimes = {"step_time", "time_per_step",
+                                                             "iter_time", "batch_time"};
+  const auto has = [](const std::string& word, const auto& parts) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](std::string_view part) { return word.find(part) != std::string::npos; });
+  };
+  const std::string low = lower(line);
+  for (std::size_t at = 0; at < low.size();) {
+    std::size_t end = at;
+    while (end < low.size() && in_a_word(low[end])) ++end;
+    const std::string word = low.substr(at, end - at);
+    at = end + 1;
+    const bool rate = has(word, kSpeeds) && word.find("learning") == std::string::npos;
+    if (word.empty() || (!rate && !has(word, kTimes))) continue;
+    const std::string metric = word + (rate ? "" : ":s/step");
+    const auto reader = make_log_reader("metric:" + metric, LogContext());
+    std::vector<Event> events;
+    if (!reader) continue;
+    (*reader)->read_line(line, 0, events);
+    if ((*reader)->known_lines() > 0) return metric;
+  }
+  return "";
+}
+
+}  // namespace
+
+void UnreadLines::add(const std::string& line, double now_seconds) {
+  ++lines_;
+  std::string plain = plain_line(line);
+  const std::string key = form_of(plain);
+  const auto found = forms_.find(key);
+  if (found != forms_.end() || forms_.size() < kMostForms) {
+    Form& form = forms_[key];
+    if (++form.count == 1) {
+      form.first_seconds = now_seconds;
+      form.of_training = speaks_of_training(key);
+    }
+    form.last_seconds = now_seconds;
+    form.example = plain;
+  }
+  latest_.emplace_back(now_seconds, std::move(plain));
+  if (latest_.size() > kKept) latest_.pop_front();
+}
+
+bool UnreadLines::training_goes_on() const {
+  return std::any_of(forms_.begin(), forms_.end(), [](const auto& one) {
+    const Form& form = one.second;
+    return form.of_training && form.count >= kOften &&
+           form.last_seconds - form.first_seconds >= kLongSeconds;
+  });
+}
+
+const UnreadLines::Form* UnreadLines::commonest() const {
+  const Form* best = nullptr;
+  for (const auto& [key, form] : forms_) {
+    const auto rank = [](const Form& one) { return std::pair(one.of_training, one.count); };
+    if (best == nullptr || rank(form) > rank(*best)) best = &form;
+  }
+  return best;
+}
+
+// A counter that grows by whole batches counts samples.
+std::string UnreadLines::counting_pattern() const {
+  std::vector<double> counts;
+  for (const auto& [seconds, line] : latest_) {
+    if (const auto count = bracket_counter_in(line)) counts.push_back(*count);
+  }
+  if (counts.size() < 3) return "";
+  int grown = 0, by_batches = 0;
+  for (std::size_t i = 1; i < counts.size(); ++i) {
+    const double growth = counts[i] - counts[i - 1];
+    if (growth <= 0) continue;
+    ++grown;
+    by_batches += context_.batch > 1 && std::fmod(growth, context_.batch) == 0 ? 1 : 0;
+  }
+  if (grown == 0) return "";
+  return fmt::format("--log-reader 'regex:\\[(?<{}>[0-9]+)/'",
+                     by_batches == grown ? "sample" : "step");
+}
+
+std::string UnreadLines::option_that_reads() const {
+  const LogReaderRow* best = nullptr;
+  std::int64_t most = 1;
+  for (const LogReaderRow& row : log_reader_table()) {
+    const std::string_view name = row.name;
+    // What they read is said by an argument, or they are not read from words of the program's.
+    if (name == "metric" || name == "regex" || name == "runs" || name == "ocrtune") continue;
+    const auto reader = make_log_reader(row.name, context_);
+    if (!reader) continue;
+    std::vector<Event> events;
+    for (const auto& [seconds, line] : latest_) (*reader)->read_line(line, seconds, events);
+    // A bar without its own clock may count anything.
+    if (name == "progress" && !counting_pattern().empty()) continue;
+    if ((*reader)->known_lines() <= most) continue;
+    most = (*reader)->known_lines();
+    best = &row;
+  }
+  if (best != nullptr) {
+    return fmt::format("--log-reader {} reads {} of the last {}", best->name, most, latest_.size());
+  }
+  const Form* form = commonest();
+  const std::string metric = form == nullptr ? "" : speed_word(form->example);
+  if (!metric.empty()) return fmt::format("--metric {} would read it", metric);
+  const std::string pattern = counting_pattern();
+  return pattern.empty() ? "" : pattern + " would count them";
+}
+
+std::string UnreadLines::reason(const std::string& reader, const std::string& followed_file) const {
+  if (lines_ == 0) {
+    return followed_file.empty()
+               ? "it printed no line: where it writes its speed to a file, --log-file names that"
+               : fmt::format("no line was written to {}", followed_file);
+  }
+  std::string text = fmt::format("not one of {} printed holds a number that log reader '{}' knows",
+                                 how_many(lines_, "line"), reader);
+  const Form* form = commonest();
+  if (form != nullptr) {
+    const std::string_view example(form->example);
+    text += fmt::format(", such as '{}{}'", valid_utf8(example.substr(0, kQuotedBytes)),
+                        example.size() > kQuotedBytes ? "..." : "");
+  }
+  const std::string option = option_that_reads();
+  if (!option.empty()) return text + "; " + option;
+  return text +
+         "; --metric NAME names the number that is the speed, --log-file a file that has it, "
+         "--log-reader runs counts whole runs";
+}
+
+}  // namespace ocrtune
