@@ -22,6 +22,12 @@ struct StrangerLoad {
 inline constexpr int kBusyCpus = 2;
 inline constexpr std::int64_t kBusyBatch = 8;
 
+// Where a program runs, and on which of its CPUs it and the strangers may run; empty: any.
+struct BusyHost {
+  Topology topology;
+  CpuSet own, strangers;
+};
+
 inline void add_strangers(ScheduledMachine& machine, const StrangerLoad& load) {
   for (int i = 0; i < load.threads; ++i) {
     machine.add(true, [&machine, load](ScheduledMachine::Thread& thread) {
@@ -46,28 +52,32 @@ inline double threads_of(const ForkingProgram& program) { return program.ranks; 
 
 // Samples per second of the program where nobody disturbs it.
 template <class Program>
-double true_rate(const Program& program) {
-  ScheduledMachine machine(kBusyCpus, 0, 99);
+double true_rate(const Program& program, const BusyHost& host = {}) {
+  ScheduledMachine machine(host.topology, 99);
+  machine.confine(false, host.own);
   typename Program::Running running(machine, program);
   while (running.steps() < 20) machine.step();
   const double begin = machine.now();
   const std::int64_t first = running.steps();
-  while (machine.now() - begin < 200) machine.step();
+  while (machine.now() - begin < (host.topology.cpus > kBusyCpus ? 6 : 200)) machine.step();
   return static_cast<double>((running.steps() - first) * samples_of_step(program)) /
          (machine.now() - begin);
 }
 
 template <class Program>
 std::vector<Sample> busy_samples(const Program& program, const StrangerLoad& load,
-                                 double measure_seconds, double sharing, std::uint64_t seed) {
-  ScheduledMachine machine(kBusyCpus, sharing, seed);
+                                 double measure_seconds, const BusyHost& host, std::uint64_t seed) {
+  ScheduledMachine machine(host.topology, seed);
+  machine.confine(false, host.own);
+  machine.confine(true, host.strangers);
+  const SmtSiblings siblings(host.topology.cores());
   add_strangers(machine, load);
   for (int i = 0; i < 2000; ++i) machine.step();
   typename Program::Running running(machine, program);
   while (running.steps() < 5) machine.step();
   StepWindows windows(1, measure_seconds / 8);
   StoppingRule stopping({.measure_seconds = measure_seconds});
-  const LoadDemand demand{threads_of(program), kBusyCpus};
+  const LoadDemand demand{threads_of(program), static_cast<double>(host.topology.cpus), &siblings};
   std::vector<Sample> samples;
   LoadSnapshot load_before = machine.snapshot();
   double last = machine.now();
@@ -90,6 +100,13 @@ std::vector<Sample> busy_samples(const Program& program, const StrangerLoad& loa
     samples.push_back(*sample);
   }
   return samples;
+}
+
+template <class Program>
+std::vector<Sample> busy_samples(const Program& program, const StrangerLoad& load,
+                                 double measure_seconds, double sharing, std::uint64_t seed) {
+  const BusyHost host{{.cpus = kBusyCpus, .sharing = sharing}, {}, {}};
+  return busy_samples(program, load, measure_seconds, host, seed);
 }
 
 }  // namespace ocrtune

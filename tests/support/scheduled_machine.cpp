@@ -21,12 +21,16 @@ void ScheduledMachine::step() {
     if (thread.work <= 0 && thread.sleep <= 0 && !thread.blocked) thread.decide(thread);
   }
   schedule();
-  int strangers = 0;
-  for (const int at : cpus_) strangers += at >= 0 && threads_[index(at)].stranger ? 1 : 0;
+  std::vector<int> strangers(index(topology_.nodes), 0);  // that run on each node
+  for (int cpu = 0; cpu < topology_.cpus; ++cpu) {
+    const int at = cpus_[index(cpu)];
+    if (at < 0) continue;
+    strangers[node_of(cpu)] += threads_[index(at)].stranger ? 1 : 0;
+    busy_of_cpu_[index(cpu)] += kTick;
+  }
   for (Thread& thread : threads_) {
     if (thread.cpu >= 0) {
-      const double speed = !thread.stranger && strangers > 0 ? 1 - sharing_ : 1;
-      thread.work -= kTick * speed;
+      thread.work -= kTick * speed_of(thread, strangers);
       thread.ran += kTick;
       thread.had += kTick;
       thread.slice -= kTick;
@@ -41,6 +45,38 @@ void ScheduledMachine::step() {
   if (++ticks_ % kLookTicks == 0) look();
 }
 
+std::vector<CpuSet> Topology::cores() const {
+  std::vector<CpuSet> cores;
+  for (int cpu = 0; smt && cpu < cpus / 2; ++cpu) cores.push_back(CpuSet({cpu, cpu + cpus / 2}));
+  return cores;
+}
+
+ScheduledMachine::ScheduledMachine(const Topology& topology, std::uint64_t seed)
+    : topology_(topology),
+      all_(std::make_shared<const CpuSet>(CpuSet::range(0, topology.cpus - 1))),
+      cpus_(index(topology.cpus), -1),
+      busy_of_cpu_(index(topology.cpus), 0),
+      random_(seed) {}
+
+std::size_t ScheduledMachine::node_of(int cpu) const {
+  const int physical = topology_.smt ? cpu % (topology_.cpus / 2) : cpu;
+  const int of_node = (topology_.smt ? topology_.cpus / 2 : topology_.cpus) / topology_.nodes;
+  return index(physical / of_node);
+}
+
+int ScheduledMachine::sibling_of(int cpu) const {
+  return topology_.smt ? (cpu + topology_.cpus / 2) % topology_.cpus : -1;
+}
+
+double ScheduledMachine::speed_of(const Thread& thread, const std::vector<int>& strangers) const {
+  const int sibling = sibling_of(thread.cpu);
+  double speed = sibling >= 0 && cpus_[index(sibling)] >= 0 ? topology_.smt_speed : 1;
+  if (thread.stranger) return speed;
+  const double others = topology_.cpus / topology_.nodes - 1;
+  const double full = std::max(1.0, topology_.filled * others);
+  return speed * (1 - topology_.sharing * std::min(1.0, strangers[node_of(thread.cpu)] / full));
+}
+
 LoadSnapshot ScheduledMachine::snapshot() {
   LoadSnapshot seen;
   seen.brief = std::exchange(brief_, BriefLives());
@@ -52,10 +88,16 @@ LoadSnapshot ScheduledMachine::snapshot() {
   for (const Thread& thread : threads_) {
     ++id;
     if (thread.stranger) continue;
-    if (!thread.brief) seen.threads[id] = {thread.ran, thread.waited};
+    if (!thread.brief) {
+      seen.threads[id] = {thread.ran, thread.waited, 0, 0, thread.mask ? thread.mask : all_};
+    }
     seen.own_cpu_seconds += std::floor(thread.ran * 100) / 100;
   }
   seen.tree_cpu_seconds = seen.own_cpu_seconds;
+  for (int cpu = 0; cpu < topology_.cpus; ++cpu) {
+    seen.busy_by_cpu[cpu] = std::floor(busy_of_cpu_[index(cpu)] * 100) / 100;
+  }
+  seen.watcher_allowed = all_;
   return seen;
 }
 
@@ -86,18 +128,43 @@ void ScheduledMachine::schedule() {
   for (Thread& thread : threads_) {
     if (thread.cpu < 0 && least < 1e299) thread.had = std::max(thread.had, least - 0.006);
   }
-  for (std::size_t c = 0; c < cpus_.size(); ++c) {
-    if (cpus_[c] >= 0) continue;
-    int best = -1;
-    for (std::size_t i = 0; i < threads_.size(); ++i) {
-      if (threads_[i].cpu >= 0 || !wants(threads_[i])) continue;
-      if (best < 0 || threads_[i].had < threads_[index(best)].had) best = static_cast<int>(i);
-    }
-    if (best < 0) continue;
-    cpus_[c] = best;
-    threads_[index(best)].cpu = static_cast<int>(c);
-    threads_[index(best)].slice = 0.003 + 0.001 * static_cast<double>(random_.integer(0, 1));
+  std::vector<int> waiting;
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    if (threads_[i].cpu < 0 && wants(threads_[i])) waiting.push_back(static_cast<int>(i));
   }
+  std::stable_sort(waiting.begin(), waiting.end(),
+                   [&](int a, int b) { return threads_[index(a)].had < threads_[index(b)].had; });
+  for (const int at : waiting) {
+    Thread& thread = threads_[index(at)];
+    const int cpu = free_cpu_for(thread);
+    if (cpu < 0) continue;
+    cpus_[index(cpu)] = at;
+    thread.cpu = thread.last_cpu = cpu;
+    thread.slice = 0.003 + 0.001 * static_cast<double>(random_.integer(0, 1));
+  }
+}
+
+// Where it ran before, if that is free; but an idle core is better than half of a busy one.
+int ScheduledMachine::free_cpu_for(const Thread& thread) const {
+  int found = -1, best = 0;
+  const auto consider = [&](int cpu) {
+    if (cpus_[index(cpu)] >= 0) return;
+    const int sibling = sibling_of(cpu);
+    const bool whole = sibling < 0 || cpus_[index(sibling)] < 0;
+    const int worth = 1 + (whole ? 2 : 0) + (cpu == thread.last_cpu ? 1 : 0);
+    if (worth <= best) return;
+    best = worth;
+    found = cpu;
+  };
+  if (thread.last_cpu >= 0) {
+    consider(thread.last_cpu);
+    if (best == 4) return found;
+  }
+  for (const int cpu : (thread.mask ? *thread.mask : *all_).cpus()) {
+    consider(cpu);
+    if (best >= 3) break;
+  }
+  return found;
 }
 
 }  // namespace ocrtune

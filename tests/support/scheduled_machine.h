@@ -2,44 +2,66 @@
 // a training program of some threads, and strangers that come and go. For tests of what is
 // concluded from its counters: the counters are those that Linux gives, the truth is known.
 //
-// Time goes in milliseconds. A CPU takes the runnable thread that has had the least; it keeps it
-// for a slice, or until it blocks. A thread computes slower while a stranger has another CPU
-// (shared caches), as long as that lasts.
+// Time goes in milliseconds. Of the runnable threads the one that has had the least comes first; it
+// takes a free CPU that it may use, an idle core rather than the sibling of a busy one, and keeps
+// it for a slice, or until it blocks. A thread computes slower while strangers have CPUs of its
+// node (shared caches and memory), and while the other half of its core is busy.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/cpu_set.h"
 #include "base/random.h"
 #include "trial/observe/interference.h"
 
 namespace ocrtune {
 
+struct Topology {
+  int cpus = 2;
+  int nodes = 1;       // of consecutive CPUs
+  bool smt = false;    // CPU c of the first half and c + cpus / 2 are one core
+  double sharing = 0;  // of its speed that a thread loses where neighbours fill its node
+  double filled = 1;   // share of the other CPUs of a node that does
+  double smt_speed = 0.62;
+
+  std::vector<CpuSet> cores() const;  // only those of two CPUs
+};
+
 class ScheduledMachine {
  public:
   struct Thread {
     bool stranger = false;
+    std::shared_ptr<const CpuSet> mask;  // null: any CPU
     bool brief = false;  // stands for processes that come and go: its counters are never seen
     double work = 0;     // seconds of CPU until its next decision
     double sleep = 0;    // seconds until it wants to decide again; work is 0 then
     bool blocked = false;
     double ran = 0, waited = 0, had = 0;  // seconds; `had` is what fairness goes by
     double slice = 0;
-    int cpu = -1;
+    int cpu = -1, last_cpu = -1;
     // Called when work and sleep are used up: sets work, sleep or blocked.
     std::function<void(Thread&)> decide;
   };
 
   ScheduledMachine(int cpus, double sharing, std::uint64_t seed)
-      : cpus_(static_cast<std::size_t>(cpus), -1), sharing_(sharing), random_(seed) {}
+      : ScheduledMachine(Topology{.cpus = cpus, .sharing = sharing}, seed) {}
+  ScheduledMachine(const Topology& topology, std::uint64_t seed);
 
+  // CPUs that the program's threads, or strangers, may use from now on; empty: any.
+  void confine(bool strangers, const CpuSet& cpus) {
+    (strangers ? stranger_mask_ : own_mask_) =
+        cpus.empty() ? nullptr : std::make_shared<const CpuSet>(cpus);
+  }
   Thread& add(bool stranger, std::function<void(Thread&)> decide) {
     threads_.push_back({});
     threads_.back().stranger = stranger;
+    threads_.back().mask = stranger ? stranger_mask_ : own_mask_;
     threads_.back().decide = std::move(decide);
     return threads_.back();
   }
@@ -54,10 +76,16 @@ class ScheduledMachine {
  private:
   void look();
   void schedule();
+  int free_cpu_for(const Thread& thread) const;  // -1: none
+  double speed_of(const Thread& thread, const std::vector<int>& strangers) const;
+  std::size_t node_of(int cpu) const;
+  int sibling_of(int cpu) const;  // -1: none
 
+  Topology topology_;
+  std::shared_ptr<const CpuSet> own_mask_, stranger_mask_, all_;
   std::deque<Thread> threads_;
-  std::vector<int> cpus_;
-  double sharing_;
+  std::vector<int> cpus_;            // thread of each; -1: idle
+  std::vector<double> busy_of_cpu_;  // seconds
   Random random_;
   double now_ = 0, busy_ = 0;
   int ticks_ = 0;

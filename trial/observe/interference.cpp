@@ -46,6 +46,7 @@ void read_stat(const FileRoot& root, LoadSnapshot& snapshot) {
   snapshot.stolen_cpu_seconds = seconds(8);
   snapshot.total_cpu_seconds =
       snapshot.busy_cpu_seconds + seconds(4) + seconds(5) + snapshot.stolen_cpu_seconds;
+  snapshot.busy_by_cpu = busy_by_cpu(*text, ticks_per_second());
 }
 
 void read_pressure(const FileRoot& root, LoadSnapshot& snapshot) {
@@ -75,7 +76,8 @@ void read_swapping(const FileRoot& root, LoadSnapshot& snapshot) {
       static_cast<std::uint64_t>(named_number(*text, "pswpin") + named_number(*text, "pswpout"));
 }
 
-void read_switches(const std::string& file, ThreadCounters& counters) {
+void read_status(const std::string& file, CpuSetTexts& sets, ThreadCounters& counters) {
+  constexpr std::string_view kAllowed = "\nCpus_allowed_list:";
   const auto text = read_file(file, 8192);
   if (!text) return;
   const auto number = [&](const char* name) {
@@ -85,9 +87,14 @@ void read_switches(const std::string& file, ThreadCounters& counters) {
   };
   counters.voluntary_switches = number("\nvoluntary_ctxt_switches:");
   counters.involuntary_switches = number("\nnonvoluntary_ctxt_switches:");
+  const std::size_t at = text->find(kAllowed);
+  if (at == std::string::npos) return;
+  const std::string_view rest = std::string_view(*text).substr(at + kAllowed.size());
+  counters.allowed = sets.of(trim(rest.substr(0, rest.find('\n'))));
 }
 
 void read_threads(const std::vector<ProcessFacts>& members, LoadSnapshot& snapshot) {
+  CpuSetTexts sets;
   for (const ProcessFacts& process : members) {
     const std::string folder = fmt::format("/proc/{}/task", process.pid);
     const auto threads = list_directory(folder);
@@ -102,7 +109,7 @@ void read_threads(const std::vector<ProcessFacts>& members, LoadSnapshot& snapsh
           snapshot.threads[std::atoi(thread.c_str())];  // NOLINT(cert-err34-c): a folder of numbers
       counters.run_seconds = 1e-9 * number_or_zero(fields[0]);
       counters.wait_seconds = 1e-9 * number_or_zero(fields[1]);
-      read_switches(folder + "/" + thread + "/status", counters);
+      read_status(folder + "/" + thread + "/status", sets, counters);
     }
   }
 }
@@ -176,21 +183,152 @@ double run_by_tree(double threads, const LoadSnapshot& before, const LoadSnapsho
   return processes > kClearly * threads + kTicksUnsure / ticks_per_second() ? processes : threads;
 }
 
-// A thread that waits while a stranger has one of the CPUs would run without the stranger. While it
-// waits all CPUs are taken, by the tree's other threads and by strangers in the measure in which
-// these two ran at all; and a stranger's CPU would help only one of those that wait.
-void blame_waiting(const Growths& threads, double own, double wall, Interference& found) {
-  constexpr double kTinyCpus = 1e-3;
-  const double external = std::max(found.external_cpus, kTinyCpus);
-  for (const auto& [id, thread] : threads) {
-    const double others = std::max(0.0, own - thread.run) / wall;
-    const double strangers = found.available_cpus * external / (external + others);
-    const double blamed = thread.waited * std::min(1.0, strangers);
-    found.external_wait_seconds += blamed;
-    found.longest_external_wait_seconds = std::max(found.longest_external_wait_seconds, blamed);
+// The CPUs that a thread may use, and who had them.
+struct Pool {
+  double cpus = 1;
+  double external = 0;  // CPUs that strangers had
+  double own = 0;       // CPUs that the tree and the watcher had
+  double waiting = 0;   // threads of the tree that waited for one of them, at a time
+};
+
+// The pool of each of the tree's threads. Where masks or CPUs are not known there is one, of all
+// usable CPUs.
+class Pools {
+ public:
+  Pools(const LoadSnapshot& before, const LoadSnapshot& after, const Growths& threads,
+        const LoadDemand& demand, double own_seconds, double external_seconds);
+
+  const Pool& of(int thread) const {
+    const auto found = by_thread_.find(thread);
+    return found == by_thread_.end() ? all_ : *found->second;
   }
+  const Pool& all() const { return all_; }        // of the CPUs that any thread may use
+  int near_cpus() const { return near_cpus_; }    // these and their siblings; 0: not known
+  int near_cores() const { return near_cores_; }  // of which these are
+  double workers() const { return workers_; }     // threads that want to run much of the time
+  double near_external() const { return near_external_; }  // CPUs of them that strangers had
+
+ private:
+  using Mask = std::shared_ptr<const CpuSet>;
+  Pool pool_of(const CpuSet& cpus, const CpuSeconds& busy, const CpuSeconds& others) const;
+
+  double wall_, demand_cpus_;
+  Pool all_;
+  std::map<const CpuSet*, Pool> by_mask_;
+  std::map<int, const Pool*> by_thread_;
+  int near_cpus_ = 0, near_cores_ = 0;
+  double workers_ = 0;
+  double near_external_ = 0;
+};
+
+// The part of the tree's CPUs that no thread with a known mask used: of threads that have ended.
+Pools::Pools(const LoadSnapshot& before, const LoadSnapshot& after, const Growths& threads,
+             const LoadDemand& demand, double own_seconds, double external_seconds)
+    : wall_(after.seconds - before.seconds), demand_cpus_(demand.cpus) {
+  constexpr double kMuch = 0.3;
+  constexpr double kAtWork = 0.01;  // of the wall time: threads that sleep bind nobody
+  all_ = {demand.cpus, external_seconds / wall_, own_seconds / wall_, 0};
+  for (const auto& [id, thread] : threads) {
+    all_.waiting += thread.waited / wall_;
+    workers_ += thread.run + thread.waited > kMuch * wall_ ? 1 : 0;
+  }
+  near_external_ = all_.external;
+  std::map<const CpuSet*, MaskedRun> runs;
+  std::map<const CpuSet*, double> waiting;
+  CpuSet working, known;
+  double masked = 0;
+  for (const auto& [id, thread] : threads) {
+    const auto found = after.threads.find(id);
+    if (found == after.threads.end() || !found->second.allowed) continue;
+    const Mask& mask = found->second.allowed;
+    const auto [run, fresh] = runs.try_emplace(mask.get(), MaskedRun{mask, 0});
+    run->second.run_seconds += thread.run;
+    masked += thread.run;
+    waiting[mask.get()] += thread.waited / wall_;
+    if (fresh) known = known.unite(*mask);
+    if (thread.run + thread.waited > kAtWork * wall_) working = working.unite(*mask);
+  }
+  if (known.empty() && after.watcher_allowed) known = *after.watcher_allowed;
+  if (working.empty()) working = known;
+  if (working.empty() || before.busy_by_cpu.empty() || after.busy_by_cpu.empty()) return;
+  CpuSeconds busy;
+  for (const auto& [cpu, seconds] : after.busy_by_cpu) {
+    const auto then = before.busy_by_cpu.find(cpu);
+    if (then != before.busy_by_cpu.end()) busy[cpu] = std::max(0.0, seconds - then->second);
+  }
+  std::vector<MaskedRun> own;
+  for (const auto& [key, run] : runs) own.push_back(run);
+  const double tree = after.tree_cpu_seconds - before.tree_cpu_seconds;
+  const double ended = std::clamp(tree - masked, 0.0, std::max(0.0, own_seconds - masked));
+  own.push_back({std::make_shared<const CpuSet>(working), ended});
+  const double watcher = std::max(0.0, own_seconds - masked - ended);
+  if (after.watcher_allowed) own.push_back({after.watcher_allowed, watcher});
+  const CpuSeconds others = left_to_others(busy, own);
+  for (const auto& [key, run] : runs) {
+    by_mask_[key] = pool_of(*key, busy, others);
+    by_mask_[key].waiting = waiting[key];
+  }
+  for (const auto& [id, thread] : threads) {
+    const auto found = after.threads.find(id);
+    if (found != after.threads.end() && found->second.allowed) {
+      by_thread_[id] = &by_mask_[found->second.allowed.get()];
+    }
+  }
+  const double all_waiting = all_.waiting;
+  all_ = pool_of(working, busy, others);
+  all_.waiting = all_waiting;
+  const CpuSet near =
+      demand.siblings == nullptr ? working : demand.siblings->with_siblings(working);
+  near_cpus_ = near.count();
+  near_cores_ = demand.siblings == nullptr ? near.count() : demand.siblings->cores_of(near);
+  near_external_ = sum_over(others, near) / wall_;
+}
+
+Pool Pools::pool_of(const CpuSet& cpus, const CpuSeconds& busy, const CpuSeconds& others) const {
+  Pool pool;
+  pool.cpus = std::min<double>(cpus.count(), demand_cpus_);
+  pool.external = sum_over(others, cpus) / wall_;
+  pool.own = std::max(0.0, sum_over(busy, cpus) / wall_ - pool.external);
+  return pool;
+}
+
+// A thread that waits while a stranger has one of its CPUs would run without the stranger. While it
+// waits all of these are taken, by the tree's other threads and by strangers in the measure in
+// which these two ran at all; and a stranger's CPU would help only one of those that wait. Of the
+// threads the root of the mean square counts, by how long each of them wanted a CPU: of many
+// threads in lock step the one that waited longest had time to spare in most of its steps.
+void blame_waiting(const Growths& threads, const Pools& pools, double wall, Interference& found) {
+  constexpr double kTinyCpus = 1e-3;
+  double weights = 0, squares = 0;
+  for (const auto& [id, thread] : threads) {
+    const Pool& pool = pools.of(id);
+    const double external = std::max(pool.external, kTinyCpus);
+    const double others = std::max(0.0, pool.own - thread.run / wall);
+    const double strangers = pool.cpus * external / (external + others);
+    const double blamed = thread.waited * std::min(1.0, strangers / std::max(1.0, pool.waiting));
+    found.external_wait_seconds += blamed;
+    weights += thread.run + thread.waited;
+    squares += (thread.run + thread.waited) * blamed * blamed;
+  }
+  found.longest_external_wait_seconds = weights > 0 ? std::sqrt(squares / weights) : 0;
+  const double external = std::max(pools.all().external, kTinyCpus);
   const double most = std::max(external * wall, found.longest_external_wait_seconds);
   found.external_wait_seconds = std::min(found.external_wait_seconds, most);
+}
+
+// Where more threads want to run than there are cores, strangers have the other half of cores on
+// which the tree's threads run. That slows these without a wait: one of many if they go each their
+// own way, all of them if they go in step; nothing shows which.
+void blame_siblings(const Pools& pools, double wall, Interference& found) {
+  constexpr double kLoss = 0.38;  // of a thread's speed while its sibling is busy: 0.25 to 0.5
+  constexpr double kInStep = 0.3, kUnsure = 1.5;
+  const double external = pools.near_external(), workers = pools.workers();
+  if (pools.near_cores() >= pools.near_cpus() || !(workers > 0)) return;
+  const double shared = std::min(external, std::max(0.0, workers + external - pools.near_cores()));
+  const double apart = std::min(1.0, shared / std::max(1.0, workers));
+  const double in_step = std::min(1.0, shared);
+  found.longest_external_wait_seconds += kLoss * wall * (apart + kInStep * (in_step - apart));
+  found.external_wait_seconds += kUnsure * kLoss * wall * in_step;
 }
 
 // The share of their time that the tree's threads lost to others. Where the tree needs all CPUs its
@@ -199,7 +337,7 @@ void blame_waiting(const Growths& threads, double own, double wall, Interference
 double share_lost(const Interference& found, double wall, const LoadDemand& demand) {
   constexpr double kFull = 0.8;  // of the CPUs
   const double used = found.cpu_seconds / wall + found.external_cpus;
-  if (demand.threads <= demand.cpus && used < kFull * demand.cpus) {
+  if (demand.threads <= found.available_cpus && used < kFull * found.available_cpus) {
     return found.run_queue_wait_share;
   }
   const double active = found.cpu_seconds / std::max(1e-9, 1 - found.run_queue_wait_share);
@@ -208,11 +346,11 @@ double share_lost(const Interference& found, double wall, const LoadDemand& dema
 }
 
 std::string judge(const Interference& found, double wall, const LoadDemand& demand,
-                  double machine_cpus, bool has_thread_times, const InterferenceLimits& limits) {
-  const bool within = demand.threads <= demand.cpus;
-  const double resolution = 0.5 * std::sqrt(machine_cpus) / ticks_per_second() / wall;
+                  double near_cpus, bool has_thread_times, const InterferenceLimits& limits) {
+  const bool within = demand.threads <= found.available_cpus;
+  const double resolution = 0.5 * std::sqrt(near_cpus) / ticks_per_second() / wall;
   const double external =
-      std::max(limits.external_cpus, limits.external_share * machine_cpus) + resolution;
+      std::max(limits.external_cpus, limits.external_share * near_cpus) + resolution;
   if (found.external_cpus > external) {
     return fmt::format("other processes used {:.2f} CPUs (limit {:.2f})", found.external_cpus,
                        external);
@@ -244,6 +382,7 @@ LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, d
   read_throttling(root, snapshot);
   read_swapping(root, snapshot);
   read_threads(tree.members(), snapshot);
+  snapshot.watcher_allowed = std::make_shared<const CpuSet>(current_affinity());
   // What ended between two scans is known to its parent alone; what had no such parent, to us.
   double known = tree.gone_cpu_seconds(), with_children = 0;
   for (const ProcessFacts& process : tree.members()) {
@@ -271,12 +410,14 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
   const double busy = after.busy_cpu_seconds - before.busy_cpu_seconds;
   // Thread times are exact but miss threads that have ended; process times are whole ticks.
   const double own = std::max(run, after.own_cpu_seconds - before.own_cpu_seconds);
-  found.external_cpus = std::max(0.0, busy - own) / wall;
   found.observed_seconds = wall;
   found.cpu_seconds = after.has_thread_times ? run_by_tree(run, before, after) : own;
-  found.available_cpus = demand.cpus;
   add_brief(after.brief, found.cpu_seconds, wall, threads);
-  blame_waiting(threads, own, wall, found);
+  const Pools pools(before, after, threads, demand, own, std::max(0.0, busy - own));
+  found.external_cpus = pools.near_external();
+  found.available_cpus = pools.all().cpus;
+  blame_waiting(threads, pools, wall, found);
+  blame_siblings(pools, wall, found);
   if (run + waited > 0) found.run_queue_wait_share = waited / (run + waited);
   found.pressure_share = (after.pressure_seconds - before.pressure_seconds) / wall;
   found.throttled_seconds = after.throttled_seconds - before.throttled_seconds;
@@ -286,7 +427,8 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
   found.swapped_pages =
       after.swapped_pages > before.swapped_pages ? after.swapped_pages - before.swapped_pages : 0;
   const double machine_cpus = std::max(1.0, std::round(total / wall));
-  found.spoilt_by = judge(found, wall, demand, machine_cpus, after.has_thread_times, limits);
+  const double near_cpus = pools.near_cpus() > 0 ? pools.near_cpus() : machine_cpus;
+  found.spoilt_by = judge(found, wall, demand, near_cpus, after.has_thread_times, limits);
   const bool unseen = found.cpu_seconds - run > kMostUnseen * found.cpu_seconds;
   if (unseen && after.brief.runnable_seconds.empty() && !found.spoilt_by.empty()) {
     found.observed_seconds = 0;  // what it waited is unknown

@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 
 #include "base/files.h"
 #include "base/process_tree.h"
 #include "trial/observe/short_lives.h"
+#include "trial/observe/thread_mask.h"
 #include "trial/trial.h"
 
 namespace ocrtune {
@@ -20,6 +22,7 @@ namespace ocrtune {
 struct ThreadCounters {
   double run_seconds = 0, wait_seconds = 0;  // on a CPU, and waiting for one
   double voluntary_switches = 0, involuntary_switches = 0;
+  std::shared_ptr<const CpuSet> allowed = nullptr;  // CPUs that it may use; null: not known
 };
 
 struct LoadSnapshot {
@@ -27,10 +30,12 @@ struct LoadSnapshot {
   double busy_cpu_seconds = 0;   // all CPUs of the machine: user, nice, system, interrupts
   double total_cpu_seconds = 0;  // busy, idle and stolen
   double stolen_cpu_seconds = 0;
-  double tree_cpu_seconds = 0;   // of the tree's processes, ended ones included
-  double own_cpu_seconds = 0;    // the tree's, and this process's (which watches)
-  double pressure_seconds = 0;   // PSI cpu "some"; stays 0 where there is none
-  double throttled_seconds = 0;  // of our own control groups
+  double tree_cpu_seconds = 0;  // of the tree's processes, ended ones included
+  double own_cpu_seconds = 0;   // the tree's, and this process's (which watches)
+  CpuSeconds busy_by_cpu;       // the same as busy_cpu_seconds; empty: not known by CPU
+  std::shared_ptr<const CpuSet> watcher_allowed;  // CPUs that this process may use
+  double pressure_seconds = 0;                    // PSI cpu "some"; stays 0 where there is none
+  double throttled_seconds = 0;                   // of our own control groups
   std::uint64_t swapped_pages = 0;
   bool has_thread_times = false;          // /proc/<pid>/task/<tid>/schedstat is there
   std::map<int, ThreadCounters> threads;  // by tid
@@ -43,12 +48,14 @@ LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, d
 
 // What the trial may use, so that its own waiting is not blamed on others.
 struct LoadDemand {
-  double threads = 1;  // compute threads and loader workers of all ranks
-  double cpus = 1;     // usable CPUs, quota included
+  double threads = 1;                     // compute threads and loader workers of all ranks
+  double cpus = 1;                        // usable CPUs, quota included
+  const SmtSiblings* siblings = nullptr;  // of the machine; null: no CPUs share a core
 };
 
-// external: CPUs used by others, above 1 % of the machine and 0.1 CPU, plus the resolution of
-// /proc/stat (half a tick for each CPU, as independent errors).
+// external: CPUs used by others, of those that the tree's threads may use and their siblings; above
+// 1 % of these and 0.1 CPU, plus the resolution of /proc/stat (half a tick for each CPU, as
+// independent errors).
 // lost: share of the tree's threads' time spent waiting for a CPU that others had.
 struct InterferenceLimits {
   double external_cpus = 0.10;

@@ -5,7 +5,11 @@
 #include <cmath>
 #include <cstddef>
 
+#include <fmt/format.h>
+
+#include "base/plural.h"
 #include "base/stats.h"
+#include "base/text.h"
 
 namespace ocrtune {
 namespace {
@@ -16,7 +20,13 @@ namespace {
 constexpr double kOverlap = 0.25, kOverlapError = 0.22;
 // Threads that spin meet often: then the waits add up.
 constexpr double kSpinningOverlap = 0.8;
-constexpr double kSharing = 0.12, kSharingError = 0.08;
+constexpr double kSharing = 0.12, kSharingError = 0.08, kMaxSharing = 0.3;
+// Neighbours on half of a thread's CPUs use all that there is of what they share with it.
+constexpr double kSaturation = 0.5;
+// Runnable threads of the trial for each CPU: fewer leave CPUs free, more fill them by themselves.
+constexpr double kHalfFull = 0.85, kFull = 1;
+constexpr double kCleanShare = 0.5;  // of what waits may have cost clean windows, that is not known
+constexpr double kMostChange = 1.3;  // of a rate by the model, that is told
 constexpr double kFormError =
     0.15;  // of what was put right: the form of the model is not the truth
 constexpr double kWindowNoise = 0.02;  // of a window's rate, at least
@@ -27,14 +37,17 @@ constexpr int kPasses = 8;
 constexpr double kBlindError = 0.35, kBlindErrorOfStrangers = 0.5;
 
 // A window put right: seconds a sample if the waits overlapped, what less if they did not, and the
-// external CPUs beside it.
+// neighbours beside it.
 struct Corrected {
   double seconds = 0;  // as it was
   double longest = 0;
   double bracket = 0;
-  double spun = 0;  // of the bracket, what spinning shows to be lost
-  double external_cpus = 0;
-  double weight = 1;  // its length, less what disturbance makes uncertain
+  double least = 0;               // seconds that its CPU time takes on all CPUs
+  bool at_least = false;          // the bracket ends there: it says nothing of its own
+  double spun = 0;                // of the bracket, what spinning or crowding shows to be lost
+  double neighbours = 0;          // beside it, as a share of those that would fill what is shared
+  double samples = 0, limit = 0;  // of the window; the highest rate that it can speak for
+  double weight = 1;              // its length, less what disturbance makes uncertain
 };
 
 bool can_be_corrected(const Sample& sample) {
@@ -45,12 +58,18 @@ bool can_be_corrected(const Sample& sample) {
          seen.throttled_seconds <= 0.02 * seen.observed_seconds && seen.steal_share <= 0.02;
 }
 
+// What so many external CPUs cost, from 0 for none to 1 for as many as can cost anything.
+double crowd(double external_cpus, double available_cpus) {
+  const double full = std::max(1.0, kSaturation * (available_cpus - 1));
+  return std::clamp(external_cpus / full, 0.0, 1.0);
+}
+
 Corrected correct(const Sample& sample, double min_cpu_seconds) {
   const Interference& seen = sample.interference;
   const double wall = seen.observed_seconds;
   double useful = seen.cpu_seconds;
   if (min_cpu_seconds > 0) {
-    const double slowed = 1 + kSharing * std::min(1.0, seen.external_cpus);
+    const double slowed = 1 + kSharing * crowd(seen.external_cpus, seen.available_cpus);
     useful = std::min(useful, slowed * min_cpu_seconds * sample.samples_per_second * wall);
   }
   const double least = seen.available_cpus > 0 ? useful / seen.available_cpus : 0;
@@ -62,13 +81,21 @@ Corrected correct(const Sample& sample, double min_cpu_seconds) {
   window.seconds = seconds;
   window.longest = seconds * longest / wall;
   window.bracket = seconds * (longest - sum) / wall;
+  window.least = seconds * floor / wall;
+  window.at_least = sum <= floor;
   window.spun = std::min(window.bracket, seconds * (seen.cpu_seconds - useful) / wall);
+  // As many threads as CPUs, or more, would take every CPU that strangers leave.
+  const double runnable = seen.cpu_seconds / std::max(0.01, 1 - seen.run_queue_wait_share) / wall;
+  const double fill = runnable / std::max(1.0, seen.available_cpus);
+  const double crowded = std::clamp((fill - kHalfFull) / (kFull - kHalfFull), 0.0, 1.0);
+  window.spun = std::max(window.spun, crowded * window.bracket);
   // While it waited, strangers had all CPUs; what they had beside it slowed it.
-  const double others = std::max(0.0, seen.available_cpus - 1);
   const double beside = seen.external_cpus * wall - seen.available_cpus * (wall - longest);
   // Sharing costs only while something of the trial runs; a program that sleeps loses nothing.
   const double running = std::min(1.0, seen.cpu_seconds / longest);
-  window.external_cpus = running * std::clamp(beside / longest, 0.0, others);
+  window.neighbours = running * crowd(beside / longest, seen.available_cpus);
+  window.samples = sample.samples_per_second * sample.seconds;
+  window.limit = sample.samples_per_second * wall / sum * (1 + kMaxSharing * window.neighbours);
   const double lost = (1 - longest / wall) / kUnevenLoss;
   window.weight = sample.seconds / (1 + lost * lost);
   return window;
@@ -99,25 +126,26 @@ Matrix3 inverse(Matrix3 a) {
   return b;
 }
 
-// longest = seconds x (1 + sharing x external CPUs) + overlap x bracket, by least squares that
-// doubt outliers, with the beliefs above as further rows. Everything in units of `scale`.
+// longest = seconds x (1 + sharing x neighbours) + overlap x bracket, by least squares that doubt
+// outliers, with the beliefs above as further rows. Everything in units of `scale`.
 class Regression {
  public:
-  explicit Regression(const std::vector<Corrected>& windows) : windows_(windows) {
+  explicit Regression(std::vector<Corrected> windows) : windows_(std::move(windows)) {
+    level_brackets();
     std::vector<double> all;
     double most = 0;
     double spun = 0, brackets = 1e-300;
-    for (const Corrected& window : windows) {
+    for (const Corrected& window : windows_) {
       spun += window.weight * window.spun;
       brackets += window.weight * window.bracket;
       most = std::max(most, window.weight);
     }
     overlap_ = kOverlap + (kSpinningOverlap - kOverlap) * spun / brackets;
-    for (const Corrected& window : windows) {
+    for (const Corrected& window : windows_) {
       all.push_back(window.longest - overlap_ * window.bracket);
     }
     scale_ = median(std::move(all));
-    for (const Corrected& window : windows) weights_.push_back(window.weight / most);
+    for (const Corrected& window : windows_) weights_.push_back(window.weight / most);
   }
 
   RateEstimate run() {
@@ -130,7 +158,9 @@ class Regression {
     RateEstimate estimate;
     estimate.modelled = true;
     if (!(parameters_[0] > 0)) return estimate;
-    estimate.samples_per_second = 1 / (scale_ * parameters_[0]);
+    estimate.slow = slow_windows();
+    if (estimate.slow.recur()) parameters_[0] += mean_rest(estimate.slow);
+    estimate.model_samples_per_second = 1 / (scale_ * parameters_[0]);
     const double all = std::sqrt(std::max(0.0, covariance_[0][0])) / parameters_[0];
     double weight = 0;
     for (const double one : weights_) weight += one;
@@ -147,8 +177,22 @@ class Regression {
   }
 
  private:
+  // A bracket that ends at the CPU time is a window's own time less a constant: it would explain
+  // all of its noise. Such windows share their middle one.
+  void level_brackets() {
+    std::vector<double> longest;
+    for (const Corrected& window : windows_) {
+      if (window.at_least) longest.push_back(window.longest);
+    }
+    const double middle = median(std::move(longest));
+    for (Corrected& window : windows_) {
+      if (window.at_least) window.bracket = std::max(0.0, middle - window.least);
+      window.spun = std::min(window.spun, window.bracket);
+    }
+  }
+
   Vector3 row(const Corrected& window) const {
-    return {1, window.bracket / scale_, window.external_cpus};
+    return {1, window.bracket / scale_, window.neighbours};
   }
 
   void solve(const std::vector<double>& doubt) {
@@ -175,13 +219,39 @@ class Regression {
     }
   }
 
+  double rest_of(const Corrected& window) const {
+    const Vector3 x = row(window);
+    double rest = window.longest / scale_;
+    for (std::size_t a = 0; a < 3; ++a) rest -= parameters_[a] * x[a];
+    return rest;
+  }
+
+  // As they would be without other load.
+  SlowWindows slow_windows() const {
+    std::vector<Window> windows;
+    for (const Corrected& window : windows_) {
+      const double seconds = scale_ * std::max(0.1, parameters_[0] + rest_of(window));
+      windows.push_back({1 / seconds, seconds * window.samples});
+    }
+    return find_slow_windows(windows);
+  }
+
+  // What the usual window leaves out of a sample's time: the doubt about outliers is wrong where
+  // they recur.
+  double mean_rest(const SlowWindows& slow) const {
+    double samples = 0, rest = 0;
+    for (std::size_t i = slow.begin; i < slow.end; ++i) {
+      samples += windows_[i].samples;
+      rest += windows_[i].samples * rest_of(windows_[i]);
+    }
+    return samples > 0 ? std::max(0.0, rest / samples) : 0;
+  }
+
   void renew_noise(std::vector<double>& doubt) {
     double squares = 2 * kWindowNoise * kWindowNoise;
     double count = 2;
     for (std::size_t i = 0; i < windows_.size(); ++i) {
-      const Vector3 x = row(windows_[i]);
-      double rest = windows_[i].longest / scale_;
-      for (std::size_t a = 0; a < 3; ++a) rest -= parameters_[a] * x[a];
+      const double rest = rest_of(windows_[i]);
       const double square = weights_[i] * rest * rest;
       doubt[i] = (kDof + 1) / (kDof + square / (noise_ * noise_));
       squares += doubt[i] * square;
@@ -190,7 +260,7 @@ class Regression {
     noise_ = std::sqrt(squares / std::max(2.0, count - 1));
   }
 
-  const std::vector<Corrected>& windows_;
+  std::vector<Corrected> windows_;
   std::vector<double> weights_;
   double scale_ = 1;
   double overlap_ = kOverlap;  // believed before
@@ -199,54 +269,139 @@ class Regression {
   Matrix3 covariance_{};
 };
 
-RateEstimate middle_of(const std::vector<double>& rates) {
+// Samples over seconds of the windows of whole periods; the error from how windows differ.
+RateEstimate measured_rate(const std::vector<Window>& windows) {
   RateEstimate estimate;
-  estimate.samples_per_second = median(rates);
-  if (rates.size() < 2) return estimate;
-  std::vector<double> logs;
-  for (const double rate : rates) logs.push_back(std::log(rate));
-  estimate.error = median_error(stddev(logs), static_cast<int>(rates.size()));
+  estimate.slow = find_slow_windows(windows);
+  double samples = 0, seconds = 0;
+  for (std::size_t i = estimate.slow.begin; i < estimate.slow.end; ++i) {
+    samples += windows[i].samples_per_second * windows[i].seconds;
+    seconds += windows[i].seconds;
+  }
+  if (!(seconds > 0)) return estimate;
+  const double rate = samples / seconds;
+  estimate.samples_per_second = estimate.model_samples_per_second = rate;
+  const auto count = static_cast<double>(estimate.slow.end - estimate.slow.begin);
+  if (count < 2) return estimate;
+  double squares = 0;
+  for (std::size_t i = estimate.slow.begin; i < estimate.slow.end; ++i) {
+    const double off = windows[i].seconds * (windows[i].samples_per_second / rate - 1);
+    squares += off * off;
+  }
+  estimate.error = std::sqrt(squares * count / (count - 1)) / seconds;
   return estimate;
+}
+
+// All that was seen of a trial's windows.
+struct Seen {
+  std::vector<Window> clean, all;
+  std::vector<double> cpu_seconds, strangers;
+  std::vector<double> clean_lost;  // share of each clean window that waits may have cost
+  std::vector<Corrected> windows;
+  double max_cpus = 1, best = 0;  // best: rate that any window can speak for
+};
+
+// What is below every threshold may cost something all the same: that share of the window.
+double share_waited(const Sample& sample) {
+  if (!can_be_corrected(sample)) return 0;
+  const Corrected window = correct(sample, 0);
+  return (window.seconds - window.longest + kOverlap * window.bracket) / window.seconds;
+}
+
+Seen look_at(const std::vector<Sample>& samples, double min_cpu_seconds) {
+  Seen seen;
+  for (const Sample& sample : samples) {
+    if (!(sample.samples_per_second > 0)) continue;
+    // A recorded sample may have no length: then all count alike.
+    const Window window{sample.samples_per_second, sample.seconds > 0 ? sample.seconds : 1};
+    seen.all.push_back(window);
+    if (sample.clean()) {
+      seen.clean.push_back(window);
+      seen.clean_lost.push_back(share_waited(sample));
+    }
+    const Interference& load = sample.interference;
+    if (load.observed_seconds > 0) {
+      seen.cpu_seconds.push_back(load.cpu_seconds / load.observed_seconds /
+                                 sample.samples_per_second);
+    }
+    seen.max_cpus = std::max(seen.max_cpus, load.available_cpus);
+    seen.strangers.push_back(
+        std::min(1.0, load.external_cpus / std::max(1.0, load.available_cpus)));
+    if (!can_be_corrected(sample)) continue;
+    seen.windows.push_back(correct(sample, min_cpu_seconds));
+    seen.best = std::max(seen.best, seen.windows.back().limit);
+  }
+  return seen;
+}
+
+// The model's rate, no higher than anything that was seen allows.
+void bound(const Seen& seen, double min_cpu_seconds, RateEstimate& estimate) {
+  double& rate = estimate.model_samples_per_second;
+  rate = std::min(rate, seen.best);
+  double least = min_cpu_seconds;
+  if (!(least > 0) && !seen.cpu_seconds.empty()) {
+    least = *std::min_element(seen.cpu_seconds.begin(), seen.cpu_seconds.end());
+  }
+  if (least > 0) rate = std::min(rate, seen.max_cpus / least);
+  estimate.samples_per_second = rate;
+  const double raw = estimate.raw_samples_per_second;
+  if (rate <= kMostChange * raw && raw <= kMostChange * rate) return;
+  estimate.disturbed = true;
+  estimate.samples_per_second = raw;
 }
 
 }  // namespace
 
 RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double min_cpu_seconds) {
-  std::vector<double> clean, all, cpu_seconds, strangers;
-  std::vector<Corrected> windows;
-  double max_cpus = 1;
-  for (const Sample& sample : samples) {
-    if (!(sample.samples_per_second > 0)) continue;
-    all.push_back(sample.samples_per_second);
-    if (sample.clean()) clean.push_back(sample.samples_per_second);
-    const Interference& seen = sample.interference;
-    if (seen.observed_seconds > 0) {
-      cpu_seconds.push_back(seen.cpu_seconds / seen.observed_seconds / sample.samples_per_second);
-    }
-    max_cpus = std::max(max_cpus, seen.available_cpus);
-    strangers.push_back(std::min(1.0, seen.external_cpus / std::max(1.0, seen.available_cpus)));
-    if (can_be_corrected(sample)) windows.push_back(correct(sample, min_cpu_seconds));
-  }
+  Seen seen = look_at(samples, min_cpu_seconds);
   RateEstimate estimate;
-  if (!clean.empty() &&
-      (clean.size() == all.size() || clean.size() >= static_cast<std::size_t>(kEnoughClean))) {
-    estimate = middle_of(clean);
-  } else if (!windows.empty()) {
-    estimate = Regression(windows).run();
-    if (min_cpu_seconds > 0) {
-      const double most = max_cpus / min_cpu_seconds;
-      estimate.samples_per_second = std::min(estimate.samples_per_second, most);
-    }
+  const RateEstimate all = measured_rate(seen.all);
+  const auto clean = seen.clean.size();
+  if (clean > 0 && (clean == seen.all.size() || clean >= std::size_t{kEnoughClean})) {
+    estimate = measured_rate(seen.clean);
+    estimate.model_error = kCleanShare * mean(seen.clean_lost);
+  } else if (!seen.windows.empty()) {
+    estimate = Regression(seen.windows).run();
   }
-  if (!(estimate.samples_per_second > 0) && !all.empty()) {
-    estimate = middle_of(clean.empty() ? all : clean);
+  estimate.raw_samples_per_second = all.samples_per_second;
+  if (estimate.modelled) bound(seen, min_cpu_seconds, estimate);
+  if (!(estimate.model_samples_per_second > 0) && !seen.all.empty()) {
+    const double raw = all.samples_per_second;
+    estimate = seen.clean.empty() ? all : measured_rate(seen.clean);
+    estimate.raw_samples_per_second = raw;
     estimate.modelled = true;
-    if (clean.empty()) {
-      estimate.model_error = kBlindError + kBlindErrorOfStrangers * median(std::move(strangers));
+    if (seen.clean.empty()) {
+      estimate.model_error = kBlindError + kBlindErrorOfStrangers * median(seen.strangers);
     }
   }
-  estimate.cpu_seconds = median(std::move(cpu_seconds));
+  estimate.cpu_seconds = median(std::move(seen.cpu_seconds));
   return estimate;
+}
+
+std::vector<std::string> rate_words(const RateEstimate& estimate) {
+  std::vector<std::string> lines;
+  const auto rate = [](double value) { return format_count(value) + " samples/s"; };
+  if (estimate.disturbed) {
+    lines.push_back(
+        fmt::format("beside other load, which may have taken up to {} of the speed",
+                    format_percent(1 - estimate.raw_samples_per_second /
+                                           std::max(estimate.raw_samples_per_second,
+                                                    estimate.model_samples_per_second))));
+  } else if (estimate.modelled && estimate.samples_per_second == estimate.raw_samples_per_second) {
+    lines.emplace_back("beside other load: what it took is not known");
+  } else if (estimate.modelled) {
+    lines.push_back(fmt::format("put right for other load: {} were measured",
+                                rate(estimate.raw_samples_per_second)));
+  }
+  const SlowWindows& slow = estimate.slow;
+  if (slow.recur()) {
+    lines.push_back(fmt::format("slow windows come each {} and are part of the rate",
+                                format_duration(slow.period_seconds)));
+  } else if (slow.episodes > 0) {
+    lines.push_back(fmt::format("{} came while it was measured: how often they come is not known",
+                                how_many(slow.episodes, "slow window")));
+  }
+  return lines;
 }
 
 }  // namespace ocrtune

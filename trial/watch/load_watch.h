@@ -9,7 +9,12 @@ namespace ocrtune {
 
 class LoadWatch {
  public:
-  LoadWatch(const ProcessTree& tree, const LoadDemand& demand) : tree_(tree), demand_(demand) {}
+  LoadWatch(const ProcessTree& tree, const LoadDemand& demand)
+      : tree_(tree), siblings_(FileRoot()), demand_(demand) {
+    demand_.siblings = &siblings_;
+  }
+  LoadWatch(const LoadWatch&) = delete;
+  LoadWatch& operator=(const LoadWatch&) = delete;
 
   void open(double now);   // a window begins
   void begin(double now);  // the first one of the measuring
@@ -22,6 +27,7 @@ class LoadWatch {
 
  private:
   const ProcessTree& tree_;
+  SmtSiblings siblings_;
   LoadDemand demand_;
   LoadSnapshot load_;  // at the start of the open window
   ShortLives short_lives_;

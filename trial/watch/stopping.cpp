@@ -12,16 +12,35 @@ void StoppingRule::add(double samples_per_second, double seconds, bool clean) {
   all_seconds_ += seconds;
   if (!clean) return;
   clean_seconds_ += seconds;
-  clean_.push_back(samples_per_second);
+  clean_.push_back({samples_per_second, seconds});
+}
+
+// A first slow window may come again within the time that few valid ones would be given; one that
+// came again sets the pace, and is given half a period more than it asks for.
+bool StoppingRule::awaits_slow_window() const {
+  constexpr double kPatience = 1.5;  // periods
+  const SlowWindows slow = find_slow_windows(clean_);
+  if (slow.episodes == 0 || slow.recur()) return false;
+  const double most = options_.period_factor * options_.measure_seconds;
+  if (slow.episodes == 1)
+    return all_seconds_ < std::min(most, options_.max_factor * options_.measure_seconds);
+  double now = 0;
+  for (const Window& window : clean_) now += window.seconds;
+  return all_seconds_ < most && now - slow.last_seconds < kPatience * slow.period_seconds;
 }
 
 std::optional<std::string> StoppingRule::reason() const {
   const bool enough = static_cast<int>(clean_.size()) >= options_.min_samples;
+  if (enough && clean_seconds_ >= options_.measure_seconds / 2 && awaits_slow_window()) {
+    return std::nullopt;
+  }
   if (enough && clean_seconds_ >= options_.measure_seconds) {
     return fmt::format("measured {:.1f} s", clean_seconds_);
   }
   if (enough && clean_seconds_ >= options_.measure_seconds / 2) {
-    const Interval interval = bootstrap_median(clean_, 0.95, 1, 200);
+    std::vector<double> rates;
+    for (const Window& window : clean_) rates.push_back(window.samples_per_second);
+    const Interval interval = bootstrap_median(rates, 0.95, 1, 200);
     if (interval.high - interval.low <= 2 * options_.interval_share * interval.median) {
       return fmt::format("interval within {:.0f} %", 100 * options_.interval_share);
     }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "trial/observe/slow_windows.h"
+
 namespace ocrtune {
 
 struct StoppingOptions {
@@ -12,6 +14,7 @@ struct StoppingOptions {
   int min_samples = 5;           // clean ones, before anything else may end the trial
   double interval_share = 0.01;  // half-width of the median's interval / median that is enough
   double max_factor = 2;         // discarded or few samples stretch the trial to this times the aim
+  double period_factor = 4;      // slow windows that recur stretch it to this times the aim
 };
 
 class StoppingRule {
@@ -20,12 +23,15 @@ class StoppingRule {
 
   void add(double samples_per_second, double seconds, bool clean);
   // Why to stop now, in words; empty: go on. Rules, in order: "measured 1.5 s", "interval within
-  // 1 %" (not before half of the aim), "stretched to 4.5 s: too few valid windows".
+  // 1 %" (not before half of the aim), "stretched to 4.5 s: too few valid windows". A slow window
+  // is waited for once more, and one that came twice a third time: two whole periods.
   std::optional<std::string> reason() const;
 
  private:
+  bool awaits_slow_window() const;
+
   StoppingOptions options_;
-  std::vector<double> clean_;
+  std::vector<Window> clean_;
   double clean_seconds_ = 0;
   double all_seconds_ = 0;
 };

@@ -39,11 +39,11 @@ double SampleCost::least(const Knobs& knobs) const {
 
 double rate_by(const SampleCost& cost, const Trial& trial, const Objective& objective) {
   const double value = objective_value_of(trial, objective);
+  if (!learns_rates(objective)) return value;
+  const double told = undisturbed_rate(trial.samples).samples_per_second;
+  if (!(told > 0)) return value;
   const double least = cost.least(trial.knobs);
-  if (!learns_rates(objective) || least <= 0) return value;
-  const double believed = undisturbed_rate(trial.samples).samples_per_second;
-  if (!(believed > 0)) return value;
-  return value * undisturbed_rate(trial.samples, least).samples_per_second / believed;
+  return value * undisturbed_rate(trial.samples, least).model_samples_per_second / told;
 }
 
 }  // namespace ocrtune

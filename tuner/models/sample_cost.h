@@ -25,7 +25,8 @@ class SampleCost {
   std::map<Knobs, double> by_work_;
 };
 
-// The trial's objective, put right for what `cost` knows of its spinning where that is a rate.
+// The trial's objective, put right for other load and for what `cost` knows of its spinning where
+// that is a rate: for comparing settings, not to be told.
 double rate_by(const SampleCost& cost, const Trial& trial, const Objective& objective);
 
 }  // namespace ocrtune

@@ -1,5 +1,10 @@
 #include "trial/observe/interference.h"
 
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,7 +109,9 @@ TEST(Interference, EndedProcessesWaitedAsLongAsTheyCouldRunAndDidNot) {
   after.brief.runnable_seconds[7] = 3;  // three at a time: chains of their own
   after.tree_cpu_seconds = 49.7;
   const auto three = interference_between(before, after, {4, 8});
-  EXPECT_NEAR(three.longest_external_wait_seconds, (6 - 0.6) / 3, 1e-9);
+  EXPECT_NEAR(three.longest_external_wait_seconds,
+              std::sqrt((6 * 1.8 * 1.8 + 0.4 * 0.3 * 0.3) / 6.4), 1e-9)
+      << "of the chains and the parent, by how long each wanted a CPU";
   EXPECT_NEAR(three.external_wait_seconds, 0.3 + 6 - 0.6, 1e-9);
   after.brief = {};
   EXPECT_EQ(interference_between(before, after, {2, 8}).observed_seconds, 0)
@@ -149,6 +156,81 @@ TEST(Interference, PressureOnlyWithoutThreadTimes) {
 
 TEST(Interference, NoTimeBetween) {
   EXPECT_EQ(interference_between(at(10, 100, 50), at(10, 100, 50), {2, 8}).external_cpus, 0);
+}
+
+// Of a machine of `cpus` CPUs at the end of a window of one second: what was busy, by CPU.
+std::pair<LoadSnapshot, LoadSnapshot> second_of(const std::vector<double>& busy) {
+  LoadSnapshot before, after;
+  before.has_thread_times = after.has_thread_times = true;
+  before.seconds = 10;
+  after.seconds = 11;
+  after.total_cpu_seconds = static_cast<double>(busy.size());
+  for (std::size_t cpu = 0; cpu < busy.size(); ++cpu) {
+    before.busy_by_cpu[static_cast<int>(cpu)] = 0;
+    after.busy_by_cpu[static_cast<int>(cpu)] = busy[cpu];
+    after.busy_cpu_seconds += busy[cpu];
+  }
+  return {before, after};
+}
+
+std::shared_ptr<const CpuSet> only(int first, int last) {
+  return std::make_shared<const CpuSet>(CpuSet::range(first, last));
+}
+
+void add_thread(std::pair<LoadSnapshot, LoadSnapshot>& window, int id, double run, double waited,
+                std::shared_ptr<const CpuSet> allowed) {
+  window.first.threads[id] = {0, 0};
+  window.second.threads[id] = {run, waited, 0, 0, std::move(allowed)};
+  window.second.own_cpu_seconds += run;
+  window.second.tree_cpu_seconds += run;
+}
+
+TEST(Interference, ThreadsOnOneCpuWaitForEachOther) {
+  auto window = second_of({1.0, 1.0});  // a stranger has the other CPU
+  for (int id = 1; id <= 4; ++id) add_thread(window, id, 0.25, 0.75, only(0, 0));
+  const auto found = interference_between(window.first, window.second, {1, 2});
+  EXPECT_EQ(found.spoilt_by, "");
+  EXPECT_NEAR(found.external_cpus, 0, 1e-9);
+  EXPECT_EQ(found.available_cpus, 1);
+  EXPECT_LT(found.external_wait_seconds, 0.01);
+}
+
+TEST(Interference, StrangersOnCpusThatTheTrialMayNotUseDisturbNobody) {
+  auto window = second_of({0.5, 1.0, 1.0, 1.0});
+  add_thread(window, 1, 0.5, 0.0, only(0, 0));
+  add_thread(window, 2, 0.0, 0.0, only(0, 3));  // a launcher that sleeps
+  EXPECT_EQ(interference_between(window.first, window.second, {1, 4}).spoilt_by, "");
+  const SmtSiblings siblings({CpuSet({0, 2})});
+  const auto beside = interference_between(window.first, window.second, {1, 4, &siblings});
+  EXPECT_NEAR(beside.external_cpus, 1, 1e-9) << "half of its core is a stranger's";
+  EXPECT_THAT(beside.spoilt_by, HasSubstr("other processes used 1.00 CPUs"));
+}
+
+TEST(Interference, AStrangerOnTheSameCpuIsBlamed) {
+  auto window = second_of({1.0, 0.0});
+  add_thread(window, 1, 0.5, 0.5, only(0, 0));
+  const auto found = interference_between(window.first, window.second, {1, 2});
+  EXPECT_NEAR(found.external_cpus, 0.5, 1e-9);
+  EXPECT_NEAR(found.longest_external_wait_seconds, 0.5, 1e-9);
+  EXPECT_NE(found.spoilt_by, "");
+}
+
+TEST(LeftToOthers, TakesNarrowMasksFirst) {
+  const CpuSeconds left =
+      left_to_others({{0, 1.0}, {1, 0.6}}, {{only(0, 1), 0.5}, {only(0, 0), 0.9}, {nullptr, 9}});
+  EXPECT_NEAR(left.at(0) + left.at(1), 0.2, 1e-9);
+  EXPECT_LT(left.at(0), 0.1);
+  EXPECT_NEAR(sum_over(left, CpuSet({1, 7})), left.at(1), 1e-12);
+}
+
+TEST(BusyByCpu, ReadsTheLinesOfEachCpu) {
+  const CpuSeconds busy = busy_by_cpu(
+      "cpu  1 2 3 4 5 6 7 8 9 0\ncpu0 100 0 50 900 9 3 2 0 0 0\ncpu11 7 0 0 1 1 1 1 0\ncpu3 1 2\n"
+      "intr 5\n",
+      100);
+  EXPECT_EQ(busy.size(), 2U);
+  EXPECT_NEAR(busy.at(0), 1.55, 1e-12);
+  EXPECT_NEAR(busy.at(11), 0.09, 1e-12);
 }
 
 TEST(LoadSnapshot, ReadsASavedTree) {

@@ -34,7 +34,7 @@ Found estimates_of(const Program& program, const StrangerLoad& load, int runs) {
     const std::uint64_t seed = 1000U + static_cast<std::uint64_t>(run);
     const std::vector<Sample> samples = busy_samples(program, load, 1.5, sharing, seed);
     const RateEstimate found = undisturbed_rate(samples);
-    errors.push_back(std::log(found.samples_per_second / truth));
+    errors.push_back(std::log(found.model_samples_per_second / truth));
     const double dof = std::max(2.0, static_cast<double>(samples.size()) - 2);
     const double half = t_quantile_95(dof) * unknown(found);
     held += std::fabs(errors.back()) <= half ? 1 : 0;
@@ -67,7 +67,8 @@ TEST(UndisturbedRate, IsNearTheTruthWhateverTheStrangersTake) {
       const std::string what = std::to_string(program.ranks) + " ranks, " +
                                std::to_string(load.threads) + " strangers for " +
                                std::to_string(load.share);
-      EXPECT_NEAR(found.bias, 0, 0.06) << what;
+      // What is changed by more than 30 % is told as it was measured.
+      EXPECT_NEAR(found.bias, 0, found.naive < -std::log(1.3) ? 0.11 : 0.06) << what;
       if (found.naive < -0.1) {
         EXPECT_LT(std::fabs(found.bias), 0.35 * -found.naive) << what;
       }
@@ -75,7 +76,7 @@ TEST(UndisturbedRate, IsNearTheTruthWhateverTheStrangersTake) {
       held += found.held;
     }
   }
-  EXPECT_NEAR(mean(biases), 0, 0.01);
+  EXPECT_NEAR(mean(biases), 0, 0.02);
   EXPECT_GT(held / static_cast<double>(biases.size()), 0.93);
 }
 
@@ -115,11 +116,13 @@ TEST(UndisturbedRate, WhatThreadsSpinIsNoWork) {
     samples.push_back(sample);
   }
   const RateEstimate believed = undisturbed_rate(samples);
-  EXPECT_LT(std::log(209 / believed.samples_per_second), 1.7);
+  EXPECT_LT(std::log(209 / believed.model_samples_per_second), 1.7);
   const RateEstimate found = undisturbed_rate(samples, 0.0093);
-  EXPECT_GT(found.samples_per_second, 1.5 * believed.samples_per_second);
-  EXPECT_LT(found.samples_per_second, 2 / 0.0093 + 1) << "two CPUs can do no more";
-  EXPECT_LT(std::log(209 / found.samples_per_second), 1.96 * unknown(found));
+  EXPECT_GT(found.model_samples_per_second, 1.5 * believed.model_samples_per_second);
+  EXPECT_LT(found.model_samples_per_second, 2 / 0.0093 + 1) << "two CPUs can do no more";
+  EXPECT_LT(std::log(209 / found.model_samples_per_second), 1.96 * unknown(found));
+  EXPECT_TRUE(found.disturbed);
+  EXPECT_NEAR(found.samples_per_second, found.raw_samples_per_second, 1e-9);
 }
 
 Sample window(double rate, const char* spoilt_by) {
@@ -136,6 +139,78 @@ TEST(UndisturbedRate, CleanWindowsAreTheEvidenceWhereThereAreEnough) {
   const RateEstimate found = undisturbed_rate(samples);
   EXPECT_DOUBLE_EQ(found.samples_per_second, 100);
   EXPECT_FALSE(found.modelled);
+}
+
+// Eight strangers on 256 CPUs, and 32 threads that never waited.
+TEST(UndisturbedRate, NeighboursOnALargeMachineCostLittle) {
+  for (const double strangers : {3.0, 8.0, 20.0, 100.0}) {
+    std::vector<Sample> samples(15, window(1000, "other processes used 8.00 CPUs"));
+    for (Sample& sample : samples) {
+      sample.interference.observed_seconds = 0.2;
+      sample.interference.cpu_seconds = 32 * 0.2;
+      sample.interference.available_cpus = 256;
+      sample.interference.external_cpus = strangers;
+    }
+    const RateEstimate found = undisturbed_rate(samples);
+    EXPECT_GE(found.samples_per_second, 1000) << strangers;
+    EXPECT_LT(found.samples_per_second, strangers > 30 ? 1300 : 1030) << strangers;
+  }
+}
+
+TEST(UndisturbedRate, NoMoreThanTheCpusCanDo) {
+  std::vector<Sample> samples(15, window(380, "threads waited"));
+  for (Sample& sample : samples) {
+    Interference& seen = sample.interference;
+    seen.observed_seconds = 0.2;
+    seen.cpu_seconds = 0.18;
+    seen.available_cpus = 1;
+    seen.external_cpus = 0.1;
+    seen.external_wait_seconds = seen.longest_external_wait_seconds = 0.1;
+  }
+  const RateEstimate found = undisturbed_rate(samples);
+  EXPECT_LT(found.model_samples_per_second, 1 / (0.9 / 380) + 1);
+  EXPECT_NEAR(found.raw_samples_per_second, 380, 1e-9);
+}
+
+TEST(UndisturbedRate, WhatTheModelWouldChangeByMuchIsToldAsItWasMeasured) {
+  std::vector<Sample> samples(15, window(100, "other processes used 1.00 CPUs"));
+  for (Sample& sample : samples) {
+    Interference& seen = sample.interference;
+    seen.observed_seconds = 0.2;
+    seen.cpu_seconds = 0.1;
+    seen.available_cpus = 2;
+    seen.external_cpus = 1.5;
+    seen.external_wait_seconds = seen.longest_external_wait_seconds = 0.1;
+  }
+  const RateEstimate found = undisturbed_rate(samples);
+  EXPECT_TRUE(found.disturbed);
+  EXPECT_DOUBLE_EQ(found.samples_per_second, 100);
+  EXPECT_GT(found.model_samples_per_second, 150);
+  EXPECT_EQ(rate_words(found).size(), 1U);
+}
+
+// Of loader workers that start anew at each epoch: 120/s for 2.5 s, then a second of nothing.
+TEST(UndisturbedRate, SlowWindowsThatRecurArePartOfIt) {
+  std::vector<Sample> samples;
+  for (int period = 0; period < 3; ++period) {
+    for (int i = 0; i < 5; ++i) samples.push_back(window(120, ""));
+    samples.push_back(window(120.0 * 0.5 / 1.5, ""));
+    samples.back().seconds = 1.5;
+  }
+  for (Sample& sample : samples) sample.seconds = sample.seconds > 1 ? 1.5 : 0.4;
+  samples.push_back(samples[0]);
+  const RateEstimate found = undisturbed_rate(samples);
+  EXPECT_TRUE(found.slow.recur());
+  EXPECT_NEAR(found.slow.period_seconds, 3.5, 1e-9);
+  EXPECT_NEAR(found.samples_per_second, 120 * 2.5 / 3.5, 0.01) << "of whole periods";
+  for (Sample& sample : samples) {
+    sample.interference.spoilt_by = "other processes used 0.20 CPUs";
+    sample.interference.observed_seconds = sample.seconds;
+    sample.interference.cpu_seconds = 0.5 * sample.seconds;
+    sample.interference.available_cpus = 2;
+    sample.interference.external_cpus = 0.2;
+  }
+  EXPECT_NEAR(undisturbed_rate(samples).samples_per_second, 120 * 2.5 / 3.5, 4);
 }
 
 TEST(UndisturbedRate, OneCleanWindowOfManyIsNotTheRate) {

@@ -49,6 +49,31 @@ TEST(StoppingRule, LongStepsNeedTheLeastNumberOfSamples) {
   EXPECT_TRUE(rule.reason().has_value());
 }
 
+TEST(StoppingRule, SlowWindowsThatRecurAreMeasuredForTwoPeriods) {
+  StoppingRule rule({.measure_seconds = 2.5});
+  double seconds = 0;
+  int stalls = 0;
+  while (!rule.reason() && seconds < 100) {
+    for (int i = 0; i < 5 && !rule.reason(); ++i, seconds += 0.3) rule.add(120 + i, 0.3, true);
+    if (rule.reason()) break;
+    rule.add(40, 0.5, true);
+    seconds += 0.5;
+    ++stalls;
+  }
+  EXPECT_EQ(stalls, 3) << seconds;
+  EXPECT_LT(seconds, 10.1);
+}
+
+TEST(StoppingRule, ASlowWindowThatDoesNotComeAgainEndsSoon) {
+  StoppingRule rule({.measure_seconds = 1.5});
+  double seconds = 0;
+  for (int i = 0; !rule.reason() && i < 1000; ++i, seconds += 0.2) {
+    rule.add(i == 3 ? 40 : 120 + i % 3, 0.2, true);
+  }
+  EXPECT_GT(seconds, 1.5);
+  EXPECT_LT(seconds, 3.5);
+}
+
 TEST(HungReason, TakesTheGreaterOfTenSecondsAndFiveSteps) {
   const SilenceRule rule;
   EXPECT_FALSE(hung_reason(rule, 9.9, 0, 0.1, true).has_value());

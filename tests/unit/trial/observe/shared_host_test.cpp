@@ -1,0 +1,170 @@
+// What is concluded of a program's rate on hosts of 2 to 256 CPUs that others use too: with masks,
+// nodes and cores of two threads, beside neighbours on and off the program's CPUs. A scheduler
+// shares the CPUs (tests/support/scheduled_machine.h); the truth is the same program alone.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/stats.h"
+#include "tests/support/busy_trial.h"
+#include "trial/observe/undisturbed_rate.h"
+
+namespace ocrtune {
+namespace {
+
+enum class Neighbours { anywhere, other_node, same_node, other_cpus, same_half };
+constexpr std::array<Neighbours, 5> kKinds = {Neighbours::anywhere, Neighbours::other_node,
+                                              Neighbours::same_node, Neighbours::other_cpus,
+                                              Neighbours::same_half};
+
+struct Case {
+  BusyHost host;
+  ScheduledProgram program;
+  StrangerLoad load;
+  int own_cpus = 1;
+};
+
+Case case_of(int cpus, Neighbours kind, int run, Random& random) {
+  Case one;
+  one.host.topology = {.cpus = cpus,
+                       // What neighbours off the program's CPUs take from its caches and its
+                       // memory is another question: they have a node of their own.
+                       .nodes = cpus > 2 || kind != Neighbours::anywhere ? 2 : 1,
+                       .smt = cpus > 2 && run % 2 == 1,
+                       .sharing = random.uniform(0, 0.2),
+                       .filled = random.uniform(0.25, 1)};
+  // The cores of the first node, without their siblings: an SMT machine numbers these in the
+  // second half.
+  const int half = cpus / 2;
+  const int of_node = one.host.topology.smt ? half / 2 : half;
+  const CpuSet first = CpuSet::range(0, of_node - 1);
+  const CpuSet rest = CpuSet::range(0, cpus - 1).minus(first);
+  double own = cpus;
+  if (kind == Neighbours::other_node || kind == Neighbours::same_node) {
+    one.host.own = first;
+    one.host.strangers =
+        kind == Neighbours::other_node
+            ? rest.minus(SmtSiblings(one.host.topology.cores()).with_siblings(first))
+            : first;
+    own = of_node;
+  } else if (kind == Neighbours::other_cpus) {
+    one.host.own = CpuSet::range(0, 0);
+    one.host.strangers = rest;
+    own = 1;
+  } else if (kind == Neighbours::same_half) {
+    one.host.own = CpuSet::range(0, half - 1);
+    own = half;
+  }
+  one.own_cpus = static_cast<int>(own);
+  const double crowding[] = {0.25, 0.5, 1};
+  one.program.ranks = std::max(1, static_cast<int>(own * crowding[run % 3]));
+  if (kind == Neighbours::other_cpus) one.program.ranks = 1 + 3 * (run % 2);  // wait for each other
+  one.program.trial_noise = 0;
+  one.load.threads = std::max(1, static_cast<int>(std::lround(cpus * random.uniform(0.02, 0.15))));
+  one.load.share = random.uniform(0.2, 1);
+  one.load.period_seconds = std::exp(random.uniform(std::log(0.3), std::log(6.0)));
+  return one;
+}
+
+struct Claims {
+  int runs = 0, held = 0, modelled = 0, disturbed = 0, corrected = 0;
+  std::vector<double> told_errors;       // of what is put right or needs nothing
+  std::vector<double> corrected_errors;  // of what is put right
+  double highest = 0;                    // told rate over what the CPUs can do
+};
+
+class SharedHost {
+ public:
+  explicit SharedHost(std::uint64_t seed) : random_(seed) {}
+
+  void run(int cpus, Neighbours kind, int number, Claims& claims) {
+    const Case one = case_of(cpus, kind, number, random_);
+    const double truth = truth_of(one, kind);
+    const auto samples = busy_samples(one.program, one.load, 1, one.host, random_.next());
+    const RateEstimate found = undisturbed_rate(samples);
+    const auto windows = std::count_if(samples.begin(), samples.end(), [&](const Sample& sample) {
+      return found.modelled || sample.clean();
+    });
+    const double dof = std::max(2.0, static_cast<double>(windows) - 2);
+    const double half =
+        t_quantile_95(dof) * std::hypot(found.error, found.model_error, found.sharing_error);
+    const double off = std::log(found.model_samples_per_second / truth);
+    ++claims.runs;
+    claims.modelled += found.modelled ? 1 : 0;
+    claims.held += std::fabs(off) <= half ? 1 : 0;
+    const double cpu_seconds = one.program.step_seconds / kBusyBatch;
+    const double possible = one.own_cpus / cpu_seconds;
+    claims.highest = std::max({claims.highest, found.samples_per_second / possible,
+                               found.model_samples_per_second / possible});
+    if (std::getenv("OCRTUNE_SHOW") != nullptr) {
+      std::printf(
+          "%d cpus kind %d ranks %d smt %d strangers %d share %.2f: raw %+.3f told %+.3f "
+          "model %+.3f +- %.3f %s%s clean %s\n",
+          cpus, static_cast<int>(kind), one.program.ranks, one.host.topology.smt ? 1 : 0,
+          one.load.threads, one.load.share, std::log(found.raw_samples_per_second / truth),
+          std::log(found.samples_per_second / truth), off, half, found.modelled ? "modelled " : "",
+          found.disturbed ? "disturbed" : "", samples[0].interference.spoilt_by.c_str());
+    }
+    if (found.disturbed) {
+      ++claims.disturbed;
+      EXPECT_EQ(found.samples_per_second, found.raw_samples_per_second);
+      return;
+    }
+    claims.told_errors.push_back(std::log(found.samples_per_second / truth));
+    if (found.modelled) claims.corrected_errors.push_back(claims.told_errors.back());
+  }
+
+ private:
+  double truth_of(const Case& one, Neighbours kind) {
+    const auto key = std::tuple(one.host.topology.cpus, one.host.topology.smt,
+                                static_cast<int>(kind), one.program.ranks);
+    const auto [found, fresh] = known_.try_emplace(key, 0);
+    if (fresh) found->second = true_rate(one.program, one.host);
+    return found->second;
+  }
+
+  Random random_;
+  std::map<std::tuple<int, bool, int, int>, double> known_;
+};
+
+Claims claims_of(int runs, std::uint64_t seed) {
+  SharedHost host(seed);
+  Claims claims;
+  for (int run = 0; run < runs; ++run) {
+    for (const int cpus : {2, 16, 64, 256}) {
+      host.run(cpus, kKinds.at(static_cast<std::size_t>(run) % kKinds.size()),
+               run / static_cast<int>(kKinds.size()), claims);
+    }
+  }
+  std::printf(
+      "%d runs: held %.3f, told bias %+.4f, put right %zu bias %+.4f, disturbed %d, highest "
+      "of what is possible %.3f\n",
+      claims.runs, static_cast<double>(claims.held) / claims.runs, mean(claims.told_errors),
+      claims.corrected_errors.size(), mean(claims.corrected_errors), claims.disturbed,
+      claims.highest);
+  return claims;
+}
+
+TEST(SharedHost, RatesHoldAndNeverPassWhatTheCpusCanDo) {
+  const Claims claims = claims_of(15, 3);
+  EXPECT_GE(claims.held, 0.9 * claims.runs);
+  EXPECT_NEAR(mean(claims.told_errors), 0, 0.03);
+  EXPECT_LE(claims.highest, 1.03);
+}
+
+TEST(SlowSharedHost, RatesHoldAndNeverPassWhatTheCpusCanDo) {
+  const Claims claims = claims_of(500, 20270);
+  EXPECT_GE(claims.held, 0.93 * claims.runs);
+  EXPECT_NEAR(mean(claims.corrected_errors), 0, 0.02);
+  EXPECT_LE(claims.highest, 1.03);
+}
+
+}  // namespace
+}  // namespace ocrtune
