@@ -21,6 +21,8 @@ constexpr double kWarmUpSeconds = 0.5;
 constexpr double kMaxStepsOfALine = 1e6, kMaxSamplesOfALine = 1e9;
 constexpr double kJump = 1000;  // times its last growth
 
+std::string reader_that_knows(const UnreadLines& unread, const LogContext& context);
+
 class DialectReader : public LogReader {
  public:
   DialectReader(std::string name, LogDialect dialect, const LogContext& context, bool per_rank)
@@ -31,7 +33,8 @@ class DialectReader : public LogReader {
         // A step of the job is a step of every rank, no matter which rank prints it.
         batch_of_a_step_(static_cast<double>(context.batch) * context.nproc),
         check_(batch_of_a_step_),
-        unread_(context) {}
+        context_(context),
+        unread_(context.batch) {}
 
   void read_line(const std::string& line, double now_seconds, std::vector<Event>& events) override {
     const std::string text = plain_line(line);
@@ -83,7 +86,7 @@ class DialectReader : public LogReader {
   std::string name() const override { return name_; }
 
   std::string why_unread(const std::string& followed_file) const override {
-    return unread_.reason(name_, followed_file);
+    return unread_.reason(name_, followed_file, reader_that_knows(unread_, context_));
   }
 
   bool is_hopeless() const override { return known_lines_ == 0 && unread_.training_goes_on(); }
@@ -169,8 +172,33 @@ class DialectReader : public LogReader {
   LogReading last_reading_;
   CounterSeries series_;
   RateCheck check_;
+  LogContext context_;
   UnreadLines unread_;
 };
+
+// Of the readers that need no argument and read a program's own words, the one that knows the most
+// of the lines, and of how many; two are the least.
+std::string reader_that_knows(const UnreadLines& unread, const LogContext& context) {
+  std::string best;
+  std::int64_t most = 1;
+  for (const LogReaderRow& row : log_reader_table()) {
+    const std::string_view name = row.name;
+    if (name == "metric" || name == "regex" || name == "runs" || name == "ocrtune") continue;
+    // A bar without its own clock may count anything.
+    if (name == "progress" && !unread.counting_pattern().empty()) continue;
+    const auto reader = make_log_reader(row.name, context);
+    if (!reader) continue;
+    std::vector<Event> events;
+    for (const auto& [seconds, line] : unread.latest()) {
+      (*reader)->read_line(line, seconds, events);
+    }
+    if ((*reader)->known_lines() <= most) continue;
+    most = (*reader)->known_lines();
+    best =
+        fmt::format("--log-reader {} reads {} of the last {}", name, most, unread.latest().size());
+  }
+  return best;
+}
 
 class EventLines : public LogReader {
  public:

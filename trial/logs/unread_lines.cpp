@@ -1,5 +1,3 @@
-// A reader of the table that knows some of the lines is the best advice; else a word that stands
-// before the number, or the place of a counter.
 #include "trial/logs/unread_lines.h"
 
 #include <algorithm>
@@ -70,11 +68,8 @@ std::string speed_word(const std::string& line) {
     const bool rate = has(word, kSpeeds) && word.find("learning") == std::string::npos;
     if (word.empty() || (!rate && !has(word, kTimes))) continue;
     const std::string metric = word + (rate ? "" : ":s/step");
-    const auto reader = make_log_reader("metric:" + metric, LogContext());
-    std::vector<Event> events;
-    if (!reader) continue;
-    (*reader)->read_line(line, 0, events);
-    if ((*reader)->known_lines() > 0) return metric;
+    const auto unit = rate ? std::nullopt : parse_metric_unit("s/step");
+    if (metric_dialect(word, unit)(line)) return metric;
   }
   return "";
 }
@@ -116,7 +111,6 @@ const UnreadLines::Form* UnreadLines::commonest() const {
   return best;
 }
 
-// A counter that grows by whole batches counts samples.
 std::string UnreadLines::counting_pattern() const {
   std::vector<double> counts;
   for (const auto& [seconds, line] : latest_) {
@@ -128,41 +122,14 @@ std::string UnreadLines::counting_pattern() const {
     const double growth = counts[i] - counts[i - 1];
     if (growth <= 0) continue;
     ++grown;
-    by_batches += context_.batch > 1 && std::fmod(growth, context_.batch) == 0 ? 1 : 0;
+    by_batches += batch_ > 1 && std::fmod(growth, batch_) == 0 ? 1 : 0;
   }
   if (grown == 0) return "";
-  return fmt::format("--log-reader 'regex:\\[(?<{}>[0-9]+)/'",
-                     by_batches == grown ? "sample" : "step");
+  return fmt::format("regex:\\[(?<{}>[0-9]+)/", by_batches == grown ? "sample" : "step");
 }
 
-std::string UnreadLines::option_that_reads() const {
-  const LogReaderRow* best = nullptr;
-  std::int64_t most = 1;
-  for (const LogReaderRow& row : log_reader_table()) {
-    const std::string_view name = row.name;
-    // What they read is said by an argument, or they are not read from words of the program's.
-    if (name == "metric" || name == "regex" || name == "runs" || name == "ocrtune") continue;
-    const auto reader = make_log_reader(row.name, context_);
-    if (!reader) continue;
-    std::vector<Event> events;
-    for (const auto& [seconds, line] : latest_) (*reader)->read_line(line, seconds, events);
-    // A bar without its own clock may count anything.
-    if (name == "progress" && !counting_pattern().empty()) continue;
-    if ((*reader)->known_lines() <= most) continue;
-    most = (*reader)->known_lines();
-    best = &row;
-  }
-  if (best != nullptr) {
-    return fmt::format("--log-reader {} reads {} of the last {}", best->name, most, latest_.size());
-  }
-  const Form* form = commonest();
-  const std::string metric = form == nullptr ? "" : speed_word(form->example);
-  if (!metric.empty()) return fmt::format("--metric {} would read it", metric);
-  const std::string pattern = counting_pattern();
-  return pattern.empty() ? "" : pattern + " would count them";
-}
-
-std::string UnreadLines::reason(const std::string& reader, const std::string& followed_file) const {
+std::string UnreadLines::reason(const std::string& reader, const std::string& followed_file,
+                                std::string option) const {
   if (lines_ == 0) {
     return followed_file.empty()
                ? "it printed no line: where it writes its speed to a file, --log-file names that"
@@ -171,12 +138,16 @@ std::string UnreadLines::reason(const std::string& reader, const std::string& fo
   std::string text = fmt::format("not one of {} printed holds a number that log reader '{}' knows",
                                  how_many(lines_, "line"), reader);
   const Form* form = commonest();
-  if (form != nullptr) {
-    const std::string_view example(form->example);
-    text += fmt::format(", such as '{}{}'", valid_utf8(example.substr(0, kQuotedBytes)),
-                        example.size() > kQuotedBytes ? "..." : "");
+  const std::string_view example = form == nullptr ? "" : form->example;
+  text += fmt::format(", such as '{}{}'", valid_utf8(example.substr(0, kQuotedBytes)),
+                      example.size() > kQuotedBytes ? "..." : "");
+  if (option.empty()) {
+    const std::string metric = speed_word(std::string(example));
+    if (!metric.empty()) option = fmt::format("--metric {} would read it", metric);
   }
-  const std::string option = option_that_reads();
+  if (option.empty() && !counting_pattern().empty()) {
+    option = fmt::format("--log-reader '{}' would count them", counting_pattern());
+  }
   if (!option.empty()) return text + "; " + option;
   return text +
          "; --metric NAME names the number that is the speed, --log-file a file that has it, "

@@ -1,4 +1,4 @@
-// Why a log reader finds no number in what a program prints, and which reader would.
+// What a program prints while a log reader finds no number in it, and what would read it.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,27 @@
 #include <string>
 #include <utility>
 
-#include "trial/logs/log_reader.h"
-
 namespace ocrtune {
 
 class UnreadLines {
  public:
-  explicit UnreadLines(const LogContext& context) : context_(context) {}
+  using TimedLine = std::pair<double, std::string>;  // seconds, text
+
+  explicit UnreadLines(int batch) : batch_(batch) {}  // samples of a step; 1: not known
 
   void add(const std::string& line, double now_seconds);
   std::int64_t lines() const { return lines_; }
+  const std::deque<TimedLine>& latest() const { return latest_; }  // the last 60
   // One form of line that speaks of training (loss, step, epoch) came 20 times within 20 s or more:
   // what there is to read has been printed, and waiting brings nothing else.
   bool training_goes_on() const;
-  // One sentence: what was printed, and an option that would read it, where one is found.
-  std::string reason(const std::string& reader, const std::string& followed_file) const;
+  // A pattern that reads a counter in brackets, "[400/100000"; empty: there is none. A counter that
+  // grows by whole batches counts samples.
+  std::string counting_pattern() const;
+  // One sentence: what was printed, and an option that would read it. `option`: one that is known;
+  // empty: a word before a number or the pattern, where there is one.
+  std::string reason(const std::string& reader, const std::string& followed_file,
+                     std::string option) const;
 
  private:
   struct Form {  // of a line, its numbers left out
@@ -31,13 +37,11 @@ class UnreadLines {
     std::string example;
   };
   const Form* commonest() const;
-  std::string option_that_reads() const;
-  std::string counting_pattern() const;
 
-  LogContext context_;
+  int batch_;
   std::int64_t lines_ = 0;
   std::map<std::string, Form> forms_;
-  std::deque<std::pair<double, std::string>> latest_;
+  std::deque<TimedLine> latest_;
 };
 
 }  // namespace ocrtune

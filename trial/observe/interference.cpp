@@ -317,14 +317,19 @@ void blame_waiting(const Growths& threads, const Pools& pools, double wall, Inte
 }
 
 // Where more threads want to run than there are cores, strangers have the other half of cores on
-// which the tree's threads run. That slows these without a wait: one of many if they go each their
-// own way, all of them if they go in step; nothing shows which.
+// which the tree's threads run, as far as these do not have it themselves. That slows them without
+// a wait: one of many if they go each their own way, all of them if they go in step; nothing shows
+// which.
 void blame_siblings(const Pools& pools, double wall, Interference& found) {
   constexpr double kLoss = 0.38;  // of a thread's speed while its sibling is busy: 0.25 to 0.5
   constexpr double kInStep = 0.3, kUnsure = 1.5;
-  const double external = pools.near_external(), workers = pools.workers();
+  const double workers = pools.workers(), cores = pools.near_cores();
   if (pools.near_cores() >= pools.near_cpus() || !(workers > 0)) return;
-  const double shared = std::min(external, std::max(0.0, workers + external - pools.near_cores()));
+  const double inside = pools.all().external;  // of the CPUs that the threads may use
+  const double outside = std::max(0.0, pools.near_external() - inside);
+  const double room = std::max(0.0, pools.all().cpus - workers);
+  const double paired = std::min({inside, std::max(0.0, workers + inside - cores), room});
+  const double shared = paired + outside * std::min(1.0, workers / cores);
   const double apart = std::min(1.0, shared / std::max(1.0, workers));
   const double in_step = std::min(1.0, shared);
   found.longest_external_wait_seconds += kLoss * wall * (apart + kInStep * (in_step - apart));

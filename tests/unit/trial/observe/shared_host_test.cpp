@@ -73,6 +73,10 @@ Case case_of(int cpus, Neighbours kind, int run, Random& random) {
   return one;
 }
 
+// Of the logarithm of a rate: no trial shows how trials differ, and a third of what is expected of
+// them before any was repeated (tuner/verdict/rate_fit.h) is the least of it.
+constexpr double kBetweenTrials = 0.01;
+
 struct Claims {
   int runs = 0, held = 0, modelled = 0, disturbed = 0, corrected = 0;
   std::vector<double> told_errors;       // of what is put right or needs nothing
@@ -93,8 +97,8 @@ class SharedHost {
       return found.modelled || sample.clean();
     });
     const double dof = std::max(2.0, static_cast<double>(windows) - 2);
-    const double half =
-        t_quantile_95(dof) * std::hypot(found.error, found.model_error, found.sharing_error);
+    const double one_trial = std::hypot(found.error, found.model_error, found.sharing_error);
+    const double half = std::hypot(t_quantile_95(dof) * one_trial, 2 * kBetweenTrials);
     const double off = std::log(found.model_samples_per_second / truth);
     ++claims.runs;
     claims.modelled += found.modelled ? 1 : 0;
