@@ -18,7 +18,7 @@ constexpr double kAlike = 2;           // growth a second of a total, from line 
 constexpr double kFactor = 1.5;        // between log and clock, that is worth a word
 constexpr int kMinCompared = 5;        // lines
 constexpr double kMinSeconds = 2;
-constexpr std::size_t kMaxCharacters = 4000;  // of a line that is looked at
+constexpr std::size_t kMostCharacters = 4000;  // of a line that is looked at
 
 // The number behind the word `name`, with its unit of time; blanks, ':' and '=' between them.
 std::optional<double> number_of(std::string_view line, std::string_view name) {
@@ -53,12 +53,12 @@ std::optional<double> first_of(std::string_view line,
 std::optional<double> step_counter_in(std::string_view line) {
   static constexpr std::array<std::string_view, 6> kNames = {"global_step", "step", "iter",
                                                              "iteration",   "it",   "batch"};
-  const auto named = first_of(lower(line.substr(0, kMaxCharacters)), kNames);
+  const auto named = first_of(lower(line.substr(0, kMostCharacters)), kNames);
   return named ? named : bracket_counter_in(line);
 }
 
 std::optional<double> bracket_counter_in(std::string_view line) {
-  line = line.substr(0, kMaxCharacters);
+  line = line.substr(0, kMostCharacters);
   for (std::size_t open = line.find('['); open != std::string_view::npos;
        open = line.find('[', open + 1)) {
     const auto done = number_at(line, open + 1);
@@ -78,7 +78,7 @@ std::optional<double> data_share_in(std::string_view line) {
   static constexpr std::array<std::string_view, 8> kStep = {
       "batch_cost", "avg_batch_cost", "batch_time", "step_time",
       "iter_time",  "time",           "batch time", "elapsed"};
-  const std::string low = lower(line.substr(0, kMaxCharacters));
+  const std::string low = lower(line.substr(0, kMostCharacters));
   const auto waited = first_of(low, kData);
   const auto step = waited ? first_of(low, kStep) : std::nullopt;
   if (!step || !(*step > 0) || *waited > *step) return std::nullopt;

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/process_tree.h"
 #include "trial/observe/short_lives.h"
-#include "trial/observe/thread_mask.h"
+#include "trial/proc/thread_mask.h"
 #include "trial/trial.h"
 
 namespace ocrtune {

@@ -20,7 +20,7 @@
 #include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/memory_nodes.h"
-#include "trial/observe/shm_files.h"
+#include "trial/proc/shm_files.h"
 
 namespace ocrtune {
 namespace {

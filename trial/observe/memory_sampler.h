@@ -16,7 +16,7 @@
 #include "base/process.h"
 #include "base/process_tree.h"
 #include "trial/observe/memory_account.h"
-#include "trial/observe/tmpfs_files.h"
+#include "trial/proc/tmpfs_files.h"
 
 namespace ocrtune {
 

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "core/comm/shm_comm.h"
-#include "trial/observe/shm_files.h"
+#include "trial/proc/shm_files.h"
 
 namespace ocrtune {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/process_tree.h"
-#include "trial/observe/tmpfs_mounts.h"
+#include "trial/proc/tmpfs_mounts.h"
 
 namespace ocrtune {
 

@@ -1,4 +1,4 @@
-#include "trial/observe/tmpfs_files.h"
+#include "trial/proc/tmpfs_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "trial/observe/shm_files.h"
+#include "trial/proc/shm_files.h"
 
 namespace ocrtune {
 

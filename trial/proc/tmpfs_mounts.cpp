@@ -1,4 +1,4 @@
-#include "trial/observe/tmpfs_mounts.h"
+#include "trial/proc/tmpfs_mounts.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "trial/observe/tmpfs_files.h"
+#include "trial/proc/tmpfs_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMostEntries = 20000;  // of the folders that are looked through
-constexpr std::uint64_t kBlock = 512;        // of stx_blocks
+constexpr std::uint64_t kStatxBlock = 512;   // of stx_blocks
 
 struct FileFacts {
   std::uint64_t device = 0, inode = 0, bytes = 0;
@@ -28,7 +28,7 @@ std::optional<FileFacts> facts_of(const std::string& path) {
   FileFacts facts;
   facts.device = ::makedev(found.stx_dev_major, found.stx_dev_minor);
   facts.inode = found.stx_ino;
-  facts.bytes = found.stx_blocks * kBlock;
+  facts.bytes = found.stx_blocks * kStatxBlock;
   if ((found.stx_mask & STATX_BTIME) != 0) {
     facts.born = static_cast<double>(found.stx_btime.tv_sec) + 1e-9 * found.stx_btime.tv_nsec;
   }

@@ -1,4 +1,4 @@
-#include "trial/observe/shm_files.h"
+#include "trial/proc/shm_files.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

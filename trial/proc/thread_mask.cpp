@@ -1,4 +1,4 @@
-#include "trial/observe/thread_mask.h"
+#include "trial/proc/thread_mask.h"
 
 #include <algorithm>
 #include <array>
