@@ -7,9 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/plural.h"
 #include "base/random.h"
-#include "base/text.h"
 #include "capacity/job_times.h"
 #include "trial/workloads/service/arrivals.h"
 
@@ -23,7 +21,8 @@ constexpr int kQueueRequests = 60000;
 // And for each machine at least so many full batches, or pages: at a high load a queue takes some
 // hundred services to settle.
 constexpr int kServicesEach = 2000, kPagesEach = 500;
-constexpr double kMaxSharedNothing = 100;  // machines for each measured one
+constexpr double kMaxSharedNothing = 100;  // machines behind one load balancer
+constexpr double kMaxShards = 1000;        // machines that read shards of their own
 
 // What a machine of this kind may do on the day that counts. The measured one is itself off the
 // mean of its kind, and it was measured on another day.
@@ -46,8 +45,8 @@ Interval interval_of(std::vector<double> draws, double centre, double confidence
 // A machine of so many times the speed that the node's rate states.
 QueueModel queue_of(const NodeMeasurement& node, double speed) {
   QueueModel model;
-  model.servers = node.knobs.nproc;
-  model.batch = node.knobs.batch;
+  model.servers = node.servers;
+  model.batch = batch_of(node.knobs);
   model.service = measured_service(node.service);
   model.speed = speed * centre_of(node) / median(node.rates);
   return model;
@@ -60,6 +59,26 @@ double served_lines(const NodeMeasurement& node, const CapacityDemand& demand, d
          mean_requests(demand.lines_per_page);
 }
 
+// A table does not say what it measured: batches in steps are training.
+bool trains(const NodeMeasurement& node, const CapacityDemand& demand) {
+  if (node.work) return *node.work == RunWork::trains;
+  return !demand.pages && demand.lines_per_page.empty() && node.batched;
+}
+
+// Relative standard deviation of the time that one page or image takes.
+double page_spread(const NodeMeasurement& node, const CapacityDemand& demand) {
+  const std::vector<double>& seconds = node.service.front().seconds;
+  const double centre = mean(seconds);
+  double spread = 0;
+  for (const double each : seconds) spread += (each - centre) * (each - centre);
+  spread = std::sqrt(spread / static_cast<double>(seconds.size())) / centre;
+  const double lines = mean_requests(demand.lines_per_page);
+  double skew = 0;
+  for (const int each : demand.lines_per_page) skew += (each - lines) * (each - lines);
+  if (skew > 0) skew = std::sqrt(skew / static_cast<double>(demand.lines_per_page.size())) / lines;
+  return std::hypot(spread / std::sqrt(lines), skew);
+}
+
 class Planner {
  public:
   Planner(const NodeMeasurement& node, const CapacityDemand& demand)
@@ -67,19 +86,12 @@ class Planner {
 
   CapacityPlan plan() {
     plan_.demand = demand_;
-    plan_.source = node_.source;
-    plan_.machine = node_.machine;
-    plan_.started = node_.started;
-    plan_.start_seconds = node_.start_seconds;
+    plan_.node = node_;
     plan_.errors = {rate_error(node_), speed_error(), node_.widened, 0, 0};
     plan_.unit = node_.unit;
-    plan_.knobs = node_.knobs;
-    plan_.peak_bytes = node_.peak_bytes;
     plan_.extrapolated = node_.widened > 0;
-    plan_.trains = node_.mode != "infer";
+    plan_.trains = trains(node_, demand_);
     if (!demand_.inference() && plan_.trains) plan_.unit = "images";
-    plan_.machine_kind = node_.kind.empty() ? "this kind" : node_.kind;
-    plan_.notes = node_.notes;
     plan_.machine_rate = interval_of(draws_, centre_of(node_), demand_.confidence);
     if (demand_.inference()) {
       plan_inference();
@@ -93,15 +105,13 @@ class Planner {
   // --- inference: machines that share nothing ---
 
   void plan_inference() {
-    plan_.valid_range = {1, kMaxSharedNothing,
-                         "one machine was measured, and an even load balancer is assumed"};
+    plan_.valid_range = {1, kMaxSharedNothing, RangeReason::even_balancer};
     plan_.back_tests = back_tests(node_.points, {demand_.confidence, 200, kSeed});
-    note_service();
     if (!serve()) return;
     count_machines();
     const double tail = (1 - demand_.confidence) / 2;
     settle({count_at(0.5), count_at(tail), count_at(1 - tail)});
-    if (!plan_.refused) add_rows([this](int machines) { return inference_row(machines); });
+    if (!plan_.refused()) add_rows([this](int machines) { return inference_row(machines); });
   }
 
   // The node's rate is one that meets an SLO, so there is nothing to simulate.
@@ -136,7 +146,7 @@ class Planner {
 
   // The load once, at so many times its rate.
   FleetDemand fleet_demand(double factor, std::uint64_t seed) const {
-    FleetDemand load{demand_.trace, demand_.lines_per_page, demand_.balancer, kMachineSpread};
+    FleetDemand load{demand_.trace, demand_.lines_per_page, demand_.balancer.value, kMachineSpread};
     if (!load.arrivals.empty()) {
       for (double& at : load.arrivals) at /= factor;
       return load;
@@ -144,42 +154,13 @@ class Planner {
     const double lines = mean_requests(demand_.lines_per_page);
     const double each =
         std::min(kMaxSharedNothing, demand_.requests_per_second / plan_.machine_rate.median);
-    const double pages =
-        std::max<double>({kQueueRequests / lines, kServicesEach * node_.knobs.batch / lines * each,
-                          lines > 1 ? kPagesEach * each : 0, 2000.0});
+    const double pages = std::max<double>({kQueueRequests / lines,
+                                           kServicesEach * batch_of(node_.knobs) / lines * each,
+                                           lines > 1 ? kPagesEach * each : 0, 2000.0});
     load.arrivals = take_arrivals(
         Arrivals::poisson(factor * demand_.requests_per_second / lines, mix_bits(seed)),
         static_cast<std::size_t>(pages));
     return load;
-  }
-
-  void note_service() {
-    plan_.notes.emplace_back(
-        demand_.balancer == Balancer::random
-            ? "machines share nothing but a load balancer that sends each request to any of them "
-              "(--balancer turns: to one after the other)"
-            : "machines share nothing but a load balancer that sends requests to one after the "
-              "other");
-    note_machines();
-    note_pages();
-    if (!demand_.slo) {
-      plan_.notes.emplace_back(
-          "no --slo was given: the count keeps up with the load and names no latency target");
-      return;
-    }
-    if (has_slo()) {
-      plan_.notes.push_back("the rate of one machine was measured with " +
-                            slo_target(*demand_.slo) + " kept; nothing is simulated");
-      return;
-    }
-    if (!node_.service_spread_known) {
-      plan_.notes.emplace_back("the spread of service times was not measured; 25 % is assumed");
-    }
-    if (!node_.batch_cost_known) {
-      plan_.notes.emplace_back(
-          "only one batch size was measured: a part-filled batch is taken to last as long as a "
-          "full one");
-    }
   }
 
   // A node that is f times as fast keeps a limit L at f times the rate at which this one keeps f L.
@@ -197,18 +178,12 @@ class Planner {
                          served(plan_.machine_rate.high)};
     if (plan_.served_rate.low > 0) return true;
     const QueueModel idle = queue_of(node_, plan_.machine_rate.low / plan_.machine_rate.median);
-    const double alone = latency_quantile(
+    plan_.alone_seconds = latency_quantile(
         simulate_pages(idle,
                        take_arrivals(Arrivals::poisson(1e-3 * saturated_rate(idle, 1), 5), 5000),
                        demand_.lines_per_page, 7),
         demand_.slo->percentile);
-    refuse(
-        fmt::format("no measured setting meets {} on any number of machines: with {} one {} alone "
-                    "takes {} ms, {} ms "
-                    "too long; measure a smaller batch or more threads a process",
-                    slo_target(*demand_.slo), knobs_text(node_.knobs),
-                    demand_.lines_per_page.empty() ? "request" : "page", milliseconds_text(alone),
-                    milliseconds_text(std::max(0.0, alone - demand_.slo->seconds))));
+    refuse(PlanRefusal::too_slow_alone);
     return false;
   }
 
@@ -252,37 +227,34 @@ class Planner {
       const auto& points = one_node ? node_.points : node_.nodes;
       plan_.back_tests = back_tests(points, {demand_.confidence, 200, kSeed});
       auto fitted = fit_scaling(points, {demand_.confidence, kDraws, kSeed});
-      if (!fitted) return refuse(fitted.error().what);
+      if (!fitted) {
+        plan_.unfit = fitted.error().what;
+        return refuse(PlanRefusal::unfit);
+      }
       fit = *std::move(fitted);
       const double factor = valid_factor(plan_.back_tests);
       const double reach = one_node ? factor : factor * fit.max_processes;
       plan_.valid_range = {1, std::max(1.0, std::floor(reach + 1e-9)),
-                           training_reason(one_node, factor)};
+                           plan_.back_tests.empty() ? RangeReason::few_counts
+                           : factor <= 1            ? RangeReason::back_tests_failed
+                                                    : RangeReason::back_tests_held,
+                           factor};
     } else {
-      plan_.valid_range = {1, kMaxSharedNothing, "one machine was measured"};
+      plan_.valid_range = {1, kMaxShards, RangeReason::independent};
     }
-    note_machines();
-    note_pages();
     JobTimes times(node_,
                    {demand_.total_samples(), demand_.deadline_seconds, demand_.interruptions,
-                    demand_.confidence},
+                    demand_.confidence, plan_.trains, page_spread(node_, demand_)},
                    draws_, std::move(fit));
     const int most = static_cast<int>(plan_.valid_range.high);
     const double tail = (1 - demand_.confidence) / 2;
     const auto needed = [&](double share) -> double { return times.machines_for(share, most); };
     const MachineCount count{needed(0.5), needed(tail), needed(1 - tail)};
-    if (plan_.trains && one_node && count.median > 1) {
-      plan_.extrapolated = true;
-      plan_.notes.emplace_back(
-          "one node was measured: several are taken to lose between nothing and what "
-          "its own processes lose to each other");
-    }
-    for (std::string& note : interruption_notes(node_, demand_.interruptions, count.high)) {
-      plan_.notes.push_back(std::move(note));
-    }
+    plan_.one_node_trains = plan_.trains && one_node && count.median > 1;
+    plan_.extrapolated = plan_.extrapolated || plan_.one_node_trains;
     if (count.median > plan_.valid_range.high) return refuse_deadline(job_row(times, most));
     settle(count);
-    if (plan_.refused) return;
+    if (plan_.refused()) return;
     add_rows([&](int machines) { return job_row(times, machines); });
     // What the interval of the time holds beyond that of the rate.
     const Interval seconds = times.row(static_cast<int>(plan_.machines.high)).seconds;
@@ -298,6 +270,7 @@ class Planner {
     row.machines = machines;
     row.samples_per_second = job.samples_per_second;
     row.seconds = job.seconds;
+    row.tail_seconds = job.tail_seconds;
     row.interruptions = job.interruptions;
     row.lost_share = job.lost_share;
     row.probability = job.probability;
@@ -308,51 +281,14 @@ class Planner {
   }
 
   void refuse_deadline(const CapacityRow& row) {
+    const double work = demand_.total_samples();
     if (demand_.interruptions.expected() &&
-        demand_.total_samples() / row.samples_per_second.median < demand_.deadline_seconds) {
-      return refuse(fmt::format(
-          "{} would be done in time but for interruptions: checkpoint more "
-          "often (--checkpoint-every), restart faster, or take machines that are interrupted less",
-          how_many(row.machines, "machine")));
+        work / row.samples_per_second.median < demand_.deadline_seconds) {
+      plan_.needed_machines = row.machines;
+      return refuse(PlanRefusal::interrupted);
     }
-    const double least =
-        demand_.total_samples() / demand_.deadline_seconds / plan_.machine_rate.median;
-    if (!plan_.trains) {
-      return refuse(
-          fmt::format("the job needs at least {:.0f} machines and the measurements back "
-                      "{:.0f}: {}",
-                      std::ceil(least), plan_.valid_range.high, plan_.valid_range.reason));
-    }
-    const double alone = demand_.total_samples() / plan_.machine_rate.median;
-    refuse(fmt::format(
-        "one machine needs {} and {} is asked: at least {:.0f} machines with perfect scaling, "
-        "which is not verified: measurements back {:.0f} ({}); measure more process counts "
-        "(--nproc 1,2,4,8) or a second node",
-        format_duration(alone), format_duration(demand_.deadline_seconds), std::ceil(least),
-        plan_.valid_range.high, plan_.valid_range.reason));
-  }
-
-  void note_machines() {
-    plan_.notes.push_back(
-        fmt::format("machines of one kind are taken to differ by {:.0f} % in speed, and days by "
-                    "{:.0f} %",
-                    100 * kMachineSpread, 100 * kDaySpread));
-  }
-
-  void note_pages() {
-    if (demand_.lines_per_page.empty()) return;
-    plan_.notes.emplace_back(
-        "pages: recognition of their lines alone was measured; finding the lines on a page comes "
-        "on top, in time and in machines");
-  }
-
-  std::string training_reason(bool one_node, double factor) const {
-    if (plan_.back_tests.empty()) {
-      return fmt::format("fewer than four {} counts were measured, so no extrapolation was tested",
-                         one_node ? "process" : "node");
-    }
-    if (factor <= 1) return "extrapolations failed their back-test";
-    return fmt::format("extrapolations held in back-tests up to {:.3g} times", factor);
+    plan_.needed_machines = std::ceil(work / demand_.deadline_seconds / plan_.machine_rate.median);
+    refuse(plan_.trains ? PlanRefusal::not_verified : PlanRefusal::job_too_large);
   }
 
   // --- both ---
@@ -361,9 +297,8 @@ class Planner {
     return {one.median * factor, one.low * factor, one.high * factor};
   }
 
-  void refuse(std::string why) {
-    plan_.refused = true;
-    plan_.refusal = std::move(why);
+  void refuse(PlanRefusal why) {
+    plan_.refusal = why;
     plan_.machines = {};
   }
 
@@ -371,9 +306,8 @@ class Planner {
     plan_.machines = {std::max(1.0, count.median), std::max(1.0, count.low),
                       std::max(1.0, count.high)};
     if (plan_.machines.median > plan_.valid_range.high) {
-      return refuse(
-          fmt::format("the load needs about {:.0f} machines and the measurements back {:.0f}: {}",
-                      count.median, plan_.valid_range.high, plan_.valid_range.reason));
+      plan_.needed_machines = count.median;
+      return refuse(PlanRefusal::load_too_large);
     }
     plan_.machines.high = std::min(plan_.machines.high, plan_.valid_range.high);
     plan_.spare_machines = static_cast<int>(plan_.machines.high) + 1;
@@ -402,6 +336,41 @@ class Planner {
   CapacityPlan plan_;
 };
 
+// Whether the run measured what is asked for.
+Status question_fits(const NodeMeasurement& node, const CapacityDemand& demand) {
+  const auto wrong = [&](const char* why) {
+    return Error{ErrorKind::usage, node.source + " " + why};
+  };
+  const bool trained = node.work == RunWork::trains;
+  if (demand.inference() && trained) {
+    return wrong(
+        "measured training: plan from a run of tune --mode infer, or of a program that "
+        "reads");
+  }
+  if (trained && (demand.pages || !demand.lines_per_page.empty())) {
+    return wrong("measured training, and pages are read");
+  }
+  if (demand.pages && demand.lines_per_page.empty() && node.work == RunWork::recognises) {
+    return wrong(
+        "measured the recognition of line images alone, without finding them on a page: "
+        "give --lines-per-page to plan for that part, or tune the program that reads "
+        "your pages");
+  }
+  if (!demand.lines_per_page.empty() &&
+      (node.work == RunWork::serves || node.work == RunWork::reads)) {
+    return wrong(
+        "measured a program of your own: its requests and files are no line images, so "
+        "leave --lines-per-page out");
+  }
+  if (demand.inference() && demand.slo && node.slo.empty() && node.work == RunWork::serves &&
+      !node.request_seconds_known) {
+    return wrong(
+        "did not record how long one request takes, so no latency can be planned: tune "
+        "again, or with --slo");
+  }
+  return {};
+}
+
 // A run under an SLO tells the rate for that SLO and for looser ones, and no other.
 Status slo_fits(const NodeMeasurement& node, const CapacityDemand& demand) {
   const auto kept = parse_slo(node.slo);
@@ -418,20 +387,26 @@ Status slo_fits(const NodeMeasurement& node, const CapacityDemand& demand) {
 
 }  // namespace
 
+const CapacityRow* CapacityPlan::row(double count) const {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const CapacityRow& row) {
+    return row.machines == static_cast<int>(count);
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::string asked_unit(const CapacityPlan& plan) {
+  return plan.demand.pages || !plan.demand.lines_per_page.empty() ? "pages" : plan.unit;
+}
+
 Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDemand& demand) {
-  const bool training = demand.total_samples() > 0 && demand.deadline_seconds > 0;
-  if (demand.inference() == training) {
-    return Error{ErrorKind::usage, "give either --rate (or --daily) or --samples with --deadline"};
+  const bool job = demand.total_samples() > 0 && demand.deadline_seconds > 0;
+  if (demand.inference() == job) {
+    return Error{ErrorKind::usage, "give either --rate (or --daily) or --pages with --deadline"};
   }
   if (node.rates.empty() || median(node.rates) <= 0) {
     return Error{ErrorKind::invalid, node.source + ": no rate was measured"};
   }
-  if (!demand.lines_per_page.empty() && node.unit == "requests") {
-    return Error{ErrorKind::usage,
-                 node.source +
-                     " counted requests to your own server: give --rate in those, without "
-                     "--lines-per-page"};
-  }
+  OCRTUNE_TRY(question_fits(node, demand));
   OCRTUNE_TRY(slo_fits(node, demand));
   return Planner(node, demand).plan();
 }
@@ -456,12 +431,7 @@ Result<CapacityPlan> plan_capacity(const std::vector<NodeMeasurement>& settings,
   }
   auto plan = plan_capacity(*best, demand);
   if (plan && best != &first) {
-    plan->notes.push_back(served > 0
-                              ? fmt::format("{} serves {} {}/s in time, the fastest setting {} {}",
-                                            knobs_text(best->knobs), format_count(most), best->unit,
-                                            knobs_text(first.knobs), format_count(served))
-                              : fmt::format("the fastest setting {} cannot meet {} at any rate",
-                                            knobs_text(first.knobs), slo_target(*demand.slo)));
+    plan->chosen = ChosenSetting{first.knobs, served, most};
   }
   return plan;
 }

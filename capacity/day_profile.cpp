@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "capacity/amounts.h"
 
 namespace ocrtune {
 namespace {
@@ -22,8 +23,8 @@ struct RateUnit {
   const char* name;
   double seconds;
 };
-constexpr RateUnit kUnits[] = {{"s", 1},    {"sec", 1},     {"min", 60},
-                               {"h", 3600}, {"hour", 3600}, {"day", 86400}};
+constexpr RateUnit kUnits[] = {{"s", 1},       {"sec", 1},   {"min", 60},   {"h", 3600},
+                               {"hour", 3600}, {"d", 86400}, {"day", 86400}};
 
 // "14:00", "9:30"; minutes from midnight.
 std::optional<int> parse_time(std::string_view text) {
@@ -83,11 +84,9 @@ Result<double> parse_rate(const std::string& text) {
   const std::string unit = slash == std::string::npos ? "s" : text.substr(slash + 1);
   const auto* const found = std::find_if(std::begin(kUnits), std::end(kUnits),
                                          [&](const RateUnit& row) { return unit == row.name; });
-  if (found == std::end(kUnits)) return wrong("write it like 200, 12000/min or 1e6/h");
-  const auto value = parse_number(text.substr(0, slash));
-  if (!value || !std::isfinite(*value)) return wrong("not a number");
-  if (*value <= 0) return wrong("must be above zero");
-  return *value / found->seconds;
+  if (found == std::end(kUnits)) return wrong("write it like 200, 12000/min, 1e6/h or 40k/day");
+  const auto value = OCRTUNE_TRY(parse_count(text.substr(0, slash)));
+  return value / found->seconds;
 }
 
 Result<DayProfile> read_day_profile(const std::string& path) {

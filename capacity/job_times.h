@@ -1,7 +1,9 @@
 // How long a job with a deadline takes on so many machines: part of capacity/capacity.h.
 //
 // Machines that train wait for each other, by the fit over measured counts; one that is interrupted
-// stops all. Machines that read share nothing, and another reads on.
+// stops all. Machines that read share nothing: each goes through a shard of its own, as many pages
+// as the others have, taken at random. The job ends with the last of them: the slowest machine, the
+// shard of the largest pages, or the one that was interrupted most.
 #pragma once
 
 #include <map>
@@ -20,11 +22,14 @@ struct Job {
   double deadline_seconds = 0;
   Interruptions interruptions;
   double confidence = 0.9;  // two-sided, of every interval
+  bool trains = true;       // else it reads
+  double page_spread = 0;   // relative standard deviation of one page's time; of a job that reads
 };
 
 struct JobRow {
   Interval samples_per_second;
-  Interval seconds;  // infinite: no end in sight
+  Interval seconds;         // infinite: no end in sight
+  double tail_seconds = 0;  // from the mean machine's end to the last one's; of a job that reads
   double interruptions = 0;
   double lost_share = 0;   // of the median time
   double probability = 0;  // of being done in time
@@ -43,21 +48,19 @@ class JobTimes {
   struct Finishes {
     std::vector<double> seconds;  // ascending
     double interruptions = 0;     // mean
+    double tail_seconds = 0;      // mean
   };
 
   std::vector<double> rates(int machines) const;
   const Finishes& finishes(int machines);
+  void train(int machines, Finishes& all) const;
+  void read(int machines, Finishes& all) const;
 
   const NodeMeasurement& node_;
   Job job_;
   std::vector<double> draws_;
   ScalingFit fit_;
-  bool trains_;
   std::map<int, Finishes> finishes_;
 };
-
-// What is taken of interruptions, each a sentence. `machines`: the count that is advised.
-std::vector<std::string> interruption_notes(const NodeMeasurement& node, const Interruptions& stops,
-                                            double machines);
 
 }  // namespace ocrtune

@@ -20,7 +20,6 @@ namespace ocrtune {
 namespace {
 
 constexpr double kPriorNoise = 0.02;
-constexpr double kAssumedSpread = 0.25;  // of service times, where none was recorded
 constexpr int kServiceDraws = 200;
 constexpr int kEnoughSteps = 100;  // for quantiles up to the 99th
 
@@ -69,7 +68,7 @@ double batches_in_step(const std::vector<const Trial*>& trials) {
   for (const Trial* trial : trials) {
     for (const Sample& sample : trial->samples) {
       images += sample.samples_per_second * sample.seconds;
-      places += static_cast<double>(sample.steps) * trial->knobs.batch;
+      places += static_cast<double>(sample.steps) * batch_of(trial->knobs);
     }
   }
   return places > 0 ? std::max(1.0, images / places) : 1;
@@ -124,16 +123,16 @@ bool same_but_for_batch(Knobs knobs, const Knobs& other) {
 // through the two smallest goes on.
 void take_service_times(const std::vector<Measured>& all, NodeMeasurement& node) {
   for (const Measured& one : all) {
-    if (one.knobs.batch > node.knobs.batch || !same_but_for_batch(one.knobs, node.knobs)) continue;
-    BatchTimes times{one.knobs.batch,
-                     one.relative.empty() ? lognormal_draws(kAssumedSpread) : one.relative};
-    const double seconds = one.knobs.nproc * one.knobs.batch / median(one.rates);
+    const int batch = batch_of(one.knobs);
+    if (batch > batch_of(node.knobs) || !same_but_for_batch(one.knobs, node.knobs)) continue;
+    BatchTimes times{batch, one.relative.empty() ? lognormal_draws(kAssumedSpread) : one.relative};
+    const double seconds = one.knobs.nproc * batch / median(one.rates);
     for (double& each : times.seconds) each *= seconds;
     node.service.push_back(std::move(times));
   }
   std::sort(node.service.begin(), node.service.end(),
             [](const auto& a, const auto& b) { return a.requests < b.requests; });
-  node.batch_cost_known = node.knobs.batch == 1 || node.service.size() > 1;
+  node.batch_cost_known = batch_of(node.knobs) == 1 || node.service.size() > 1;
   const BatchTimes& first = node.service.front();
   if (first.requests == 1 || node.service.size() == 1) return;
   const BatchTimes& second = node.service[1];
@@ -179,6 +178,7 @@ Result<NodeMeasurement> assemble(const std::vector<Measured>& all, const std::st
   node.rates = best->rates;
   node.peak_bytes = best->peak_bytes;
   node.stated_rate = best->stated;
+  node.servers = node.knobs.nproc;
   for (const Measured& one : all) {
     Knobs like = one.knobs;
     like.nproc = best->knobs.nproc;
@@ -195,18 +195,43 @@ Result<NodeMeasurement> assemble(const std::vector<Measured>& all, const std::st
 // Under an SLO the search proves rates over a short time; only the full-length proof is claimed.
 void claim_what_was_proved(const RunRecord& run, NodeMeasurement& node) {
   if (run.options.slo.empty()) return;
-  if (const Trial* proof = proof_of(run, node.knobs)) {
-    node.rates = {proof->samples_per_second};
-    node.notes.emplace_back("the rate of one machine is the one that was proved at full length");
-  } else {
-    node.notes.emplace_back(
-        "the rate of one machine was not proved at full length: tune with a longer --budget");
+  const Trial* proof = proof_of(run, node.knobs);
+  node.proof = proof != nullptr ? SloProof::proved : SloProof::unproved;
+  if (proof != nullptr) node.rates = {proof->samples_per_second};
+  node.may_be_higher = rate_may_be_higher(run, node.knobs);
+  // An open load may look kept for a while above what the service can do at all.
+  double most = 0;
+  for (const Trial& soak : run.soaks) {
+    if (soak.ok() && soak.knobs == node.knobs) most = std::max(most, soak.samples_per_second);
   }
-  if (rate_may_be_higher(run, node.knobs)) {
-    node.notes.emplace_back(
-        "the time was too short to try a higher rate on one machine: fewer machines may do; tune "
-        "with a longer --budget");
+  const double centre = centre_of(node);
+  if (most <= 0 || centre <= most) return;
+  node.capped = true;
+  node.proof = SloProof::unproved;
+  for (double& rate : node.rates) rate = std::min(rate, most);
+  Interval& stated = node.stated_rate;
+  for (double* end : {&stated.median, &stated.low, &stated.high}) *end = std::min(*end, most);
+}
+
+// The latencies of a service's requests at the closed load that its rate was measured with.
+void take_request_times(const RunRecord& run, NodeMeasurement& node) {
+  const Trial* longest = nullptr;
+  for (const Trial& trial : run.trials) {
+    if (!trial.ok() || trial.knobs != node.knobs || trial.latency.p50_seconds <= 0) continue;
+    if (longest == nullptr || trial.latency.steps > longest->latency.steps) longest = &trial;
   }
+  if (longest == nullptr) return;
+  BatchTimes times{1, recorded_draws(longest->latency)};
+  const double middle = median(times.seconds);
+  for (double& seconds : times.seconds) seconds *= longest->latency.p50_seconds / middle;
+  // Little's law: what is in flight is the rate times the mean latency. The rounding goes into the
+  // times, so that servers over mean time is the rate.
+  const double rate = median(node.rates);
+  const double in_flight = rate * mean(times.seconds);
+  node.servers = std::max(1, static_cast<int>(std::lround(in_flight)));
+  for (double& seconds : times.seconds) seconds *= node.servers / in_flight;
+  node.service = {std::move(times)};
+  node.request_seconds_known = node.service_spread_known = node.batch_cost_known = true;
 }
 
 std::vector<Measured> measured_settings(const RunRecord& run, double noise) {
@@ -233,13 +258,13 @@ std::string machine_words(const RunRecord& run) {
 
 // What belongs to the run and not to one of its settings.
 void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
-  node.mode = run.options.mode;
+  node.run = run.id;
+  node.work = what_it_does(run);
+  node.batched = !node.knobs.untold.batch;
   node.machine = machine_words(run);
   node.started = run.started;
-  const bool own = !run.options.command.empty() || !run.options.url.empty();
-  node.unit = !run.options.infers() || run.options.prints() ? "images"
-              : own                                         ? "requests"
-                                                            : "line images";
+  node.unit = counted_unit(*node.work);
+  node.inconclusive = !run.result.inconclusive.empty();
   node.slo = run.options.slo;
   node.start_seconds = start_of(run, node.knobs);
   node.noise = noise;
@@ -251,11 +276,7 @@ void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
   std::size_t all = 0;
   for (const Trial& trial : run.trials) all += trial.samples.size();
   node.disturbed = 2 * static_cast<std::size_t>(run.result.discarded_samples) > all;
-  if (node.disturbed) {
-    node.notes.emplace_back(
-        "the measurement was disturbed by other load (NOISY HOST): tune again when the machine is "
-        "idle to narrow this plan");
-  }
+  if (node.work == RunWork::serves && node.slo.empty()) take_request_times(run, node);
 }
 
 // The other settings of one node, each as if it were the one to plan with.
@@ -278,6 +299,8 @@ double normal_quantile(double share) {
   }
   return low;
 }
+
+int batch_of(const Knobs& knobs) { return knobs.untold.batch ? 1 : knobs.batch; }
 
 double speed_error() { return std::hypot(kMachineSpread, std::sqrt(2.0) * kDaySpread); }
 
@@ -327,21 +350,29 @@ Result<std::vector<NodeMeasurement>> measure_settings(const RunRecord& run) {
 
 namespace {
 
+bool has_batches(const RecordedTable& table) {
+  return std::find(table.columns.begin(), table.columns.end(), "batch") != table.columns.end();
+}
+
 std::vector<Measured> measured_settings(const RecordedTable& table) {
   std::vector<Measured> all;
   for (const TableRow& row : table.rows) {
     if (row.outcome != Outcome::ok || row.samples_per_second <= 0) continue;
     all.push_back({row.knobs, {row.samples_per_second}, row.peak_bytes, {}, {}});
+    all.back().knobs.untold.batch = !has_batches(table);
   }
   return all;
 }
 
-void describe(const RecordedTable& table, NodeMeasurement& node) {
+void describe(const RecordedTable& table, const std::string& name, NodeMeasurement& node) {
+  node.table = name;
   std::vector<double> noises;
   for (const TableRow& row : table.rows) {
     if (row.outcome == Outcome::ok) noises.push_back(row.noise_sigma);
   }
   node.noise = std::max(kPriorNoise, median(noises));
+  node.batched = has_batches(table);
+  if (!node.batched) node.unit = "images";
   node.usable_cores = table.cores;
   node.memory_bytes = table.memory_bytes;
 }
@@ -350,7 +381,7 @@ void describe(const RecordedTable& table, NodeMeasurement& node) {
 
 Result<NodeMeasurement> measure_node(const RecordedTable& table, const std::string& name) {
   auto node = assemble(measured_settings(table), "table " + name);
-  if (node) describe(table, *node);
+  if (node) describe(table, name, *node);
   return node;
 }
 
@@ -359,7 +390,7 @@ Result<std::vector<NodeMeasurement>> measure_settings(const RecordedTable& table
   auto first = OCRTUNE_TRY(measure_node(table, name));
   std::vector<NodeMeasurement> nodes = {std::move(first)};
   add_others(measured_settings(table), nodes);
-  for (std::size_t i = 1; i < nodes.size(); ++i) describe(table, nodes[i]);
+  for (std::size_t i = 1; i < nodes.size(); ++i) describe(table, name, nodes[i]);
   return nodes;
 }
 

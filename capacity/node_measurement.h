@@ -3,50 +3,77 @@
 // Taken from a run's trials or from a recorded table: of a run the recommended setting, under a
 // SLO with the rate that was proved at full length; of a table the fastest. The settings that
 // differ from it only in the number of processes form the scaling curve; those that differ only in
-// the batch tell how long a batch of k takes.
+// the batch tell how long a batch of k takes. A service of the user's own is as many servers as its
+// closed load kept in flight, each with the latencies that were measured there (Little's law).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "capacity/queueing.h"
+#include "capacity/run_work.h"
 #include "trial/table_runner.h"
-#include "tuner/store/run_record.h"
 #include "tuner/verdict/scaling.h"
 
 namespace ocrtune {
 
+enum class SloProof {
+  none,    // no latency target was kept
+  proved,  // over a time of full length
+  unproved,
+};
+
+// A machine that was only probed (capacity/other_machine.h).
+struct ScaledFrom {
+  int processes = 1;  // of the measured one
+  double rate_factor = 1;
+  double core_factor = 0;  // of a core's measured speed; 0: not known
+};
+
 struct NodeMeasurement {
-  std::string source;                // "run 2026-11-21-a3f9", "table t.csv"
+  std::string source;                // "run 2026-11-21-a3f9", "table t.csv": for errors
+  std::string run, table;            // one of them: its id, its name
   std::string machine;               // "AMD EPYC 7763, 16 CPUs", "2 x NVIDIA H100"; empty: unknown
   std::string started;               // when it was measured, UTC, ISO 8601; empty: unknown
-  std::string mode;                  // train | infer; empty: a table does not say
+  std::optional<RunWork> work;       // none: a table does not say
+  bool batched = true;               // the settings have a batch
   Knobs knobs;                       // the best setting on one node
   std::vector<double> rates;         // its repeats, samples per second
-  std::string unit = "line images";  // what `rates` count: line images | requests | images
+  std::string unit = "line images";  // what `rates` count
   double noise = 0;                  // relative standard deviation of a repeat
   // The rate with its 95 % interval as the run's answer states it; all zero: from `rates`, `noise`.
   Interval stated_rate;
   bool disturbed = false;            // other load took part in most of its windows
+  bool inconclusive = false;         // its trials do not settle which setting is the best
   std::uint64_t peak_bytes = 0;      // of that setting; 0: unknown
   double start_seconds = 0;          // until its first step; 0: unknown
   std::vector<ScalingPoint> points;  // processes on one node, all else as in `knobs`
   std::vector<ScalingPoint> nodes;   // `processes` here counts nodes; empty: one node was measured
-  ServiceTimes service;              // of one process
+  int servers = 1;       // that work at a time: processes, or requests in flight of a service
+  ServiceTimes service;  // of one of them
   bool service_spread_known = false;
   bool batch_cost_known = false;  // else a part-filled batch is taken to last as long as a full one
-  std::string slo;                // `rates` are the highest that keep it; empty: saturated ones
-  double usable_cores = 0;        // 0: unknown
+  // `service` is the latency of the service's own requests at its closed load.
+  bool request_seconds_known = false;
+  std::string slo;  // `rates` are the highest that keep it; empty: saturated ones
+  SloProof proof = SloProof::none;
+  bool may_be_higher = false;  // under the SLO: the time was too short to try a higher rate
+  bool capped = false;         // at the closed load, which was below what the SLO's search kept
+  double usable_cores = 0;     // 0: unknown
   double core_multiply_adds_per_second = 0;  // of one core; 0: unknown
   std::uint64_t memory_bytes = 0;
   double bandwidth_bytes_per_second = 0;
   // Set by capacity/other_machine.h when the node is not the measured one.
-  std::string kind;                // "host n7: 96 cores"; empty: the measured kind
-  double widened = 0;              // further relative deviation; above 0: EXTRAPOLATED
-  std::vector<std::string> notes;  // what was assumed, each a sentence
+  std::string kind;    // "n7 (96 cores)"; empty: the measured kind
+  double widened = 0;  // further relative deviation; above 0: EXTRAPOLATED
+  std::optional<ScaledFrom> scaled;
 };
+
+// Requests or images that a process takes at once: 1 where nothing was told of a batch.
+int batch_of(const Knobs& knobs);
 
 // invalid: no setting of the run or table worked.
 Result<NodeMeasurement> measure_node(const RunRecord& run);
@@ -60,6 +87,7 @@ Result<std::vector<NodeMeasurement>> measure_settings(const RecordedTable& table
 
 // Relative standard deviation between machines of one kind, and between days of one machine: what
 // the repeats of one run do not show. Assumed, and said with every plan.
+inline constexpr double kAssumedSpread = 0.25;  // of service times, where none was recorded
 inline constexpr double kMachineSpread = 0.02, kDaySpread = 0.02;
 
 // Of the speed of a fleet on one day from that of one machine on another.

@@ -124,20 +124,15 @@ Result<NodeMeasurement> scale_to_machine(const NodeMeasurement& node, const Mach
   for (BatchTimes& batch : other.service) {
     for (double& seconds : batch.seconds) seconds /= each;
   }
-  other.kind = fmt::format("the kind of {} ({:.4g} cores)",
-                           machine.host.empty() ? "the probed machine" : machine.host,
-                           planning_cores(machine));
+  other.kind =
+      fmt::format("{} ({:.4g} cores)", machine.host.empty() ? "the probed machine" : machine.host,
+                  planning_cores(machine));
+  other.scaled = ScaledFrom{node.knobs.nproc, gain.factor,
+                            speed_known ? core / node.core_multiply_adds_per_second : 0};
+  other.servers = std::max(1, node.servers * wanted / std::max(1, node.knobs.nproc));
   other.widened = std::hypot(speed_known ? kKnownSpeedSpread : kUnknownSpeedSpread, gain.spread);
   other.usable_cores = planning_cores(machine);
   other.memory_bytes = static_cast<std::uint64_t>(memory);
-  other.notes.push_back(fmt::format(
-      "EXTRAPOLATED to a machine that was only probed: {} instead of {}, rate "
-      "times {:.3g}; {}",
-      how_many(wanted, "process"), node.knobs.nproc, gain.factor,
-      speed_known ? fmt::format("its cores were measured {:.2f} times as fast, and that holds for "
-                                "this work within 10 %",
-                                core / node.core_multiply_adds_per_second)
-                  : std::string("the speed of its cores is taken as equal within 20 %")));
   return other;
 }
 

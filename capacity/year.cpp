@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "base/check.h"
-#include "capacity/machine_kinds.h"
+#include "capacity/fleet_plan.h"
 
 namespace ocrtune {
 namespace {
@@ -38,7 +38,7 @@ class Fleet {
     std::vector<int> needed;
     for (const double share : shape_) needed.push_back(machines_for(share * peak));
     const auto ahead = std::min<std::size_t>(
-        shape_.size() - 1, static_cast<std::size_t>(std::ceil(demand_.warm_up_seconds / 60)));
+        shape_.size() - 1, static_cast<std::size_t>(std::ceil(demand_.warm_up_seconds.value / 60)));
     std::vector<int> up = needed;
     for (std::size_t minute = 0; minute < needed.size(); ++minute) {
       for (std::size_t i = 1; i <= ahead; ++i) {
@@ -52,22 +52,21 @@ class Fleet {
     YearRow row;
     row.month = number;
     row.requests_per_second = peak;
-    row.machines = machines_for(peak);
-    row.spares = spares_for(row.machines, demand_.machine_availability, demand_.availability);
-    const int fixed = row.machines + row.spares;
+    row.fleet = fleet_for(machines_for(peak), demand_);
+    const int fixed = row.fleet.bought, extra = row.fleet.bought - row.fleet.machines;
     row.fixed_hours = fixed * kHoursInMonth;
     const std::vector<int> up = scaled(peak);
-    const double hours = kHoursInMonth / static_cast<double>(shape_.size());    // of one minute
-    std::vector<double> risks(static_cast<std::size_t>(row.machines) + 1, -1);  // by need
+    const double hours = kHoursInMonth / static_cast<double>(shape_.size());  // of one minute
+    std::vector<double> risks(static_cast<std::size_t>(row.fleet.machines) + 1, -1);  // by need
     std::vector<double> scaled_risks = risks;
     for (std::size_t i = 0; i < shape_.size(); ++i) {
       const auto need = static_cast<std::size_t>(machines_for(shape_[i] * peak));
       if (risks[need] < 0) {
         const int n = static_cast<int>(need);
         risks[need] = share_short(fixed, n, demand_.machine_availability);
-        scaled_risks[need] = share_short(n + row.spares, n, demand_.machine_availability);
+        scaled_risks[need] = share_short(n + extra, n, demand_.machine_availability);
       }
-      row.scaled_hours += hours * (up[i] + row.spares);
+      row.scaled_hours += hours * (up[i] + extra);
       row.fixed_risk_hours += hours * risks[need];
       row.scaled_risk_hours += hours * scaled_risks[need];
     }
@@ -105,10 +104,25 @@ int spares_for(int needed, double machine_availability, double availability) {
   return spares;
 }
 
+FleetSize fleet_for(int needed, const YearDemand& demand) {
+  FleetSize fleet;
+  fleet.machines = needed;
+  fleet.spares = spares_for(needed, demand.machine_availability, demand.availability);
+  const int zones = demand.zones;
+  const auto share = [](int count, int parts) { return (count + parts - 1) / parts; };
+  fleet.each_zone = share(needed + fleet.spares, zones);
+  if (zones > 1) fleet.each_zone = std::max(fleet.each_zone, share(needed, zones - 1));
+  fleet.bought = zones * fleet.each_zone;
+  return fleet;
+}
+
 YearPlan plan_year(const CapacityPlan& plan, const YearDemand& demand) {
-  OCRTUNE_CHECK(plan.demand.inference() && !plan.refused);
+  OCRTUNE_CHECK(plan.demand.inference() && !plan.refused() && demand.zones >= 1);
   YearPlan year;
   year.demand = demand;
+  if (!demand.warm_up_seconds.given && plan.node.start_seconds > 0) {
+    year.demand.warm_up_seconds.value = plan.node.start_seconds;
+  }
   const Fleet fleet(plan, year.demand);
   year.sure_rate = fleet.sure_rate;
   double peak = plan.demand.requests_per_second;

@@ -102,6 +102,8 @@ const std::vector<Command> kTable = {
      declare_slo},
     {"plan", kServe, "Say how many machines a load or a deadline takes",
      "ocrtune plan --rate 12000/min --slo p99=80ms --cost-per-hour 1.2\n"
+     "ocrtune plan --daily 40,000 --peak '3x 9-11' --slo p95=5s --zones 2 --growth 5\n"
+     "ocrtune plan --pages 24,800,000 --within 10h --cost-per-hour 0.34\n"
      "ocrtune plan --rate 200/min --lines-per-page 40 --slo p95=2s\n"
      "ocrtune plan cpu.sqlite=0.8 gpu.sqlite=2.9 --rate 3e6/h --out plan\n"
      "ocrtune plan --samples 2e6 --epochs 20 --deadline 'Fri 18:00' --interruptions 8h "

@@ -186,12 +186,12 @@ class Check {
     demand.balancer =
         one_.world.balancer == FleetBalancer::random ? Balancer::random : Balancer::turns;
     const auto plan = plan_capacity(*settings, demand);
-    if (!plan || plan->refused || stated_probability(*plan) < 0.945) {  // it says so itself
+    if (!plan || plan->refused() || stated_probability(*plan) < 0.945) {  // it says so itself
       ++outcomes.refused;
       return;
     }
     // The plan names its setting; the fleet runs with it.
-    one_.world.batch = plan->knobs.batch;
+    one_.world.batch = batch_of(plan->node.knobs);
     day_speed_ = std::exp(one_.day_spread * random_.normal());
     day_seed_ = random_.next();
     const int truth = fewest(one_, demand, static_cast<int>(plan->machines.median));

@@ -240,7 +240,7 @@ int main(int argc, char** argv) {
     const std::string known = demand.interruptions.counted ? "counted" : "known";
     for (const std::string& kind : {job.kind + ", " + known, std::string("all")}) {
       Tally& tally = tallies[kind];
-      if (!plan || plan->refused) {
+      if (!plan || plan->refused()) {
         ++tally.refused;
         continue;
       }

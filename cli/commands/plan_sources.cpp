@@ -51,27 +51,20 @@ Result<Source> parse_source(const std::string& text) {
   return source;
 }
 
-Result<std::vector<NodeMeasurement>> measure_run(const std::string& database, const std::string& id,
-                                                 const CapacityDemand& demand) {
+Result<std::vector<NodeMeasurement>> measure_run(const std::string& database,
+                                                 const std::string& id) {
   if (!path_exists(database)) {
-    return Error{ErrorKind::missing, "no run is stored in " + database + "; run `ocrtune tune" +
-                                         (demand.inference() ? " --mode infer" : "") +
-                                         "` first, or give --table T.csv"};
+    return Error{ErrorKind::missing, "no run is stored in " + database +
+                                         "; run `ocrtune tune` first, or give --table T.csv"};
   }
   const auto run = OCRTUNE_TRY(judged_run(database, id));
-  if (demand.inference() && !run.options.infers()) {
-    return Error{ErrorKind::usage, "run " + run.id +
-                                       " measured train, and this plan needs a run of tune --mode "
-                                       "infer"};
-  }
   return measure_settings(run);
 }
 
 }  // namespace
 
 Result<std::vector<MachineKind>> read_kinds(const std::vector<std::string>& sources,
-                                            const std::string& database,
-                                            const CapacityDemand& demand) {
+                                            const std::string& database) {
   std::vector<MachineKind> kinds;
   std::vector<Source> probes;
   for (const std::string& text : sources) {
@@ -82,8 +75,8 @@ Result<std::vector<MachineKind>> read_kinds(const std::vector<std::string>& sour
     }
     MachineKind kind{source.name, {}, source.cost};
     if (source.path.empty() || begins_with(source, "SQLite format 3")) {
-      kind.settings = OCRTUNE_TRY(
-          measure_run(source.path.empty() ? database : source.path, source.run, demand));
+      kind.settings =
+          OCRTUNE_TRY(measure_run(source.path.empty() ? database : source.path, source.run));
     } else if (begins_with(source, "{")) {
       probes.push_back(source);
       continue;

@@ -6,16 +6,15 @@
 #include <vector>
 
 #include "base/result.h"
-#include "capacity/machine_kinds.h"
+#include "capacity/fleet_plan.h"
 
 namespace ocrtune {
 
 // Each source is a run of `database`, a store file of another machine (its last run) or
 // "FILE:RUN", a table, or a probe --json, to which the first other source is scaled; each may end
-// in "=PRICE" an hour. Errors: usage (a price or mode that does not fit, a probe alone), missing,
+// in "=PRICE" an hour. Errors: usage (a price that does not fit, a probe alone), missing,
 // invalid, unsupported (the scaling reaches too far).
 Result<std::vector<MachineKind>> read_kinds(const std::vector<std::string>& sources,
-                                            const std::string& database,
-                                            const CapacityDemand& demand);
+                                            const std::string& database);
 
 }  // namespace ocrtune

@@ -14,15 +14,16 @@
 #include "reports/figures/run_figures.h"
 #include "reports/figures/scaling_figure.h"
 #include "reports/html/page_answer.h"
-#include "reports/html/page_capacity.h"
 #include "reports/html/page_comparison.h"
 #include "reports/html/page_frame.h"
 #include "reports/html/page_hosts.h"
 #include "reports/html/page_json.h"
+#include "reports/html/page_latency.h"
 #include "reports/html/page_machine.h"
 #include "reports/html/page_p2p.h"
 #include "reports/html/page_parts.h"
 #include "reports/markup/page_markup.h"
+#include "reports/plan/plan_html.h"
 #include "tuner/verdict/bottleneck.h"
 #include "tuner/verdict/comparison.h"
 
@@ -138,7 +139,7 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   std::string body;
   const PageDocuments& documents = options.documents;
   if (options.earlier != nullptr) body += comparison_section(compare_runs(*options.earlier, run));
-  if (documents.capacity) body += capacity_section(*documents.capacity);
+  if (documents.plan) body += plan_section(*documents.plan);
   if (documents.latency) body += latency_section(*documents.latency);
   body += answer_section(run);
   // Where nothing works, why is what the reader came for.

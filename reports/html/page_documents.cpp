@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/plan/plan_json.h"
+
 namespace ocrtune {
 namespace {
 
@@ -15,11 +17,6 @@ double number(const Json& at, const char* key, double otherwise = 0) {
 std::string text(const Json& at, const char* key) {
   const auto found = at.find(key);
   return found != at.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-bool flag(const Json& at, const char* key) {
-  const auto found = at.find(key);
-  return found != at.end() && found->is_boolean() && found->get<bool>();
 }
 
 Json part(const Json& at, const char* key) {
@@ -39,67 +36,6 @@ std::vector<std::string> texts(const Json& at, const char* key) {
     if (each.is_string()) found.push_back(each.get<std::string>());
   }
   return found;
-}
-
-Interval interval(const Json& at, const char* key) {
-  const Json whole = part(at, key);
-  return {number(whole, "median"), number(whole, "low"), number(whole, "high")};
-}
-
-void read_year(const Json& in, CapacityDocument& out) {
-  out.year = texts(in, "answer");
-  for (const Json& row : list(in, "months")) {
-    out.months.push_back(
-        {static_cast<int>(number(row, "month")), static_cast<int>(number(row, "machines")),
-         static_cast<int>(number(row, "spare_machines")), number(row, "fixed_machine_hours"),
-         number(row, "scaled_machine_hours"), number(row, "scaled_risk_hours")});
-  }
-}
-
-void read_store_tests(const Json& in, CapacityDocument& out) {
-  out.store_answer = text(in, "answer");
-  for (const Json& row : list(in, "rows")) {
-    out.store_tests.push_back({text(row, "figure"), text(row, "from"), text(row, "against"),
-                               text(row, "knobs"), interval(row, "predicted_samples_per_second"),
-                               number(row, "measured_samples_per_second"), number(row, "error"),
-                               flag(row, "held")});
-  }
-}
-
-CapacityDocument read_capacity(const Json& in) {
-  CapacityDocument out;
-  out.answer = text(in, "answer");
-  out.source = text(in, "source");
-  out.refused = flag(in, "refused");
-  out.extrapolated = flag(in, "extrapolated");
-  out.machines = static_cast<int>(number(part(in, "machines"), "high"));
-  out.spare_machines = static_cast<int>(number(in, "spare_machines"));
-  const Json range = part(in, "valid_range");
-  out.valid_low = number(range, "low");
-  out.valid_high = number(range, "high");
-  out.valid_reason = text(range, "reason");
-  for (const Json& row : list(in, "rows")) {
-    const Interval seconds = interval(row, "seconds");
-    out.rows.push_back({static_cast<int>(number(row, "machines")),
-                        interval(row, "samples_per_second"), number(row, "busy_share", -1),
-                        number(row, "latency_seconds", -1),
-                        seconds.median > 0 ? seconds.median : -1, number(row, "probability"),
-                        number(row, "cost_per_hour", -1)});
-  }
-  for (const Json& test : list(in, "back_test")) {
-    const Interval predicted = interval(test, "predicted_samples_per_second");
-    out.back_tests.push_back({number(test, "predicted_at"), predicted.median, predicted.low,
-                              predicted.high, number(test, "measured_samples_per_second"),
-                              number(test, "error")});
-  }
-  for (const Json& kind : list(in, "kinds")) {
-    out.kinds.push_back({text(kind, "kind"), text(kind, "machine"), number(kind, "machines", -1),
-                         number(kind, "cost_per_hour", -1), number(kind, "cost_per_million", -1)});
-  }
-  read_year(part(in, "year"), out);
-  read_store_tests(part(in, "store_back_test"), out);
-  out.notes = texts(in, "notes");
-  return out;
 }
 
 LatencyDocument read_latency(const Json& in) {
@@ -160,7 +96,7 @@ Status add_document(const std::string& json, PageDocuments& documents) {
   if (in.contains("probes") && in.contains("promise")) {
     documents.latency = read_latency(in);
   } else if (in.contains("rows") && in.contains("valid_range")) {
-    documents.capacity = read_capacity(in);
+    documents.plan = read_plan_document(part(in, "document"));
   } else if (in.contains("pairs") && in.contains("verdict")) {
     documents.peers = read_peers(in);
   } else if (in.contains("links") && in.contains("speeds")) {

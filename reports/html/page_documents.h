@@ -1,5 +1,5 @@
 // What other commands printed with --json, read back so that the page can show it beside a run:
-// plan (capacity), slo (latency against rate), p2p (a verdict for each GPU pair), probe --hosts
+// plan (its document), slo (latency against rate), p2p (a verdict for each GPU pair), probe --hosts
 // (links between hosts).
 #pragma once
 
@@ -9,48 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/stats.h"
+#include "reports/plan/plan_document.h"
 
 namespace ocrtune {
-
-struct CapacityDocument {
-  struct Row {
-    int machines = 0;
-    Interval samples_per_second;
-    double busy_share = -1, latency_seconds = -1, seconds = -1;  // below 0: not said
-    double probability = 0;
-    double cost_per_hour = -1;
-  };
-  std::string answer, source, valid_reason;
-  bool refused = false, extrapolated = false;
-  int machines = 0, spare_machines = 0;
-  double valid_low = 0, valid_high = 0;
-  std::vector<Row> rows;
-  struct Test {
-    double at = 0, predicted = 0, low = 0, high = 0, measured = 0, error = 0;
-  };
-  std::vector<Test> back_tests;
-  struct Kind {
-    std::string name, machine;
-    double machines = -1, cost_per_hour = -1, cost_per_million = -1;
-  };
-  std::vector<Kind> kinds;  // empty: one kind was asked for
-  struct Month {
-    int month = 0, machines = 0, spares = 0;
-    double fixed_hours = 0, scaled_hours = 0, risk_hours = 0;
-  };
-  std::vector<std::string> year;  // sentences; empty: no year was planned
-  std::vector<Month> months;
-  struct StoreTest {
-    std::string figure, from, against, knobs;
-    Interval predicted;
-    double measured = 0, error = 0;
-    bool held = false;
-  };
-  std::string store_answer;  // of predictions from stored runs; empty: none was asked for
-  std::vector<StoreTest> store_tests;
-  std::vector<std::string> notes;
-};
 
 struct LatencyDocument {
   struct Point {
@@ -91,7 +52,7 @@ struct HostsDocument {
 };
 
 struct PageDocuments {
-  std::optional<CapacityDocument> capacity;
+  std::optional<PlanDocument> plan;
   std::optional<LatencyDocument> latency;
   std::optional<PeerDocument> peers;
   std::optional<HostsDocument> hosts;

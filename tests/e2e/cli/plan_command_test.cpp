@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "tests/support/ran.h"
 #include "tests/support/sample_runs.h"
 #include "tests/support/schema_text.h"
@@ -17,6 +18,9 @@ namespace ocrtune {
 namespace {
 
 using testing::HasSubstr;
+
+// Broken lines as one.
+std::string in_one_line(const std::string& text) { return join(words(text), " "); }
 
 class PlanCommand : public testing::Test {
  protected:
@@ -51,9 +55,10 @@ TEST_F(PlanCommand, AnswersARecordedLoad) {
   const auto [code, out] =
       run("--table " + table_ + " --trace " + trace + " --slo p99=80ms --out " + out_folder);
   EXPECT_EQ(code, 0) << out;
-  EXPECT_THAT(out, HasSubstr("2 machines of this kind"));
-  EXPECT_THAT(out, HasSubstr("1,500 line images/s (the busiest minute of the trace, 20 min"));
-  EXPECT_THAT(out, HasSubstr("1 machine is not enough"));
+  EXPECT_THAT(in_one_line(out), HasSubstr("2 machines of this kind"));
+  EXPECT_THAT(in_one_line(out),
+              HasSubstr("1,500 line images/s (the busiest minute of the trace, 20 min"));
+  EXPECT_THAT(in_one_line(out), HasSubstr("1 machine is not enough"));
   const auto json = read_file(join_path(out_folder, "capacity.json"));
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(nlohmann::json::parse(*json)["machines"]["median"], 2);
@@ -68,8 +73,9 @@ TEST_F(PlanCommand, SaysAtWhichTimeOfDayTheSloIsViolated) {
   ASSERT_TRUE(write_file(day, "00:00 20\n08:00 1300\n14:00 2500\n16:00 1300\n20:00 20\n").ok());
   auto [code, out] = run("--table " + table_ + " --slo p99=80ms --profile " + day);
   EXPECT_EQ(code, 0) << out;
-  EXPECT_THAT(out, HasSubstr("3 machines of this kind"));
-  EXPECT_THAT(out, HasSubstr("2 machines are not enough at the 14:00 peak (14:00 to 16:00)"));
+  EXPECT_THAT(in_one_line(out), HasSubstr("3 machines of this kind"));
+  EXPECT_THAT(in_one_line(out),
+              HasSubstr("2 machines are not enough at the 14:00 peak (14:00 to 16:00)"));
   std::tie(code, out) = run("--table " + table_ + " --profile " + day + " --daily 5e6 --json");
   EXPECT_EQ(code, 0) << out;
   const auto json = nlohmann::json::parse(out);
@@ -83,19 +89,19 @@ TEST_F(PlanCommand, SaysAtWhichTimeOfDayTheSloIsViolated) {
   for (int i = 0; i < 1500 * 60; ++i) lines += std::to_string(1763733600 + i / 1500.0) + "\n";
   ASSERT_TRUE(write_file(trace, lines).ok());
   std::tie(code, out) = run("--table " + table_ + " --trace " + trace + " --slo p99=80ms");
-  EXPECT_THAT(out, HasSubstr("1 machine is not enough at the "));
-  EXPECT_THAT(out, HasSubstr(":00 peak"));  // in whole hours of any time zone
+  EXPECT_THAT(in_one_line(out), HasSubstr("1 machine is not enough at the "));
+  EXPECT_THAT(in_one_line(out), HasSubstr(":00 peak"));  // in whole hours of any time zone
 }
 
 TEST_F(PlanCommand, AnswersInWordsAndWritesCsv) {
   const auto [code, out] = run("--table " + table_ + " --rate 150000/min --slo p99=80ms --csv " +
                                join_path(folder_, "out") + " --cost-per-hour 1.5");
   EXPECT_EQ(code, 0) << out;
-  EXPECT_THAT(out,
+  const std::string line = in_one_line(out);
+  EXPECT_THAT(line,
               HasSubstr("3 machines of this kind for 2,500 line images/s with p99 under 80 ms"));
-  EXPECT_THAT(out, HasSubstr("2 machines are not enough"));
-  EXPECT_THAT(out, HasSubstr("Cost: 4.50 an hour, 6.00 with the spare one"));
-  EXPECT_THAT(out, HasSubstr("Back-test"));
+  EXPECT_THAT(line, HasSubstr("2 machines are not enough"));
+  EXPECT_THAT(line, HasSubstr("Cost: 4.50 an hour, 6.00 with the spare one"));
   const auto csv = read_file(join_path(folder_, "out/capacity.csv"));
   ASSERT_TRUE(csv.ok());
   EXPECT_THAT(*csv, testing::StartsWith("machines,samples_per_second,"));
@@ -182,7 +188,7 @@ TEST_F(PlanCommand, StoredRunsAreComparedWithEachOther) {
   std::tie(code, out) =
       run("--back-test --samples 1e6 --deadline 900h --db " + db + " --out " + folder_ + "/out");
   EXPECT_EQ(code, 0) << out;
-  EXPECT_THAT(out, HasSubstr("predictions from stored runs held"));
+  EXPECT_THAT(in_one_line(out), HasSubstr("predictions from stored runs held"));
   EXPECT_THAT(*read_file(folder_ + "/out/capacity.json"), HasSubstr("store_back_test"));
 }
 
@@ -193,15 +199,68 @@ TEST_F(PlanCommand, TheYearAheadHasSparesAndScaling) {
       "--table " + table_ + " --profile " + week + " --growth 3% --warm-up 10m";
   auto [code, out] = run(base + " --cost-per-hour 2 --out " + folder_ + "/out");
   EXPECT_EQ(code, 0) << out;
-  EXPECT_THAT(out, HasSubstr("at the Mon 08:00 peak"));
-  EXPECT_THAT(out, HasSubstr("in 12 months at +3 % a month"));
-  EXPECT_THAT(out, HasSubstr("Machines from each time on"));
+  EXPECT_THAT(in_one_line(out), HasSubstr("at the Mon 08:00 peak"));
+  EXPECT_THAT(in_one_line(out), HasSubstr("last 12 months"));
+  EXPECT_THAT(in_one_line(out), HasSubstr("Autoscaling, by requests in flight"));
   EXPECT_THAT(*read_file(folder_ + "/out/year.csv"), HasSubstr("\n12,"));
   std::tie(code, out) = run(base + " --json");
   const auto year = nlohmann::json::parse(out).at("year");
   EXPECT_EQ(year["months"].size(), 13U);
   EXPECT_EQ(year["hours"].size(), 168U);
   EXPECT_LT(year["scaled_machine_hours"], year["fixed_machine_hours"]);
+}
+
+// 24,800 items of a corpus from a table of workers on one instance.
+TEST_F(PlanCommand, ACorpusIsReadInShards) {
+  const std::string corpus = join_path(folder_, "corpus.csv");
+  ASSERT_TRUE(write_file(corpus,
+                         "# cores=8 memory_bytes=17179869184\n"
+                         "nproc,threads,samples_per_second,peak_bytes,outcome,noise_sigma\n"
+                         "1,8,0.0041667,1,ok,0.03\n8,1,0.0091667,1,ok,0.03\n")
+                  .ok());
+  for (const char* job : {"--pages 24,800 --within 14d", "--samples 24.8k --deadline 14d"}) {
+    const auto [code, out] = run("--table " + corpus + " " + job + " --cost-per-hour 0.34 --json");
+    EXPECT_EQ(code, 0) << out;
+    const auto json = nlohmann::json::parse(out, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << out;
+    EXPECT_EQ(undocumented_key("plan --json", json), "");
+    EXPECT_EQ(json["machines"]["high"], 3);
+    EXPECT_EQ(json["demand"]["mode"], "infer");
+    EXPECT_NEAR(json["cost_per_million"].get<double>(), 256e6 / 24800, 4e5);
+  }
+}
+
+// A day's pages with a peak, a latency target, growth and two zones, in one command.
+TEST_F(PlanCommand, ADaysPagesInTwoZones) {
+  const std::string out_folder = join_path(folder_, "out");
+  const std::string asked = "--table " + table_ +
+                            " --daily 40,000k --peak '3x 9-11' --slo p95=5s --zones 2 --growth 5 "
+                            "--out " +
+                            out_folder;
+  const auto [code, out] = run(asked + " --json");
+  EXPECT_EQ(code, 0) << out;
+  const auto json = nlohmann::json::parse(out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << out;
+  EXPECT_EQ(undocumented_key("plan --json", json), "");
+  const auto& months = json["year"]["months"];
+  const int needed = months[0]["machines"].get<int>(), bought = months[0]["bought_machines"];
+  EXPECT_EQ(bought, 2 * needed);
+  EXPECT_NEAR(json["demand"]["requests_per_second"].get<double>(), 40e6 * 3 / 86400, 1e-6);
+  EXPECT_EQ(json["demand"]["peak_time"], "09:00");
+  EXPECT_THAT(in_one_line(run(asked).second), testing::StartsWith("Buy "));
+  for (const char* name : {"hpa.yaml", "keda.yaml", "sheet.html", "year.csv"}) {
+    EXPECT_TRUE(path_exists(join_path(out_folder, name))) << name;
+  }
+}
+
+TEST_F(PlanCommand, UsersWaitAndThink) {
+  const auto [code, out] =
+      run("--json --table " + table_ + " --users 20,000 --think 10s --pages-each 30");
+  EXPECT_EQ(code, 0) << out;
+  const auto json = nlohmann::json::parse(out, nullptr, false);
+  EXPECT_LT(json["demand"]["requests_per_second"], 2000);
+  EXPECT_GT(json["demand"]["requests_per_second"], 1990);
+  EXPECT_EQ(json["demand"]["daily_requests"], 600000);
 }
 
 // A job that reads, and one that trains, by a time of the calendar and with interruptions.
@@ -218,8 +277,8 @@ TEST_F(PlanCommand, AJobIsDoneByItsDeadline) {
   std::tie(code, out) =
       run("--table " + table_ + " --samples 1e6 --epochs 10 --deadline 4h " + spot);
   EXPECT_EQ(code, 0) << out;
-  EXPECT_THAT(out, HasSubstr("interruptions are expected"));
-  EXPECT_THAT(out, HasSubstr("interruptions: 3 seen in 20 h 00 min of machines"));
+  EXPECT_THAT(in_one_line(out), HasSubstr("interruptions are expected"));
+  EXPECT_THAT(in_one_line(out), HasSubstr("interruptions: 3 seen in 20 h 00 min of machines"));
 }
 
 // A table of this machine and one of a faster one, each with its price, and a sheet to sign.
@@ -233,8 +292,8 @@ TEST_F(PlanCommand, SeveralKindsOfMachineAreSetSideBySide) {
   const std::string both = table_ + "=1.5 " + fast + "=6";
   auto [code, out] = run(both + " --rate 7200 --out " + out_folder);
   EXPECT_EQ(code, 0) << out;
-  EXPECT_THAT(out, HasSubstr("Cheapest of 2 kinds: "));
-  EXPECT_THAT(out, HasSubstr("Cheaper still, as a mix: "));
+  EXPECT_THAT(in_one_line(out), HasSubstr("Cheapest of 2 kinds: "));
+  EXPECT_THAT(in_one_line(out), HasSubstr("Cheaper still, as a mix: "));
   EXPECT_THAT(*read_file(join_path(out_folder, "kinds.csv")), HasSubstr(fast));
   for (const char* name : {"sheet.html", "sheet.md", "sheet.zh.md", "sheet.csv"}) {
     const auto sheet = read_file(join_path(out_folder, name));
@@ -257,7 +316,7 @@ TEST_F(PlanCommand, SeveralKindsOfMachineAreSetSideBySide) {
         {table_ + " --run last", "name all machines as arguments"}}) {
     std::tie(code, out) = run(arguments + " --rate 5");
     EXPECT_GE(code, 2) << arguments;
-    EXPECT_THAT(out, HasSubstr(words)) << arguments;
+    EXPECT_THAT(in_one_line(out), HasSubstr(words)) << arguments;
     EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 1) << out;
   }
 }
@@ -269,16 +328,23 @@ TEST_F(PlanCommand, BadInputIsOneClearLine) {
        {std::tuple<std::string, int, std::string>{"", 2, "give one of --rate"},
         {"--rate 0" + table, 2, "must be above zero"},
         {"--rate nan" + table, 2, "not a number"},
+        {"--daily 40,00" + table, 2, "commas part thousands"},
+        {"--daily 40k --peak '3x 9'" + table, 2, "'3x 9-11'"},
+        {"--daily 40k --peak '5x 9-15'" + table, 2, "at most 4 times fit"},
+        {"--users 200" + table, 2, "--users needs --think"},
+        {"--rate 5 --think 20s" + table, 2, "go with --users"},
+        {"--rate 5 --zones 0" + table, 2, "a whole number from 1 to 20"},
+        {"--pages 5 --samples 5 --deadline 1h" + table, 2, "one of --pages N"},
         {"--rate 5/week" + table, 2, "12000/min"},
         {"--rate 5 --samples 3 --deadline 1h" + table, 2, "give one of"},
-        {"--samples 3" + table, 2, "both --samples N and --deadline T"},
+        {"--samples 3" + table, 2, "a job needs --deadline T"},
         {"--samples 3 --deadline 0" + table, 2, "above zero"},
         {"--samples 3 --deadline 2020-01-01T00:00" + table, 2, "is past"},
         {"--samples 3 --deadline 1h --interruptions often" + table, 2, "--interruptions 'often'"},
         {"--samples 3 --deadline 1h --checkpoint-every 0" + table, 2, "15m:20s"},
         {"--samples 3 --deadline 1h --restart never" + table, 2, "--restart 'never'"},
-        {"--samples 3 --deadline 1h --lines-per-page 5" + table, 2, "is of inference"},
-        {"--rate 3 --interruptions 8h" + table, 2, "goes with --samples and --deadline"},
+
+        {"--rate 3 --interruptions 8h" + table, 2, "goes with --pages or --samples and --deadline"},
         {"--samples 3 --deadline -1h" + table, 2, "above zero"},
         {"--samples 3 --deadline 1h --slo p99=1s" + table, 2, "--slo"},
         {"--rate 5 --slo fast" + table, 2, "p99=50ms"},
@@ -286,7 +352,7 @@ TEST_F(PlanCommand, BadInputIsOneClearLine) {
         {"--rate 5 --growth much" + table, 2, "a percentage from -50 to 100"},
         {"--rate 5 --availability 100" + table, 2, "--availability '100'"},
         {"--rate 5 --warm-up 0" + table, 2, "--warm-up"},
-        {"--samples 5 --deadline 1h --growth 3" + table, 2, "are of inference"},
+        {"--samples 5 --deadline 1h --growth 3" + table, 2, "are of a load, not of a job"},
         {"--back-test" + table, 2, "--back-test is of stored runs"},
         {"--rate 5 --balancer robin" + table, 2, "random or turns"},
         {"--rate 5 --lines-per-page many" + table, 2, "neither a number from 1 to"},
@@ -296,7 +362,7 @@ TEST_F(PlanCommand, BadInputIsOneClearLine) {
         {"--rate 5 --machine " + text + table, 3, "no probe file"}}) {
     const auto [got, out] = run(arguments);
     EXPECT_EQ(got, code) << arguments << "\n" << out;
-    EXPECT_THAT(out, HasSubstr(words)) << arguments;
+    EXPECT_THAT(in_one_line(out), HasSubstr(words)) << arguments;
     EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 1) << out;
   }
 }

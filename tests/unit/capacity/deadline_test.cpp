@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/stats.h"
-#include "capacity/capacity_answer.h"
+#include "capacity/capacity.h"
 #include "trial/table_runner.h"
 
 namespace ocrtune {
@@ -138,13 +138,13 @@ TEST(DrawFinish, WithoutCheckpointsALongJobHasNoEnd) {
   EXPECT_TRUE(std::isfinite(draw_finish(100, 0, 1 / 1000.0, stops, 1e6, random).seconds));
 }
 
-NodeMeasurement measured(const std::string& mode) {
+NodeMeasurement measured(RunWork work) {
   const std::string csv =
       "nproc,threads,batch,nodes,samples_per_second,peak_bytes,outcome,noise_sigma\n"
       "4,1,8,1,100,1,ok,0.01\n4,1,8,2,190,1,ok,0.01\n4,1,8,4,350,1,ok,0.01\n"
       "4,1,8,8,600,1,ok,0.01\n";
   NodeMeasurement node = measure_node(parse_table(csv, "t").value(), "t").value();
-  node.mode = mode;
+  node.work = work;
   node.start_seconds = 60;
   return node;
 }
@@ -158,16 +158,16 @@ CapacityDemand job(double hours_alone, double deadline_hours) {
 
 TEST(PlanJob, InterruptionsCostMachinesAndTheRowsSayHowLikely) {
   CapacityDemand demand = job(10, 6);
-  const auto calm = answer_capacity({measured("train")}, demand);
+  const auto calm = plan_capacity(measured(RunWork::trains), demand);
   ASSERT_TRUE(calm.ok());
   EXPECT_EQ(calm->machines.high, 2);
   demand.interruptions.watched_seconds = 8 * 3600;
   demand.interruptions.restart_seconds = 900;
   demand.interruptions.checkpoint_every_seconds = 1800;
   demand.interruptions.checkpoint_seconds = 30;
-  const auto spot = answer_capacity({measured("train")}, demand);
+  const auto spot = plan_capacity(measured(RunWork::trains), demand);
   ASSERT_TRUE(spot.ok());
-  ASSERT_FALSE(spot->refused) << spot->refusal;
+  ASSERT_FALSE(spot->refused());
   EXPECT_GT(spot->machines.high, calm->machines.high);
   for (const CapacityRow& row : spot->rows) {
     EXPECT_GT(row.interruptions, 0.8);
@@ -177,44 +177,62 @@ TEST(PlanJob, InterruptionsCostMachinesAndTheRowsSayHowLikely) {
       EXPECT_LE(row.seconds.high, demand.deadline_seconds);
     }
   }
-  EXPECT_THAT(spot->answer, HasSubstr("interruptions are expected"));
-  EXPECT_THAT(spot->notes, testing::Contains(HasSubstr("would lose least time")));
 }
 
 TEST(PlanJob, WithoutCheckpointsInterruptionsAreTheReason) {
   CapacityDemand demand = job(40, 30);
   demand.interruptions.watched_seconds = 3600;
-  const auto plan = answer_capacity({measured("train")}, demand);
+  const auto plan = plan_capacity(measured(RunWork::trains), demand);
   ASSERT_TRUE(plan.ok());
-  EXPECT_TRUE(plan->refused);
-  EXPECT_THAT(plan->refusal, HasSubstr("in time but for interruptions"));
-  EXPECT_THAT(plan->notes, testing::Contains(HasSubstr("starts from the beginning")));
+  EXPECT_EQ(plan->refusal, PlanRefusal::interrupted);
 }
 
-TEST(PlanJob, MachinesThatReadShareNothing) {
+// Against a simulation of its own: each machine with its shard, its speed and its interruptions,
+// and the end is the last one's.
+TEST(PlanJob, AReadingJobEndsWithItsLastMachine) {
   CapacityDemand demand = job(100, 5.5);
   demand.interruptions.watched_seconds = 4 * 3600;
   demand.interruptions.restart_seconds = 600;
-  const auto plan = answer_capacity({measured("infer")}, demand);
+  const auto plan = plan_capacity(measured(RunWork::recognises), demand);
   ASSERT_TRUE(plan.ok());
-  ASSERT_FALSE(plan->refused) << plan->refusal;
-  EXPECT_NEAR(plan->machines.median, 20, 1);  // 100 h of work and 4 % of the time lost
-  EXPECT_THAT(plan->answer, HasSubstr("to read 36,000,000 line images within 5 h 30 min"));
+  ASSERT_FALSE(plan->refused());
+  const int machines = static_cast<int>(plan->machines.median);
+  const auto share_in_time = [&](int count) {
+    Random random(99);
+    constexpr int kJobs = 2000;
+    int in_time = 0;
+    for (int i = 0; i < kJobs; ++i) {
+      const double kind = std::exp(0.035 * random.normal());
+      bool all = true;
+      for (int machine = 0; machine < count; ++machine) {
+        const double work = 360000.0 / count / kind * std::exp(0.02 * random.normal());
+        double spent = 60, lost = 0;
+        for (double at = random.exponential(1.0 / (4 * 3600)); at < 60 + work;
+             at += random.exponential(1.0 / (4 * 3600))) {
+          lost += 600;
+        }
+        spent += work + lost;
+        all = all && spent <= demand.deadline_seconds;
+      }
+      in_time += all ? 1 : 0;
+    }
+    return static_cast<double>(in_time) / kJobs;
+  };
+  EXPECT_GT(share_in_time(machines), 0.4);
+  EXPECT_LT(share_in_time(machines - 1), 0.6);
+  const CapacityRow* row = plan->row(plan->machines.high);
+  ASSERT_NE(row, nullptr);
+  EXPECT_NEAR(share_in_time(static_cast<int>(plan->machines.high)), row->probability, 0.03);
+  EXPECT_GT(row->tail_seconds, 600);  // the machine that was interrupted most
 }
 
-TEST(PlanJob, OneEpochIsNotNamed) {
-  CapacityDemand demand = job(1, 6);
-  EXPECT_THAT(answer_capacity({measured("train")}, demand)->answer,
-              HasSubstr("to train 360,000 images within 6 h 00 min"));
-  demand.epochs = 2;
-  EXPECT_THAT(answer_capacity({measured("train")}, demand)->answer, HasSubstr("(2 epochs)"));
-}
-
-TEST(PlanJob, ADeadlineOfTheCalendarIsNamed) {
-  CapacityDemand demand = job(1, 6);
-  demand.deadline_time = "2025-11-28 18:00";
-  const auto plan = answer_capacity({measured("train")}, demand);
-  EXPECT_THAT(plan->answer, HasSubstr("by 2025-11-28 18:00, in 6 h 00 min"));
+TEST(PlanJob, ShardsHaveNoBalancerThatBoundsThem) {
+  const auto plan = plan_capacity(measured(RunWork::reads), job(2000, 8));
+  ASSERT_TRUE(plan.ok());
+  ASSERT_FALSE(plan->refused());
+  EXPECT_NEAR(plan->machines.median, 250, 20);
+  EXPECT_EQ(plan_capacity(measured(RunWork::reads), job(20000, 8))->refusal,
+            PlanRefusal::job_too_large);
 }
 
 }  // namespace

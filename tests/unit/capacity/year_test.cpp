@@ -33,13 +33,43 @@ TEST(SparesFor, AreTheFewestThatReachTheTarget) {
   EXPECT_GT(share_short(40 + spares - 1, 40, 0.995), 1e-4);
 }
 
+// Each zone holds what all others need after its loss, and never less than N + k over all.
+TEST(FleetFor, TheLossOfAZoneLeavesEnough) {
+  YearDemand demand;  // 99.9 % of machines that are up for 99.5 %
+  EXPECT_EQ(fleet_for(4, demand).bought, 5);
+  EXPECT_EQ(fleet_for(7, demand).bought, 8);
+  for (int zones = 2; zones <= 4; ++zones) {
+    demand.zones = zones;
+    for (int needed = 1; needed <= 30; ++needed) {
+      const FleetSize fleet = fleet_for(needed, demand);
+      EXPECT_EQ(fleet.bought, zones * fleet.each_zone);
+      EXPECT_GE(fleet.bought - fleet.each_zone, needed);
+      EXPECT_GE(fleet.bought, needed + fleet.spares);
+      const bool fewer = fleet.bought - zones >= needed + fleet.spares &&
+                         (zones - 1) * (fleet.each_zone - 1) >= needed;
+      EXPECT_FALSE(fewer) << needed << " in " << zones;
+    }
+  }
+  demand.zones = 2;
+  EXPECT_EQ(fleet_for(4, demand).each_zone, 4);
+}
+
+TEST(PlanYear, TheMeasuredStartIsTheWarmUpUnlessOneIsGiven) {
+  CapacityPlan plan = plan_of(1000);
+  plan.node.start_seconds = 90;
+  YearDemand demand;
+  EXPECT_DOUBLE_EQ(plan_year(plan, demand).demand.warm_up_seconds, 90);
+  demand.warm_up_seconds = 600;
+  EXPECT_DOUBLE_EQ(plan_year(plan, demand).demand.warm_up_seconds, 600);
+}
+
 TEST(PlanYear, GrowthIsCompounded) {
   YearDemand demand;
   demand.growth = 0.05;
   const YearPlan year = plan_year(plan_of(1000), demand);
   ASSERT_EQ(year.rows.size(), 13U);
-  EXPECT_EQ(year.rows[0].machines, 10);
-  EXPECT_EQ(year.rows[12].machines, static_cast<int>(std::ceil(10 * std::pow(1.05, 12))));
+  EXPECT_EQ(year.rows[0].fleet.machines, 10);
+  EXPECT_EQ(year.rows[12].fleet.machines, static_cast<int>(std::ceil(10 * std::pow(1.05, 12))));
   EXPECT_NEAR(year.rows[12].requests_per_second, 1000 * std::pow(1.05, 12), 1e-6);
   EXPECT_TRUE(year.hours.empty());
   // Without a profile the load is at its peak all the time, and only growth can be followed.
@@ -70,7 +100,7 @@ TEST(PlanYear, HoursAtRiskAreThoseWithTooFewUp) {
   const YearPlan year = plan_year(plan_of(1000), demand);
   const YearRow& row = year.rows[0];
   EXPECT_NEAR(row.fixed_risk_hours,
-              365.0 * 2 * share_short(row.machines + row.spares, row.machines, 0.995), 1e-9);
+              365.0 * 2 * share_short(row.fleet.bought, row.fleet.machines, 0.995), 1e-9);
   EXPECT_DOUBLE_EQ(row.fixed_risk_hours, row.scaled_risk_hours);
 }
 

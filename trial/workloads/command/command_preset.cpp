@@ -1,5 +1,7 @@
 #include "trial/workloads/command/command_preset.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -14,16 +16,17 @@ struct BuiltIn {
   const char* name;
   const char* help;
   const char* tried;
+  bool trains;
   Status (*apply)(PreparedCommand& command, const Machine& machine);
 };
 
 const std::vector<BuiltIn>& built_in_table() {
   static const std::vector<BuiltIn> kTable = {
       {"paddleocr", "PaddleOCR's tools/train.py: sets the -o keys that a short trial needs",
-       "PaddleOCR 3.0.0, paddlepaddle 3.2.2 (2026-11-25)", apply_paddleocr_preset},
+       "PaddleOCR 3.0.0, paddlepaddle 3.2.2 (2026-11-25)", true, apply_paddleocr_preset},
       {"paddleocr-infer",
        "PaddleOCR's tools/infer/predict_system.py: one process for each GPU, or use_mp on CPUs",
-       "paddlepaddle 3.2.2 (2026-11-22)", apply_paddleocr_infer_preset},
+       "paddlepaddle 3.2.2 (2026-11-22)", false, apply_paddleocr_infer_preset},
   };
   return kTable;
 }
@@ -54,6 +57,18 @@ Result<PresetService> preset_service(const std::string& name) {
     if (preset.name == name) return preset.service;
   }
   return PresetService();
+}
+
+bool preset_trains(const std::string& name) {
+  if (name.empty()) return true;
+  for (const BuiltIn& preset : built_in_table()) {
+    if (name == preset.name) return preset.trains;
+  }
+  const auto files = preset_files();
+  if (!files) return true;
+  const auto found = std::find_if(files->begin(), files->end(),
+                                  [&](const PresetFile& preset) { return preset.name == name; });
+  return found == files->end() || found->trains;
 }
 
 Status apply_preset(PreparedCommand& command, const Machine& machine) {

@@ -27,6 +27,9 @@ Result<std::vector<PresetRow>> preset_table();
 // there is no such preset, which apply_preset() tells. Errors: a preset file that is wrong.
 Result<PresetService> preset_service(const std::string& name);
 
+// False: the preset's program reads or serves. True of a name that no preset has.
+bool preset_trains(const std::string& name);
+
 // Applies command.workload.preset. usage: no such preset; invalid: a preset file that is wrong.
 // Without one, the variables of a program that is recognised.
 Status apply_preset(PreparedCommand& command, const Machine& machine);

@@ -11,11 +11,12 @@
 #include "reports/catalogue/verdict.h"
 #include "reports/html/page.h"
 #include "reports/html/page_answer.h"
-#include "reports/html/page_capacity.h"
 #include "reports/html/page_documents.h"
 #include "reports/html/page_hosts.h"
+#include "reports/html/page_latency.h"
 #include "reports/html/page_machine.h"
 #include "reports/html/page_p2p.h"
+#include "reports/plan/plan_html.h"
 #include "tests/support/sample_runs.h"
 
 namespace ocrtune {
@@ -24,18 +25,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kPlan =
-    R"({"answer": "2 nodes of this kind do 150 images/s; 3 nodes last.",
- "source": "run x", "refused": false, "extrapolated": true,
- "machines": {"median": 1, "high": 2}, "spare_machines": 3, "valid_range": {"low": 1, "high": 8, "reason": "r"},
- "rows": [{"machines": 1, "samples_per_second": {"median": 90, "low": 88, "high": 92},
-           "busy_share": 1.6, "latency_seconds": null, "probability": 0},
-          {"machines": 2, "samples_per_second": {"median": 180, "low": 176, "high": 184},
-           "busy_share": 0.83, "latency_seconds": 0.05, "probability": 0.99}],
- "back_test": [{"predicted_at": 4, "predicted_samples_per_second": {"median": 350, "low": 300,
-  "high": 400}, "measured_samples_per_second": 360, "error": -0.028}], "notes": ["<b>n</b>"],
- "kinds": [{"kind": "gpu.db", "machine": "1 x <i>", "machines": 2, "cost_per_hour": null,
-  "cost_per_million": 1.25}]})";
+constexpr const char* kPlan = R"({"rows": [], "valid_range": {}, "document": {
+ "answer": [["Buy 5.", "购买 5 台。"], ["4 are not enough.", "4 台不够。"]], "badges": ["EXTRAPOLATED"],
+ "tables": [{"title": "Kinds of machine", "headings": ["Kind", "#Machines"],
+             "rows": [[["gpu <i>", "gpu <i>"], ["2", "2"]]]}],
+ "assumptions": [["<b>n</b>", "<b>n</b>"]]}})";
 
 constexpr const char* kSlo = R"({"answer": "p99 under 80 ms holds up to 41 requests/s",
  "promise": "p99 under 80 ms", "promise_seconds": 0.08, "requests_per_second": 41,
@@ -66,8 +60,8 @@ RunRecord two_gpus() {
 }
 
 TEST(PageDocuments, AreRecognisedByTheirKeys) {
-  EXPECT_TRUE(documents(kPlan).capacity);
-  EXPECT_EQ(documents(kPlan).capacity->rows.size(), 2u);
+  ASSERT_TRUE(documents(kPlan).plan);
+  EXPECT_EQ(documents(kPlan).plan->answer.size(), 2u);
   EXPECT_TRUE(documents(kSlo).latency);
   EXPECT_DOUBLE_EQ(documents(kSlo).latency->slo_seconds, 0.08);
   EXPECT_TRUE(documents(R"({"verdict": "BROKEN", "pairs": []})").peers);
@@ -79,10 +73,6 @@ TEST(PageDocuments, OthersAreRefused) {
     PageDocuments found;
     EXPECT_FALSE(add_document(text, found).ok()) << text;
   }
-  // Wrong types are as if they were not there.
-  const auto odd = documents(R"({"rows": [1, {"machines": "x"}], "valid_range": 7, "notes": {}})");
-  EXPECT_EQ(odd.capacity->rows.size(), 2u);
-  EXPECT_EQ(odd.capacity->rows[1].machines, 0);
 }
 
 TEST(PageSections, HostsShowWhatEachCountBroughtAndTheLinks) {
@@ -113,41 +103,10 @@ TEST(PageSections, HostsShowWhatEachCountBroughtAndTheLinks) {
   EXPECT_THAT(html, Not(HasSubstr("bad name")));
 }
 
-TEST(PageSections, CapacityNamesTheCountAndWhatIsExtrapolated) {
-  const std::string html = capacity_section(*documents(kPlan).capacity);
-  EXPECT_THAT(html, HasSubstr("EXTRAPOLATED"));
-  EXPECT_THAT(html, HasSubstr("enough"));
-  EXPECT_THAT(html, HasSubstr("-2.8 %"));
-  EXPECT_THAT(html, HasSubstr("&lt;b&gt;n"));
-  EXPECT_THAT(html.substr(0, html.find("Kinds of machine")), Not(HasSubstr("cost an hour")))
-      << "no cost was given";
-  EXPECT_THAT(html, HasSubstr("gpu.db"));
-  EXPECT_THAT(html, HasSubstr("1 x &lt;i&gt;"));
-  EXPECT_THAT(html, HasSubstr("1.25"));
-}
-
-TEST(PageSections, CapacityTellsTheYearAndTheStoredRunsInBothLanguages) {
-  const auto plan = documents(
-      R"({"rows": [], "valid_range": {}, "machines": {"high": 3},
-  "year": {"answer": [
-      "Over a year: 3+1 machines now and 5+2 in 12 months at +3 % a month.",
-      "The spare ones are for 99.9 % of the time with enough machines, each up for 99.5 %.",
-      "Fixed for the last month: 61320 machine hours a year, cost 122640.",
-      "Scaled by the minute, 10 min ahead: 30111 machine hours a year.",
-      "Machines from each time on, without the spare ones: Mon 08:00 3, Mon 18:00 1."],
-    "months": [{"month": 12, "machines": 5, "spare_machines": 2, "fixed_machine_hours": 5110,
-                "scaled_machine_hours": 2500, "scaled_risk_hours": 0.5}]},
-  "store_back_test": {"answer": "9 of 10 predictions from stored runs held within the 90 % interval; the error is 3.1 % in the middle and 8.0 % at the 90th percentile.",
-    "rows": [{"figure": "served in time", "from": "a", "against": "<b>", "knobs": "nproc=2",
-              "predicted_samples_per_second": {"median": 90, "low": 80, "high": 95},
-              "measured_samples_per_second": 85, "error": 0.0588, "held": true}]}})");
-  const std::string html = capacity_section(*plan.capacity);
-  for (const char* part :
-       {"一年之内：现在 3+1 台，12 个月后 5+2 台（每月 +3 %）", "备用机使 99.9 % 的时间内机器足够",
-        "每年 61320 机器小时，费用 122640", "启动）：每年 30111 机器小时",
-        "各时刻起所需机器数（不含备用机）：Mon 08:00 3, Mon 18:00 1", ">5+2</td>",
-        "10 个预测中有 9 个落在 90 % 区间内；误差中位数 3.1 %，第 90 百分位 8.0 %",
-        "按时处理的速率", "落在区间内", "&lt;b&gt;", "+5.9 %"}) {
+TEST(PageSections, APlanIsShownInBothLanguages) {
+  const std::string html = plan_section(*documents(kPlan).plan);
+  for (const char* part : {"EXTRAPOLATED", "Buy 5.", "购买 5 台。", "4 台不够。", "机型",
+                           "gpu &lt;i&gt;", "&lt;b&gt;n", "假设"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
 }
@@ -279,7 +238,7 @@ TEST(Phrases, TheTablesAgreeOnTheirHoles) {
     }
     return count;
   };
-  for (const auto* table : {&phrase_table(), &sentence_table(), &machine_table()}) {
+  for (const auto* table : {&phrase_table(), &sentence_table(), &machine_table(), &plan_table()}) {
     for (const Phrase& phrase : *table) {
       EXPECT_GE(holes(phrase.english), holes(phrase.chinese)) << phrase.english;
       EXPECT_FALSE(phrase.chinese.empty()) << phrase.english;

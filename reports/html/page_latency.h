@@ -1,4 +1,4 @@
-// The page's sections from other commands' documents: capacity, and latency against rate.
+// The page's section of the latency that `slo` found at each rate.
 #pragma once
 
 #include <string>
@@ -7,7 +7,6 @@
 
 namespace ocrtune {
 
-std::string capacity_section(const CapacityDocument& capacity);
 std::string latency_section(const LatencyDocument& latency);
 
 }  // namespace ocrtune

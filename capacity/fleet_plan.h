@@ -1,4 +1,5 @@
-// The same demand on several kinds of machine: what each costs, and the cheapest mix of them.
+// The whole answer: the demand on one or several kinds of machine, what each costs and the cheapest
+// mix of them; the year ahead and an autoscaling rule of the first of them.
 //
 // Each kind is planned by itself. A mix shares a load among two kinds by what a machine of each
 // carries with 95 %, so that the sum is enough with 95 % or more. A third kind gains next to
@@ -9,7 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "capacity/autoscale.h"
 #include "capacity/capacity.h"
+#include "capacity/store_back_test.h"
+#include "capacity/year.h"
 
 namespace ocrtune {
 
@@ -21,7 +25,7 @@ struct MachineKind {
 
 struct KindPlan {
   std::string name, machine;               // "gpu.db", "2 x NVIDIA H100"
-  CapacityPlan plan;                       // with its answer in words
+  CapacityPlan plan;
   std::optional<double> cost_per_hour;     // of the advised count; of a job while it runs
   std::optional<double> cost_per_million;  // of what was asked: pages, line images, images
 };
@@ -32,15 +36,24 @@ struct MachineMix {
   double cost_per_hour = 0, cost_per_million = 0;
 };
 
-struct KindsPlan {
+struct FleetPlan {
   std::vector<KindPlan> kinds;    // cheapest first; without prices as they came; refused ones last
   std::optional<MachineMix> mix;  // cheaper than any kind alone
+  // Of the first kind, where they were asked for and it was not refused.
+  std::optional<YearPlan> year;
+  std::optional<AutoscalePlan> autoscale;
+  std::optional<std::vector<StoreBackTest>> back_test;
+  std::string command_line, date;  // as typed; of today, "2026-11-22"
+
+  const CapacityPlan& plan() const { return kinds.front().plan; }
 };
 
 // What one machine carries with 95 %, of a plan for inference that was not refused.
 double sure_rate(const CapacityPlan& plan);
 
-// usage: kinds that measured other things, or prices for some of them only.
-Result<KindsPlan> plan_kinds(const std::vector<MachineKind>& kinds, const CapacityDemand& demand);
+// `ahead`: none where no year was asked for. usage: kinds that measured other things, or prices for
+// some of them only.
+Result<FleetPlan> plan_fleet(const std::vector<MachineKind>& kinds, const CapacityDemand& demand,
+                             const std::optional<YearDemand>& ahead = std::nullopt);
 
 }  // namespace ocrtune

@@ -1,4 +1,4 @@
-#include "capacity/machine_kinds.h"
+#include "capacity/fleet_plan.h"
 
 #include <algorithm>
 #include <string>
@@ -30,8 +30,8 @@ CapacityDemand load_of(double rate) {
   return demand;
 }
 
-TEST(PlanKinds, TheCheapestComesFirstWithItsPriceOfAMillion) {
-  const auto plans = plan_kinds({kind_of("cpu", 100, 1), kind_of("gpu", 1000, 4)}, load_of(1850));
+TEST(PlanFleet, TheCheapestComesFirstWithItsPriceOfAMillion) {
+  const auto plans = plan_fleet({kind_of("cpu", 100, 1), kind_of("gpu", 1000, 4)}, load_of(1850));
   ASSERT_TRUE(plans.ok()) << plans.error().what;
   const KindPlan& gpu = plans->kinds[0];
   EXPECT_EQ(gpu.name, "gpu");
@@ -42,8 +42,8 @@ TEST(PlanKinds, TheCheapestComesFirstWithItsPriceOfAMillion) {
 }
 
 // 1,150 a second: two of the large ones waste most of the second.
-TEST(PlanKinds, AMixFillsWhatWholeMachinesWaste) {
-  const auto plans = plan_kinds({kind_of("cpu", 100, 1), kind_of("gpu", 1000, 6)}, load_of(1150));
+TEST(PlanFleet, AMixFillsWhatWholeMachinesWaste) {
+  const auto plans = plan_fleet({kind_of("cpu", 100, 1), kind_of("gpu", 1000, 6)}, load_of(1150));
   ASSERT_TRUE(plans.ok());
   ASSERT_TRUE(plans->mix.has_value());
   const bool large_first = plans->mix->first == "gpu";
@@ -60,10 +60,10 @@ TEST(PlanKinds, AMixFillsWhatWholeMachinesWaste) {
 }
 
 // Against every pair of counts.
-TEST(PlanKinds, NoOtherMixIsCheaper) {
+TEST(PlanFleet, NoOtherMixIsCheaper) {
   for (const double load : {730.0, 1150.0, 2430.0, 3999.0}) {
     const auto plans =
-        plan_kinds({kind_of("cpu", 130, 1), kind_of("gpu", 1000, 6.3)}, load_of(load));
+        plan_fleet({kind_of("cpu", 130, 1), kind_of("gpu", 1000, 6.3)}, load_of(load));
     ASSERT_TRUE(plans.ok());
     double cheapest = *plans->kinds[0].cost_per_hour;
     for (int a = 1; a <= 40; ++a) {
@@ -79,34 +79,34 @@ TEST(PlanKinds, NoOtherMixIsCheaper) {
   }
 }
 
-TEST(PlanKinds, RefusedKindsAreLastAndNoPriceMeansNoOrder) {
-  const auto plans = plan_kinds({kind_of("slow", 1, 1), kind_of("fast", 1000, 4)}, load_of(900));
+TEST(PlanFleet, RefusedKindsAreLastAndNoPriceMeansNoOrder) {
+  const auto plans = plan_fleet({kind_of("slow", 1, 1), kind_of("fast", 1000, 4)}, load_of(900));
   ASSERT_TRUE(plans.ok());
   EXPECT_EQ(plans->kinds[0].name, "fast");
-  EXPECT_TRUE(plans->kinds[1].plan.refused);
-  const auto free = plan_kinds({kind_of("b", 100, 0), kind_of("a", 1000, 0)}, load_of(900));
+  EXPECT_TRUE(plans->kinds[1].plan.refused());
+  const auto free = plan_fleet({kind_of("b", 100, 0), kind_of("a", 1000, 0)}, load_of(900));
   ASSERT_TRUE(free.ok());
   EXPECT_EQ(free->kinds[0].name, "b");
   EXPECT_FALSE(free->mix);
 }
 
-TEST(PlanKinds, WantsPricesForAllAndTheSameWork) {
-  const auto priced = plan_kinds({kind_of("a", 100, 0), kind_of("b", 100, 2)}, load_of(50));
+TEST(PlanFleet, WantsPricesForAllAndTheSameWork) {
+  const auto priced = plan_fleet({kind_of("a", 100, 0), kind_of("b", 100, 2)}, load_of(50));
   EXPECT_THAT(priced.error().what, HasSubstr("a=PRICE"));
   MachineKind pages = kind_of("c", 100, 2);
   pages.settings[0].unit = "requests";
   MachineKind run = kind_of("run", 100, 2);
-  run.settings[0].mode = "infer";  // a table does not say
-  EXPECT_TRUE(plan_kinds({kind_of("b", 100, 2), run}, load_of(50)).ok());
-  const auto mixed = plan_kinds({kind_of("b", 100, 2), pages}, load_of(50));
+  run.settings[0].work = RunWork::recognises;  // a table does not say
+  EXPECT_TRUE(plan_fleet({kind_of("b", 100, 2), run}, load_of(50)).ok());
+  const auto mixed = plan_fleet({kind_of("b", 100, 2), pages}, load_of(50));
   EXPECT_THAT(mixed.error().what, HasSubstr("cannot be planned side by side"));
 }
 
-TEST(PlanKinds, AJobIsPricedAsAWhole) {
+TEST(PlanFleet, AJobIsPricedAsAWhole) {
   CapacityDemand demand;
   demand.samples = 1e6;
   demand.deadline_seconds = 1e5;
-  const auto plans = plan_kinds({kind_of("a", 100, 1), kind_of("b", 1000, 4)}, demand);
+  const auto plans = plan_fleet({kind_of("a", 100, 1), kind_of("b", 1000, 4)}, demand);
   ASSERT_TRUE(plans.ok());
   EXPECT_EQ(plans->kinds[0].name, "b");
   EXPECT_NEAR(*plans->kinds[0].cost_per_million, 4 * 1000 / 3600.0, 0.05);

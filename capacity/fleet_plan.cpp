@@ -1,9 +1,9 @@
-#include "capacity/machine_kinds.h"
+#include "capacity/fleet_plan.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "capacity/capacity_answer.h"
+#include "capacity/queueing.h"
 
 namespace ocrtune {
 namespace {
@@ -20,16 +20,15 @@ double asked_per_hour(const CapacityDemand& demand) {
 void price(KindPlan& kind) {
   const CapacityPlan& plan = kind.plan;
   const CapacityDemand& demand = plan.demand;
-  if (plan.refused || !demand.cost_per_hour) return;
+  if (plan.refused() || !demand.cost_per_hour) return;
   kind.cost_per_hour = plan.machines.high * *demand.cost_per_hour;
   if (demand.inference()) {
     kind.cost_per_million = kMillion * *kind.cost_per_hour / asked_per_hour(demand);
     return;
   }
-  for (const CapacityRow& row : plan.rows) {
-    if (row.machines != static_cast<int>(plan.machines.high) || !row.cost) continue;
-    kind.cost_per_million = kMillion * *row.cost / (demand.samples * demand.epochs);
-  }
+  const CapacityRow* advised = plan.row(plan.machines.high);
+  if (advised == nullptr || !advised->cost) return;
+  kind.cost_per_million = kMillion * *advised->cost / (demand.samples * demand.epochs);
 }
 
 Status check_alike(const MachineKind& first, const MachineKind& other) {
@@ -39,10 +38,10 @@ Status check_alike(const MachineKind& first, const MachineKind& other) {
     return Error{ErrorKind::usage, "give each machine its price an hour, or none: " +
                                        (first.cost_per_hour ? other.name : first.name) + "=PRICE"};
   }
-  const bool same_mode = a.mode == b.mode || a.mode.empty() || b.mode.empty();  // of tables
-  if (a.unit == b.unit && same_mode) return {};
+  const bool same_work = a.work == b.work || !a.work || !b.work;  // of tables
+  if (a.unit == b.unit && same_work) return {};
   const auto what = [](const NodeMeasurement& node) {
-    return node.unit + "/s" + (node.mode.empty() ? "" : " of " + node.mode);
+    return node.unit + "/s" + (node.work == RunWork::trains ? " of training" : "");
   };
   return Error{ErrorKind::usage, first.name + " measured " + what(a) + " and " + other.name + " " +
                                      what(b) + ": these cannot be planned side by side"};
@@ -64,6 +63,27 @@ void mix_pair(const KindPlan& a, const KindPlan& b, std::optional<MachineMix>& b
   }
 }
 
+// A user who waits for an answer asks for nothing else meanwhile.
+void wait_for_answers(const NodeMeasurement& node, CapacityDemand& demand) {
+  if (demand.users <= 0) return;
+  const double alone = mean(node.service.front().seconds);
+  const double before = demand.requests_per_second;
+  demand.requests_per_second =
+      demand.users / (demand.think_seconds + alone) * mean_requests(demand.lines_per_page);
+  demand.peak_factor.value *= demand.requests_per_second / before;
+}
+
+void find_mix(FleetPlan& all) {
+  for (const KindPlan& a : all.kinds) {
+    for (const KindPlan& b : all.kinds) {
+      if (&a != &b && !a.plan.refused() && !b.plan.refused()) mix_pair(a, b, all.mix);
+    }
+  }
+  if (all.mix && all.mix->cost_per_hour > kWorthMixing * *all.kinds.front().cost_per_hour) {
+    all.mix.reset();
+  }
+}
+
 }  // namespace
 
 double sure_rate(const CapacityPlan& plan) {
@@ -73,35 +93,35 @@ double sure_rate(const CapacityPlan& plan) {
   return std::max(rate.low, each);
 }
 
-Result<KindsPlan> plan_kinds(const std::vector<MachineKind>& kinds, const CapacityDemand& demand) {
-  KindsPlan all;
+Result<FleetPlan> plan_fleet(const std::vector<MachineKind>& kinds, const CapacityDemand& demand,
+                             const std::optional<YearDemand>& ahead) {
+  FleetPlan all;
   for (const MachineKind& kind : kinds) {
     OCRTUNE_TRY(check_alike(kinds.front(), kind));
     CapacityDemand own = demand;
     if (kind.cost_per_hour) own.cost_per_hour = kind.cost_per_hour;
+    wait_for_answers(kind.settings.front(), own);
     KindPlan plan;
     plan.name = kind.name;
     const NodeMeasurement& node = kind.settings.front();
     plan.machine = node.kind.empty() ? node.machine : node.kind;
-    plan.plan = OCRTUNE_TRY(answer_capacity(kind.settings, own));
+    plan.plan = OCRTUNE_TRY(plan_capacity(kind.settings, own));
     price(plan);
     all.kinds.push_back(std::move(plan));
   }
   const auto price_of = [](const KindPlan& kind) {
-    if (kind.plan.refused) return HUGE_VAL;
+    if (kind.plan.refused()) return HUGE_VAL;
     return kind.plan.demand.inference() ? kind.cost_per_hour.value_or(0)
                                         : kind.cost_per_million.value_or(0);
   };
   std::stable_sort(all.kinds.begin(), all.kinds.end(),
                    [&](const KindPlan& a, const KindPlan& b) { return price_of(a) < price_of(b); });
-  if (!demand.inference() || !all.kinds.front().cost_per_hour) return all;
-  for (const KindPlan& a : all.kinds) {
-    for (const KindPlan& b : all.kinds) {
-      if (&a != &b && !a.plan.refused && !b.plan.refused) mix_pair(a, b, all.mix);
-    }
-  }
-  if (all.mix && all.mix->cost_per_hour > kWorthMixing * *all.kinds.front().cost_per_hour) {
-    all.mix.reset();
+  if (demand.inference() && all.kinds.front().cost_per_hour) find_mix(all);
+  const CapacityPlan& first = all.plan();
+  if (!demand.inference() || first.refused()) return all;
+  if (ahead) all.year = plan_year(first, *ahead);
+  if (!first.demand.profile.parts.empty()) {
+    all.autoscale = plan_autoscale(first, all.year ? &*all.year : nullptr);
   }
   return all;
 }

@@ -1,0 +1,180 @@
+#include "reports/plan/plan_text.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/catalogue/plain_text.h"
+
+namespace ocrtune {
+namespace {
+
+std::string_view plain_heading(std::string_view heading) {
+  if (!heading.empty() && heading[0] == '#') heading.remove_prefix(1);
+  return heading;
+}
+
+// Broken at blanks, so that no line is wider; lines after the first begin with `indent` blanks.
+std::string wrapped(const std::string& text, int width, int indent) {
+  std::string out;
+  int at = 0;
+  for (const std::string& word : words(text)) {
+    const int columns = display_width(word);
+    if (at > 0 && width > 0 && at + 1 + columns > width) {
+      out += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+      at = indent;
+    } else if (at > 0) {
+      out += " ";
+      ++at;
+    }
+    out += word;
+    at += columns;
+  }
+  return out + "\n";
+}
+
+// Of a Markdown table: no bars and line ends.
+std::string field(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+class Markdown {
+ public:
+  Markdown(const PlanDocument& document, Language language)
+      : document_(document), chinese_(language == Language::chinese) {}
+
+  std::string text() {
+    out_ = "# " + word("Capacity plan to sign") + "\n\n" + document_.date + " · `" +
+           plain_line(document_.command_line, 400) + "`\n\n";
+    for (std::size_t i = 0; i < document_.answer.size(); ++i) {
+      const std::string sentence = in(document_.answer[i]);
+      out_ += i == 0 ? "**" + sentence + "**" : " " + sentence;
+    }
+    out_ += "\n\n";
+    head({"What", "Value", "Basis", "Source", "Date", "Owner"});
+    for (const PlanNumber& number : document_.numbers) {
+      row({in(number.item), in(number.value), word(number.basis), in(number.source), number.date,
+           ""});
+    }
+    for (const PlanTable& table : document_.tables) add_table(table);
+    list("Assumptions", document_.assumptions);
+    list("Not measured", document_.gaps);
+    list("To halve the interval, measure", document_.next);
+    out_ += "\n## " + word("Alerts in production (Prometheus)") + "\n\n";
+    head({"Assumption", "It is broken when", "Owner"});
+    for (const PlanWatch& watch : document_.watches) {
+      row({in(watch.assumption), "`" + field(watch.query) + "`", ""});
+    }
+    out_ += "\n" + in(document_.query_note) + "\n\n## " + word("Signatures") + "\n\n";
+    head({"Name", "Role", "Date", "Signature"});
+    row({"", "", "", ""});
+    return std::move(out_);
+  }
+
+ private:
+  std::string in(const Bilingual& text) const {
+    return field(chinese_ ? text.chinese : text.english);
+  }
+  std::string word(std::string_view english) const { return in(phrase(english)); }
+
+  void row(const std::vector<std::string>& cells) { out_ += "| " + join(cells, " | ") + " |\n"; }
+
+  void head(const std::vector<std::string>& headings) {
+    std::vector<std::string> names, lines;
+    for (const std::string& heading : headings) {
+      names.push_back(word(plain_heading(heading)));
+      lines.emplace_back(heading[0] == '#' ? "---:" : "---");
+    }
+    row(names);
+    row(lines);
+  }
+
+  void add_table(const PlanTable& table) {
+    out_ += "\n## " + word(table.title) + "\n\n";
+    head(table.headings);
+    for (const auto& cells : table.rows) {
+      std::vector<std::string> texts;
+      for (const Bilingual& cell : cells) texts.push_back(in(cell));
+      row(texts);
+    }
+  }
+
+  void list(const char* title, const std::vector<Bilingual>& texts) {
+    if (texts.empty()) return;
+    out_ += "\n## " + word(title) + "\n\n";
+    for (const Bilingual& one : texts) out_ += "- " + in(one) + "\n";
+  }
+
+  const PlanDocument& document_;
+  bool chinese_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string plan_table_text(const PlanTable& table, int width) {
+  std::vector<std::string> headings;
+  for (const std::string& heading : table.headings) headings.emplace_back(plain_heading(heading));
+  Table text(std::move(headings));
+  for (const auto& cells : table.rows) {
+    std::vector<Cell> row;
+    for (const Bilingual& cell : cells) row.emplace_back(cell.english);
+    text.add_row(std::move(row));
+  }
+  return table.title + "\n" + console_table(text, width);
+}
+
+std::string plan_console(const PlanDocument& document, int width) {
+  std::string text;
+  std::vector<std::string> sentences;
+  for (const Bilingual& sentence : document.answer) sentences.push_back(sentence.english);
+  text = wrapped(join(sentences, " "), width, 0);
+  for (const PlanTable& table : document.tables) text += "\n" + plan_table_text(table, width);
+  text += "\n";
+  for (const PlanNumber& number : document.numbers) {
+    if (number.basis != "measured" && number.basis != "extrapolated") continue;
+    text += wrapped(number.item.english + ": " + number.value.english, width, 2);
+  }
+  for (const PlanNumber& number : document.numbers) {
+    if (number.basis != "assumed") continue;
+    text += wrapped("Assumed: " + number.item.english + " " + number.value.english, width, 2);
+  }
+  for (const Bilingual& note : document.assumptions) {
+    text += wrapped("Assumed: " + note.english, width, 2);
+  }
+  return text;
+}
+
+std::string plan_markdown(const PlanDocument& document, Language language) {
+  return Markdown(document, language).text();
+}
+
+Table plan_sheet_table(const PlanDocument& document) {
+  Table table({"section", "item", "value", "basis", "source", "date", "owner"});
+  for (const PlanNumber& number : document.numbers) {
+    table.add_row({std::string("number"), number.item.english, number.value.english, number.basis,
+                   number.source.english, number.date, std::string()});
+  }
+  const auto list = [&](const char* section, const std::vector<Bilingual>& texts) {
+    for (const Bilingual& text : texts) {
+      table.add_row(
+          {std::string(section), text.english, Cell(), Cell(), Cell(), Cell(), std::string()});
+    }
+  };
+  list("assumption", document.assumptions);
+  list("not_measured", document.gaps);
+  list("measure_next", document.next);
+  for (const PlanWatch& watch : document.watches) {
+    table.add_row({std::string("watch"), watch.assumption.english, watch.query, Cell(), Cell(),
+                   Cell(), std::string()});
+  }
+  return table;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,99 @@
+// Queries that give a series while an assumption of the plan does not hold.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "reports/plan/plan_builder.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kRoot90 = 1.645;  // deviations that 95 % stay below
+
+class Watches {
+ public:
+  Watches(const FleetPlan& fleet, PlanDocument& out)
+      : fleet_(fleet), plan_(fleet.plan()), out_(out) {}
+
+  void add_all() {
+    const bool service = plan_.demand.inference();
+    service ? watch_service() : watch_job();
+    if (plan_.node.peak_bytes > 0) {
+      watch("memory stays as measured",
+            fmt::format("ocrtune_run_memory_bytes > {:.0f}",
+                        1.1 * static_cast<double>(plan_.node.peak_bytes)));
+    }
+    out_.query_note =
+        service
+            ? phrase(
+                  "http_requests_total, http_request_duration_seconds and job=\"ocr\" stand for "
+                  "your server's own names; ocrtune_run_* come from ocrtune run --prometheus.")
+            : phrase("ocrtune_run_* come from ocrtune run --prometheus.");
+  }
+
+ private:
+  void watch(const char* assumption, const std::string& query) {
+    out_.watches.push_back({phrase(assumption), query});
+  }
+
+  void watch_service() {
+    const CapacityDemand& demand = plan_.demand;
+    const double lines = mean_requests(demand.lines_per_page);
+    const std::string arrivals = "sum(rate(http_requests_total[1m]))";
+    watch("the load is at most the peak",
+          fmt::format("{} > {:.4g}", arrivals, demand.requests_per_second / lines));
+    if (!plan_.refused()) {
+      watch(
+          "each machine gets no more than it carries",
+          fmt::format("{} / sum(up{{job=\"ocr\"}}) > {:.4g}", arrivals, sure_rate(plan_) / lines));
+      watch("enough machines are up",
+            fmt::format("sum(up{{job=\"ocr\"}}) < {:.0f}", plan_.machines.high));
+    }
+    if (demand.slo) {
+      watch("the latency target is met",
+            fmt::format("histogram_quantile({:g}, sum by (le) "
+                        "(rate(http_request_duration_seconds_bucket[5m]))) > {:g}",
+                        demand.slo->percentile, demand.slo->seconds));
+    }
+    if (!fleet_.year) return;
+    watch("a machine is up as often as was taken",
+          fmt::format("avg(avg_over_time(up{{job=\"ocr\"}}[30d])) < {:g}",
+                      fleet_.year->demand.machine_availability.value));
+    watch(
+        "the load grows no faster",
+        fmt::format("sum(rate(http_requests_total[7d])) / sum(rate(http_requests_total[7d] offset "
+                    "28d)) > {:g}",
+                    1 + fleet_.year->demand.growth));
+  }
+
+  void watch_job() {
+    const Interruptions& stops = plan_.demand.interruptions;
+    const double restart = stops.restart_seconds > 0 ? stops.restart_seconds
+                                                     : std::max(60.0, plan_.node.start_seconds);
+    watch("the job goes on",
+          fmt::format("time() - ocrtune_run_last_progress_timestamp_seconds > {:.0f}",
+                      3 * restart + stops.checkpoint_seconds));
+    watch("the job keeps its pace",
+          fmt::format("avg_over_time(ocrtune_run_progress_lines_per_second[1h]) < {:.3g} * "
+                      "quantile_over_time(0.5, ocrtune_run_progress_lines_per_second[1d])",
+                      plan_.machine_rate.low / plan_.machine_rate.median));
+    const double machines = plan_.trains && !plan_.refused() ? plan_.machines.high : 1;
+    const double daily = 86400 * machines * stops.per_second();
+    watch("interruptions are no more frequent",
+          fmt::format("increase(ocrtune_run_restarts_total[1d]) > {:.0f}",
+                      std::ceil(daily + kRoot90 * std::sqrt(daily))));
+  }
+
+  const FleetPlan& fleet_;
+  const CapacityPlan& plan_;
+  PlanDocument& out_;
+};
+
+}  // namespace
+
+void add_watches(const FleetPlan& fleet, PlanDocument& document) {
+  Watches(fleet, document).add_all();
+}
+
+}  // namespace ocrtune
