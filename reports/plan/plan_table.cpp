@@ -39,6 +39,8 @@ const std::vector<Phrase>& plan_table() {
       {"the load is {} % of what they serve in time", "负载为其按时处理能力的 {} %"},
       {"at {} % load the queue would grow without bound", "负载为其能力的 {} %，队列会无限增长"},
       {"p{} would be {} ms", "p{} 将为 {} 毫秒"},
+      {"they would be busy all the time, and users would wait for them",
+       "它们会一直满负荷，用户需要等待"},
       {"{} {0:machine|machines} survive the loss of one.", "{} 台可承受损失一台。"},
       {"Cost: {} an hour, {} in all.", "费用：每小时 {}，共 {}。"},
       {"Cost: {} an hour, {} with the spare one.", "费用：每小时 {}，含备用机为 {}。"},
@@ -169,6 +171,7 @@ const std::vector<Phrase>& plan_table() {
       {"{} of {} {1:prediction|predictions} from stored runs held within the 90 % interval; the "
        "error is {} % in the middle and {} % at the 90th percentile.",
        "已存运行的 {1} 个预测中有 {0} 个落在 90 % 区间内；误差中位数 {2} %，第 90 百分位 {3} %。"},
+      {"valid for up to {} {0:machine|machines}: {}", "适用于至多 {} 台机器：{}"},
       // Units.
       {"{} {}/s", "{} {}/秒"},
       {"{} {}/min", "{} {}/分"},

@@ -136,15 +136,25 @@ std::string plan_console(const PlanDocument& document, int width) {
   for (const Bilingual& sentence : document.answer) sentences.push_back(sentence.english);
   text = wrapped(join(sentences, " "), width, 0);
   for (const PlanTable& table : document.tables) text += "\n" + plan_table_text(table, width);
-  text += "\n";
+  std::string source;
+  for (const PlanNumber& number : document.numbers) {
+    if (source.empty() && number.basis == "measured") {
+      source = "From " + number.source.english + (number.date.empty() ? "" : " of " + number.date) +
+               "\n";
+    }
+  }
+  text += "\n" + source;
   for (const PlanNumber& number : document.numbers) {
     if (number.basis != "measured" && number.basis != "extrapolated") continue;
     text += wrapped(number.item.english + ": " + number.value.english, width, 2);
   }
+  std::vector<std::string> assumed;
   for (const PlanNumber& number : document.numbers) {
-    if (number.basis != "assumed") continue;
-    text += wrapped("Assumed: " + number.item.english + " " + number.value.english, width, 2);
+    if (number.basis == "assumed") {
+      assumed.push_back(number.item.english + " " + number.value.english);
+    }
   }
+  text += wrapped("Assumed: " + join(assumed, "; "), width, 2);
   for (const Bilingual& note : document.assumptions) {
     text += wrapped("Assumed: " + note.english, width, 2);
   }

@@ -191,7 +191,9 @@ std::vector<Bilingual> job_answer(const CapacityPlan& plan) {
   if (demand.interruptions.expected()) {
     answer.push_back(
         phrase("About {} {0:interruption is|interruptions are} expected; {} % of the time is lost.",
-               {fmt::format("{:.2g}", row->interruptions), whole(100 * row->lost_share)}));
+               {row->interruptions < 100 ? fmt::format("{:.2g}", row->interruptions)
+                                         : grouped(row->interruptions),
+                whole(100 * row->lost_share)}));
   }
   if (row->tail_seconds >= 1 && plan.machines.high > 1) {
     answer.push_back(
@@ -482,6 +484,8 @@ std::vector<Bilingual> plan_assumptions(const FleetPlan& fleet) {
         phrase("one node was measured: several are taken to lose between nothing and what its own "
                "processes lose to each other"));
   }
+  notes.push_back(phrase("valid for up to {} {0:machine|machines}: {}",
+                         {grouped(plan.valid_range.high), range_words(plan.valid_range)}));
   return notes;
 }
 
