@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/random.h"
-#include "capacity/fleet_plan.h"
 #include "trial/workloads/service/arrivals.h"
 
 namespace ocrtune {

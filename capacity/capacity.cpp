@@ -394,6 +394,13 @@ const CapacityRow* CapacityPlan::row(double count) const {
   return found == rows.end() ? nullptr : &*found;
 }
 
+double sure_rate(const CapacityPlan& plan) {
+  const double each = plan.demand.requests_per_second / plan.machines.high;
+  if (!plan.demand.trace.empty()) return each;  // its bursts are in the count alone
+  const Interval& rate = plan.served_rate.median > 0 ? plan.served_rate : plan.machine_rate;
+  return std::max(rate.low, each);
+}
+
 std::string asked_unit(const CapacityPlan& plan) {
   return plan.demand.pages || !plan.demand.lines_per_page.empty() ? "pages" : plan.unit;
 }

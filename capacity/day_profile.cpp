@@ -74,6 +74,18 @@ Result<double> parse_part_rate(const std::string& text) {
   return parse_rate(text);
 }
 
+// "9", "09:30" -> minutes from midnight; "24" is the day's end.
+std::optional<int> parse_clock(const std::string& text) {
+  const std::vector<std::string> parts = split(text, ':');
+  const auto hour = parse_integer(parts[0]);
+  const auto minute = parts.size() == 2 ? parse_integer(parts[1]) : Result<std::int64_t>(0);
+  if (parts.size() > 2 || !hour || !minute || *hour < 0 || *minute < 0 || *minute > 59) {
+    return std::nullopt;
+  }
+  const std::int64_t at = *hour * 60 + *minute;
+  return at <= kDayMinutes ? std::optional<int>(static_cast<int>(at)) : std::nullopt;
+}
+
 }  // namespace
 
 Result<double> parse_rate(const std::string& text) {
@@ -204,6 +216,51 @@ std::string times_above(const DayProfile& profile, double requests_per_second) {
   }
   if (ever && always) return "all day";
   return join(spans, " and ");
+}
+
+Result<DayPeak> parse_peak(const std::string& text) {
+  const Error wrong{ErrorKind::usage,
+                    "'" + text +
+                        "': the peak over the day's mean, 1 or more, and when it is, like 3x or "
+                        "'3x 9-11'"};
+  std::string spaced = text;
+  std::replace(spaced.begin(), spaced.end(), '@', ' ');
+  const std::vector<std::string> parts = words(spaced);
+  if (parts.empty() || parts.size() > 2) return wrong;
+  std::string number = parts[0];
+  if (ends_with(number, "x")) number.pop_back();
+  const auto factor = parse_number(number);
+  if (!factor || !std::isfinite(*factor) || *factor < 1) return wrong;
+  DayPeak peak;
+  peak.factor = *factor;
+  if (parts.size() == 1) return peak;
+  const std::vector<std::string> ends = split(parts[1], '-');
+  if (ends.size() != 2) return wrong;
+  const auto begins = parse_clock(ends[0]), until = parse_clock(ends[1]);
+  if (!begins || !until || *begins == kDayMinutes || *begins == *until) return wrong;
+  peak.begins_minute = *begins;
+  peak.ends_minute = *until;
+  return peak;
+}
+
+Result<DayProfile> profile_of_peak(const DayPeak& peak, double daily_requests) {
+  const int long_minutes = (peak.ends_minute - peak.begins_minute + kDayMinutes) % kDayMinutes;
+  const double share = peak.factor * long_minutes / kDayMinutes;
+  if (share > 1) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{:g} times the mean over {} would be {:.0f} % of the day's load: "
+                             "at most {:.3g} times fit",
+                             peak.factor, format_duration(60.0 * long_minutes), 100 * share,
+                             static_cast<double>(kDayMinutes) / long_minutes)};
+  }
+  const double mean_rate = daily_requests / 86400;
+  const double rest = mean_rate * (1 - share) * kDayMinutes / (kDayMinutes - long_minutes);
+  DayProfile profile;
+  profile.parts = {{peak.begins_minute, peak.factor * mean_rate},
+                   {peak.ends_minute % kDayMinutes, rest}};
+  std::sort(profile.parts.begin(), profile.parts.end(),
+            [](const auto& a, const auto& b) { return a.begins_minute < b.begins_minute; });
+  return profile;
 }
 
 }  // namespace ocrtune

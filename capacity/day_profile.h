@@ -47,4 +47,15 @@ std::string time_of_day_at(double unix_seconds);
 // day"; empty: never.
 std::string times_above(const DayProfile& profile, double requests_per_second);
 
+// A peak of the day: "3", "3x", "3x 9-11", "3x@09:00-11:30".
+struct DayPeak {
+  double factor = 1;                         // times the day's mean rate
+  int begins_minute = -1, ends_minute = -1;  // of the day; -1: no time was given
+};
+Result<DayPeak> parse_peak(const std::string& text);
+
+// A day of so many requests with that peak, and an even rate outside of it. usage: more than the
+// whole day would come within it.
+Result<DayProfile> profile_of_peak(const DayPeak& peak, double daily_requests);
+
 }  // namespace ocrtune

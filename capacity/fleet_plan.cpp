@@ -86,13 +86,6 @@ void find_mix(FleetPlan& all) {
 
 }  // namespace
 
-double sure_rate(const CapacityPlan& plan) {
-  const double each = plan.demand.requests_per_second / plan.machines.high;
-  if (!plan.demand.trace.empty()) return each;  // its bursts are in the count alone
-  const Interval& rate = plan.served_rate.median > 0 ? plan.served_rate : plan.machine_rate;
-  return std::max(rate.low, each);
-}
-
 Result<FleetPlan> plan_fleet(const std::vector<MachineKind>& kinds, const CapacityDemand& demand,
                              const std::optional<YearDemand>& ahead) {
   FleetPlan all;

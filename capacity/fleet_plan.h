@@ -24,7 +24,7 @@ struct MachineKind {
 };
 
 struct KindPlan {
-  std::string name, machine;               // "gpu.db", "2 x NVIDIA H100"
+  std::string name, machine;  // "gpu.db", "2 x NVIDIA H100"
   CapacityPlan plan;
   std::optional<double> cost_per_hour;     // of the advised count; of a job while it runs
   std::optional<double> cost_per_million;  // of what was asked: pages, line images, images
@@ -47,9 +47,6 @@ struct FleetPlan {
 
   const CapacityPlan& plan() const { return kinds.front().plan; }
 };
-
-// What one machine carries with 95 %, of a plan for inference that was not refused.
-double sure_rate(const CapacityPlan& plan);
 
 // `ahead`: none where no year was asked for. usage: kinds that measured other things, or prices for
 // some of them only.

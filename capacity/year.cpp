@@ -5,7 +5,6 @@
 #include <cstddef>
 
 #include "base/check.h"
-#include "capacity/fleet_plan.h"
 
 namespace ocrtune {
 namespace {

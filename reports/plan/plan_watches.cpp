@@ -9,7 +9,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kRoot90 = 1.645;  // deviations that 95 % stay below
+constexpr double kBelow95 = 1.645;  // deviations that 95 % stay below
 
 class Watches {
  public:
@@ -82,7 +82,7 @@ class Watches {
     const double daily = 86400 * machines * stops.per_second();
     watch("interruptions are no more frequent",
           fmt::format("increase(ocrtune_run_restarts_total[1d]) > {:.0f}",
-                      std::ceil(daily + kRoot90 * std::sqrt(daily))));
+                      std::ceil(daily + kBelow95 * std::sqrt(daily))));
   }
 
   const FleetPlan& fleet_;

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "capacity/day_profile.h"
+
 namespace ocrtune {
 namespace {
 

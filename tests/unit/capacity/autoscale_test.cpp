@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capacity/amounts.h"
+#include "capacity/day_profile.h"
 #include "capacity/fleet_plan.h"
 #include "trial/table_runner.h"
 

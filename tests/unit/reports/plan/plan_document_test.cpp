@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "capacity/amounts.h"
+#include "capacity/day_profile.h"
 #include "reports/html/page_documents.h"
 #include "reports/html/plan_page.h"
 #include "reports/plan/plan_builder.h"
@@ -35,6 +35,7 @@ FleetPlan fleet_of(const CapacityDemand& demand, RunWork work, const std::string
   NodeMeasurement node = measure_node(parse_table(csv, "t").value(), "t").value();
   node.work = work;
   node.slo = kept;
+  node.request_seconds_known = work == RunWork::serves;
   node.machine = "16 CPUs | a <b>";
   node.started = "2026-11-20T07:40:08Z";
   FleetPlan fleet = plan_fleet({{"t", {node}, 2.0}}, demand, year).value();
@@ -147,7 +148,7 @@ TEST(PlanDocument, ItsOwnWordsAreInBothLanguages) {
       for (const Bilingual& text : *list) EXPECT_NE(text.english, text.chinese) << text.english;
     }
     const std::string chinese = plan_markdown(document, Language::chinese);
-    for (const char* word : {"Owner", "measured", "Signature", "You need", "Buy", "machine",
+    for (const char* word : {"Owner", "measured", "Signature", "You need", "Buy", "machines",
                              "enough", " with ", "spare", "request", "latency"}) {
       std::string own = chinese.substr(0, chinese.find("## 生产环境"));
       EXPECT_THAT(own, Not(HasSubstr(word)));
@@ -178,6 +179,7 @@ TEST(PlanDocument, TheFirstSentenceAnswersAllThatWasAsked) {
   EXPECT_THAT(plan_answer(fleet_of(demand, RunWork::recognises, "", year)).front().english,
               HasSubstr("in each of 2 zones"));
   demand.lines_per_page = {40};
+  demand.slo->seconds = 2;
   EXPECT_THAT(plan_answer(fleet_of(demand, RunWork::recognises)).front().english,
               HasSubstr(", for recognition alone"));
 }
