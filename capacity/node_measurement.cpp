@@ -213,23 +213,25 @@ void claim_what_was_proved(const RunRecord& run, NodeMeasurement& node) {
   for (double* end : {&stated.median, &stated.low, &stated.high}) *end = std::min(*end, most);
 }
 
-// The latencies of a service's requests at the closed load that its rate was measured with.
+// The latencies of a service's requests at the closed load that its rate was measured with. What is
+// in flight is the rate times the mean latency (Little's law); where the two are further apart than
+// twice, the latencies are those of another load and not taken.
 void take_request_times(const RunRecord& run, NodeMeasurement& node) {
   const Trial* longest = nullptr;
   for (const Trial& trial : run.trials) {
-    if (!trial.ok() || trial.knobs != node.knobs || trial.latency.p50_seconds <= 0) continue;
-    if (longest == nullptr || trial.latency.steps > longest->latency.steps) longest = &trial;
+    if (!trial.ok() || trial.knobs != node.knobs || trial.service.in_flight < 1) continue;
+    if (longest == nullptr || trial.seconds > longest->seconds) longest = &trial;
   }
-  if (longest == nullptr) return;
-  BatchTimes times{1, recorded_draws(longest->latency)};
-  const double middle = median(times.seconds);
-  for (double& seconds : times.seconds) seconds *= longest->latency.p50_seconds / middle;
-  // Little's law: what is in flight is the rate times the mean latency. The rounding goes into the
-  // times, so that servers over mean time is the rate.
-  const double rate = median(node.rates);
-  const double in_flight = rate * mean(times.seconds);
-  node.servers = std::max(1, static_cast<int>(std::lround(in_flight)));
-  for (double& seconds : times.seconds) seconds *= node.servers / in_flight;
+  if (longest == nullptr || longest->service.p50_seconds <= 0) return;
+  const ServiceFacts& seen = longest->service;
+  constexpr double kDeviate99 = 2.3263;
+  const double tail = std::max(seen.p99_seconds / seen.p50_seconds, 1.0);
+  BatchTimes times{1, lognormal_draws(std::clamp(std::log(tail) / kDeviate99, 0.02, 1.0))};
+  const double all = seen.in_flight / median(node.rates);  // the mean that the rate tells
+  for (double& seconds : times.seconds) seconds *= all;
+  const double off = median(times.seconds) / seen.p50_seconds;
+  if (off < 0.5 || off > 2) return;
+  node.servers = seen.in_flight;
   node.service = {std::move(times)};
   node.request_seconds_known = node.service_spread_known = node.batch_cost_known = true;
 }
@@ -264,7 +266,15 @@ void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
   node.machine = machine_words(run);
   node.started = run.started;
   node.unit = counted_unit(*node.work);
-  node.inconclusive = !run.result.inconclusive.empty();
+  const Verdict& verdict = run.result.verdict;
+  node.inconclusive = verdict.answer == Answer::inconclusive;
+  node.beside_load = verdict.beside_load && !verdict.same_when_idle;
+  if (run.result.found && node.knobs == run.result.recommendation.knobs) {
+    for (const Resource& resource : verdict.safety.resources) {
+      if (resource.kind != ResourceKind::host_memory) continue;
+      node.peak_bytes = std::max({node.peak_bytes, resource.peak_bytes, resource.possible_bytes});
+    }
+  }
   node.slo = run.options.slo;
   node.start_seconds = start_of(run, node.knobs);
   node.noise = noise;

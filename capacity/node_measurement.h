@@ -48,7 +48,8 @@ struct NodeMeasurement {
   Interval stated_rate;
   bool disturbed = false;            // other load took part in most of its windows
   bool inconclusive = false;         // its trials do not settle which setting is the best
-  std::uint64_t peak_bytes = 0;      // of that setting; 0: unknown
+  bool beside_load = false;          // its rate is that beside the load that was there
+  std::uint64_t peak_bytes = 0;      // of that setting, possible between readings; 0: unknown
   double start_seconds = 0;          // until its first step; 0: unknown
   std::vector<ScalingPoint> points;  // processes on one node, all else as in `knobs`
   std::vector<ScalingPoint> nodes;   // `processes` here counts nodes; empty: one node was measured

@@ -24,6 +24,7 @@ const std::vector<Phrase>& plan_table() {
       {" (the rate was not proved at full length)", "（该速率未经完整时长证实）"},
       {", for recognition alone", "，仅含识别"},
       {", from an inconclusive run", "，依据一次尚无定论的运行"},
+      {", beside the load that was there", "，在当时的其他负载之下"},
       {" [EXTRAPOLATED]", " [外推]"},
       {"{} ({} {1:line image|line images} each)", "{}（每页 {} 个文本行图像）"},
       {"{} ({} users who think {} between answers)", "{}（{} 个用户，每次应答之间停顿 {}）"},

@@ -51,6 +51,7 @@ Bilingual caveats(const CapacityPlan& plan) {
   };
   if (!plan.demand.lines_per_page.empty()) add(", for recognition alone");
   if (plan.node.inconclusive) add(", from an inconclusive run");
+  if (plan.node.beside_load) add(", beside the load that was there");
   if (plan.extrapolated) add(" [EXTRAPOLATED]");
   return text;
 }

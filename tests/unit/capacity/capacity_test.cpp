@@ -353,7 +353,7 @@ RunRecord sleeping_server() {
   Trial trial = served(2, 4.88, "sweep");
   trial.knobs.batch = 16;
   trial.knobs.untold.batch = true;
-  trial.latency = {300, 0.398, 0.43, 0.436, 0.442};
+  trial.service = {2, 0.398, 0.442, 0, false, ""};
   run.trials = {trial};
   return run;
 }
@@ -385,7 +385,9 @@ TEST(PlanCapacity, OneRequestOfAServiceIsNotTakenForABatch) {
   EXPECT_EQ(slow->refusal, PlanRefusal::too_slow_alone);
   EXPECT_LT(slow->alone_seconds, 2 * 0.442);
   RunRecord unknown = sleeping_server();
-  unknown.trials[0].latency = {};
+  unknown.trials[0].service = {};
+  EXPECT_FALSE(plan_capacity(*measure_settings(unknown), demand).ok());
+  unknown.trials[0].service = {16, 0.398, 0.442, 0, false, ""};  // 16 in flight would be 39/s
   EXPECT_FALSE(plan_capacity(*measure_settings(unknown), demand).ok());
 }
 
