@@ -10,7 +10,7 @@ of lines and of keys, Unicode forms, blanks, times as text, a text that varies b
   load        from k requests in flight 0.1 to 50 % of the answers are wrong
   swapped     from k in flight 0.1 to 20 % of the answers are those of another input
 What is drawn is known to this script alone; the check sees bodies. It is driven as a trial does it: two
-askings of each input (eight where there are few), loads of 1, 2, 4 ... 32 in flight for 0.36 s each, more
+askings of each input (16 in all where there are few), loads of 1, 2, 4 ... 32 in flight for 0.36 s each, more
 answers alone while it is in doubt (as long as 3 s would give), and 3 s with the most in flight.
 """
 import argparse
@@ -121,7 +121,7 @@ def trial(check, service, fault, other_setting):
     rng = service.rng
     check.say(f'start {service.inputs}')
     if not other_setting:
-        for _ in range(max(2, -(-8 // service.inputs))):
+        for _ in range(max(2, -(-16 // service.inputs))):
             for kind in range(service.inputs):
                 check.say(f'ask {kind} {service.answer(kind, fault, False, 1)}')
         check.say('learn')

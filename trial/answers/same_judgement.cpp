@@ -9,7 +9,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::int64_t kExactDiffering = 300;
-constexpr double kDoubt = 0.05;
+constexpr double kDoubt = 0.025;  // one side of a 95 % interval
 
 double log_choose(double n, double k) {
   return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);

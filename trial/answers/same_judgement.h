@@ -40,7 +40,7 @@ struct SameJudgement {
 };
 
 // `max_change`: the share of characters that may change, or with true texts by which the error rate
-// may grow. `comparisons`: settings that are judged beside this one; they share the 5 %.
+// may grow. `comparisons`: settings that are judged beside this one; they share the doubt.
 SameJudgement judge_same(const std::vector<const SameResult*>& setting,
                          const std::vector<const SameResult*>& present, double max_change,
                          int comparisons);

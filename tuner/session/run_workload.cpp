@@ -29,6 +29,7 @@ InferenceWorkload inference_of(const RunOptions& options) {
   inference.url = options.url;
   inference.inputs = options.inputs;
   inference.metrics = options.server_metrics;
+  inference.present = options.baseline;
   inference.slo = options.slo;
   inference.trace = options.trace;
   inference.gpus = options.gpus;

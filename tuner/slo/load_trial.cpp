@@ -16,6 +16,7 @@
 #include "trial/workloads/service/served_target.h"
 #include "trial/workloads/service/server_metrics.h"
 #include "tuner/slo/slo_search.h"
+#include "tuner/slo/trial_answers.h"
 
 namespace ocrtune {
 namespace {
@@ -68,6 +69,12 @@ class LoadTrial {
     const Status made = make_target();
     if (!made) return fail(made.error());
     asked_.target = std::make_unique<HeardTarget>(std::move(asked_.target), events_);
+    if (answers_) {
+      if (const Status asked = answers_->take_reference(*asked_.target, steady_clock()); !asked) {
+        return fail(asked.error());
+      }
+      if (spec_.ask_only) return finish(1, 1, 1, "");
+    }
     warm_up();
     if (spec_.slo.empty()) return saturated();
     events_.say(ReadyEvent{0, 0});
@@ -106,6 +113,8 @@ class LoadTrial {
       options.url = spec_.url;
       options.copies = spec_.copies;
       options.inputs = spec_.inputs;
+      if (!answers_) answers_ = OCRTUNE_TRY(TrialAnswers::make(spec_));
+      options.check = answers_->check();
       asked_.target = OCRTUNE_TRY(make_served_target(options));
       if (spec_.inputs.size() > 1) weights_.assign(spec_.inputs.size(), 1.0);
       return Status();
@@ -172,11 +181,17 @@ class LoadTrial {
     plan.patience_seconds = kPatienceSeconds;
     const auto in_flight = best_in_flight(plan);
     if (!in_flight) return fail(in_flight.error());
-    plan.in_flight = *in_flight;
+    if (answers_) answers_->settle_doubt(*asked_.target, steady_clock(), spec_.seconds / 2);
+    plan.in_flight = answers_ ? answers_->right_in_flight(*in_flight) : *in_flight;
     plan.max_seconds = std::max(spec_.seconds / 2, kRounds * answer_seconds_);
     events_.say(ReadyEvent{0, 0});
     MetricsWatch metrics(metrics_place(spec_.metrics, spec_.url));
-    const ClosedResult last = closed(plan);
+    ClosedResult last = closed(plan);
+    // Many more answers may show that fewer in flight are right.
+    while (answers_ && answers_->right_in_flight(plan.in_flight) < plan.in_flight) {
+      plan.in_flight = answers_->right_in_flight(plan.in_flight);
+      last = closed(plan);
+    }
     facts_.in_flight = plan.in_flight;
     facts_.p50_seconds = last.latency.quantile(0.5);
     facts_.p99_seconds = last.latency.quantile(0.99);
@@ -314,6 +329,11 @@ class LoadTrial {
       const auto conflicts = asked_.pool->conflicts();
       if (!conflicts.empty()) return refuse("placement", conflicts[0]);
     }
+    if (answers_) {
+      const Status same = answers_->judge(rate);
+      if (!same) return refuse("text", same.error().what, Outcome::wrong_result);
+      for (const std::string& line : answers_->words()) events_.say(NoteEvent{0, line});
+    }
     ResultEvent result;
     result.samples_per_second = rate;
     result.seconds = std::max(seconds, 1e-3);
@@ -327,6 +347,7 @@ class LoadTrial {
 
   const InferTrialSpec& spec_;
   EventWriter& events_;
+  std::unique_ptr<TrialAnswers> answers_;  // of a service of the user's
   Asked asked_;
   ServiceFacts facts_;
   std::string hung_;           // before it was ready

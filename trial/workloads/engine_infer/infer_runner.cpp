@@ -33,16 +33,19 @@ PreparedCommand with_address(PreparedCommand command, const std::string& url) {
 
 class InferRunner : public Runner {
  public:
-  InferRunner(InferenceWorkload workload, const Machine& machine, std::string noise_folder)
-      : workload_(std::move(workload)), machine_(machine), noise_folder_(std::move(noise_folder)) {}
+  // `folder`: of the pictures of noise, or of the reference answers; it is removed.
+  InferRunner(InferenceWorkload workload, const Machine& machine, std::string folder)
+      : workload_(std::move(workload)), machine_(machine), folder_(std::move(folder)) {
+    if (workload_.user_service()) reference_ = join_path(folder_, "reference.json");
+  }
   ~InferRunner() override {
-    if (!noise_folder_.empty()) (void)remove_tree(noise_folder_);
+    if (!folder_.empty()) (void)remove_tree(folder_);
   }
   InferRunner(const InferRunner&) = delete;
   InferRunner& operator=(const InferRunner&) = delete;
 
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
-    Trial trial = workload_.user_service() ? run_service(knobs, limits) : run_core(knobs, limits);
+    Trial trial = workload_.user_service() ? compared(knobs, limits) : run_core(knobs, limits);
     trial.knobs = knobs;
     trial.reproduce = launch_text(infer_launch(workload_, machine_, knobs));
     return trial;
@@ -108,7 +111,7 @@ class InferRunner : public Runner {
     recognizer.seed = workload_.seed;
     recognizer.checkpoint = workload_.checkpoint;
     spec.infer.alphabet = workload_.alphabet;
-    spec.place = noise_folder_.empty() ? workload_.place : noise_folder_;
+    spec.place = folder_.empty() ? workload_.place : folder_;
     spec.chunk = chunk_for(knobs.batch);
     spec.max_chunk = max_chunk_for(knobs.batch);
     spec.exclusive = knobs.binding != "none";
@@ -130,8 +133,23 @@ class InferRunner : public Runner {
     return watch_trial(plan, limits);
   }
 
-  Trial run_service(const Knobs& knobs, const TrialLimits& limits) const {
+  // Where the first trial is not of the present setting (a run that goes on, or is verified), that
+  // one is started to be asked.
+  Trial compared(const Knobs& knobs, const TrialLimits& limits) const {
+    const bool starts = !workload_.command.workload.command.empty();
+    if (starts && knobs != workload_.present && !path_exists(reference_)) {
+      (void)run_service(workload_.present, limits, true);
+    }
+    return run_service(knobs, limits, false);
+  }
+
+  Trial run_service(const Knobs& knobs, const TrialLimits& limits, bool ask_only) const {
     InferTrialSpec spec = spec_of(knobs, limits);
+    spec.reference = reference_;
+    spec.truth = workload_.truth;
+    spec.max_change = workload_.max_change;
+    spec.present = knobs == workload_.present;
+    spec.ask_only = ask_only;
     const CommandWorkload command = with_address(workload_.command, workload_.url).workload;
     if (workload_.command.refuse) {
       if (const auto refusal = workload_.command.refuse(knobs)) {
@@ -175,7 +193,8 @@ class InferRunner : public Runner {
 
   InferenceWorkload workload_;
   Machine machine_;
-  std::string noise_folder_;
+  std::string folder_;
+  std::string reference_;  // file
 };
 
 }  // namespace
@@ -186,7 +205,9 @@ int max_chunk_for(int batch) { return std::max(32, 16 * batch); }
 Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workload,
                                                   const Machine& machine) {
   std::string folder;
-  if (!workload.user_service() && workload.place.empty()) {
+  if (workload.user_service()) {
+    folder = OCRTUNE_TRY(make_temporary_directory("answers"));
+  } else if (workload.place.empty()) {
     folder = OCRTUNE_TRY(make_temporary_directory("noise"));
     const auto written = write_noise_lines(folder, workload.height, workload.width);
     if (!written) {

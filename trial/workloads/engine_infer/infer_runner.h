@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "probes/machine/machine.h"
+#include "trial/knobs.h"
 #include "trial/runner.h"
 #include "trial/workloads/command/command_workload.h"
 #include "trial/workloads/launch.h"
@@ -35,6 +36,11 @@ struct InferenceWorkload {
   std::string url;                  // with {placeholders}
   std::vector<std::string> inputs;  // files to send
   std::string metrics;              // of the server, beside each trial; empty: not read
+  // Answers are compared with those of `present`, which is started for them where no trial of it
+  // came first.
+  Knobs present;
+  std::string truth;      // label file with the true texts of `inputs`; empty: none
+  double max_change = 0;  // share of the characters that may change
   // What is asked.
   std::string slo;  // empty: the most lines a second
   std::string trace;

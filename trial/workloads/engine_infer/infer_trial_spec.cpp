@@ -20,6 +20,11 @@ constexpr auto kTrialFields = [](auto& spec, const auto& visit) {
   visit("metrics", spec.metrics);
   visit("copies", spec.copies);
   visit("inputs", spec.inputs);
+  visit("reference", spec.reference);
+  visit("truth", spec.truth);
+  visit("max_change", spec.max_change);
+  visit("present", spec.present);
+  visit("ask_only", spec.ask_only);
   visit("promise", spec.slo);
   visit("trace", spec.trace);
   visit("seconds", spec.seconds);

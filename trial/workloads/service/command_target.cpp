@@ -37,7 +37,7 @@ void wait_for(std::vector<pollfd>& descriptors, double seconds) {
 Result<std::unique_ptr<CommandTarget>> CommandTarget::start(const CommandTargetOptions& options) {
   if (options.command.empty()) return Error{ErrorKind::usage, "no command is given"};
   OCRTUNE_TRY(find_executable(options.command[0]));
-  std::unique_ptr<CommandTarget> target(new CommandTarget(options.inputs));
+  std::unique_ptr<CommandTarget> target(new CommandTarget(options));
   OCRTUNE_TRY(target->open(options));
   target->start(kWarmUpRequest, 0);
   std::vector<Completion> finished;
@@ -55,7 +55,8 @@ Result<std::unique_ptr<CommandTarget>> CommandTarget::start(const CommandTargetO
   return target;
 }
 
-CommandTarget::CommandTarget(std::vector<std::string> inputs) : inputs_(std::move(inputs)) {}
+CommandTarget::CommandTarget(const CommandTargetOptions& options)
+    : inputs_(options.inputs), check_(options.check) {}
 
 Status CommandTarget::open(const CommandTargetOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);  // a command that has ended is an error of the write
@@ -89,7 +90,7 @@ void CommandTarget::start(std::uint64_t request, int kind) {
     line["input"] = inputs_[at];
   }
   outbox_ += line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  waiting_.insert(request);
+  waiting_[request] = kind;
   send();
 }
 
@@ -111,16 +112,23 @@ void CommandTarget::read_line(const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   if (!json.is_object() || !json.contains("id") || !json["id"].is_number_integer()) return;
   const auto request = json["id"].get<std::uint64_t>();
-  if (waiting_.erase(request) == 0) return;
-  const bool ok = !json.contains("error");
-  if (!ok)
+  const auto asked = waiting_.find(request);
+  if (asked == waiting_.end()) return;
+  bool ok = !json.contains("error");
+  if (!ok) {
     failure_ = json["error"].is_string() ? json["error"].get<std::string>() : json["error"].dump();
+  } else if (check_) {
+    const std::string fault = check_(asked->second, line, static_cast<int>(waiting_.size()));
+    ok = fault.empty();
+    if (!ok) failure_ = "its answer " + fault;
+  }
+  waiting_.erase(asked);
   answers_.push_back({request, steady_clock().now_seconds(), ok});
 }
 
 void CommandTarget::end_all(const std::string& why) {
   failure_ = ended_ = why;
-  for (const std::uint64_t request : waiting_) {
+  for (const auto& [request, kind] : waiting_) {
     answers_.push_back({request, steady_clock().now_seconds(), false});
   }
   waiting_.clear();

@@ -2,18 +2,20 @@
 //
 // Written to its standard input:  {"id": 7, "input": "lines/0007.png"}
 // Expected on its output:         {"id": 7}   or   {"id": 7, "error": "cannot read it"}
-// in any order. Other lines (logs) are passed over. The command ends when its input closes.
+// in any order; texts beside the id are compared, as in {"id": 7, "text": "Total 5"}. Other lines
+// (logs) are passed over. The command ends when its input closes.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "base/line_splitter.h"
 #include "base/process_tree.h"
 #include "base/result.h"
+#include "trial/workloads/service/http_target.h"
 #include "trial/workloads/service/load_target.h"
 
 namespace ocrtune {
@@ -22,6 +24,7 @@ struct CommandTargetOptions {
   std::vector<std::string> command;
   std::vector<std::string> inputs;  // what kind k sends; empty: no "input" in the request
   double start_seconds = 120;       // for the answer to a first request, which loads the model
+  AnswerCheck check;                // of each answer, a line of JSON; may be empty
 };
 
 class CommandTarget final : public LoadTarget {
@@ -39,7 +42,7 @@ class CommandTarget final : public LoadTarget {
   std::string ended() const override { return ended_; }
 
  private:
-  explicit CommandTarget(std::vector<std::string> inputs);
+  explicit CommandTarget(const CommandTargetOptions& options);
   Status open(const CommandTargetOptions& options);
   void send();  // what the pipe takes now
   void read_line(const std::string& line);
@@ -51,7 +54,8 @@ class CommandTarget final : public LoadTarget {
   std::vector<std::string> inputs_;
   std::string outbox_;
   LineSplitter lines_;
-  std::unordered_set<std::uint64_t> waiting_;
+  AnswerCheck check_;
+  std::unordered_map<std::uint64_t, int> waiting_;  // their kinds
   std::vector<Completion> answers_;
   std::string failure_, ended_;
 };

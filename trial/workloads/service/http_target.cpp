@@ -159,7 +159,9 @@ class HttpTarget final : public LoadTarget {
     Request& running = running_[easy];
     running.id = request;
     running.wanted = wanted;
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, wanted == nullptr ? drop : keep);
+    running.kind = kind;
+    const bool whole = wanted != nullptr || options_.check;
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, whole ? keep : drop);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &running.answer);
     curl_multi_add_handle(multi_, easy);
   }
@@ -209,8 +211,11 @@ class HttpTarget final : public LoadTarget {
       const bool taken = code == CURLE_OK && status >= 200 && status < 300;
       const auto found = running_.find(easy);
       const Request& asked = found->second;
-      const std::string fault =
+      std::string fault =
           taken && asked.wanted != nullptr ? answer_fault(*asked.wanted, asked.answer) : "";
+      if (taken && fault.empty() && options_.check) {
+        fault = options_.check(asked.kind, asked.answer, static_cast<int>(running_.size()));
+      }
       if (!taken) {
         failure_ = code == CURLE_OK ? fmt::format("{} answers HTTP {}{}", options_.url, status,
                                                   options_.bodies.empty() ? kWithoutBody : "")
@@ -244,6 +249,7 @@ class HttpTarget final : public LoadTarget {
   std::vector<curl_slist*> headers_;  // by kind
   struct Request {
     std::uint64_t id = 0;
+    int kind = 0;
     const std::vector<std::string>* wanted = nullptr;  // of the answer; null: nothing
     std::string answer;
   };

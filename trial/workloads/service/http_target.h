@@ -5,6 +5,7 @@
 // dropped, unless something is wanted of it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,11 +17,16 @@
 
 namespace ocrtune {
 
+// Every answer with a good status passes through this, once, with its kind and the number of
+// requests in flight. Gives what is wrong with it; empty: nothing.
+using AnswerCheck = std::function<std::string(int kind, const std::string& body, int in_flight)>;
+
 struct HttpTargetOptions {
   std::string url;               // http:// or https://
   std::vector<HttpBody> bodies;  // what kind k posts; empty: GET
   double timeout_seconds = 30;   // of one request, then it has failed
   int max_connections = 1024;    // further requests wait, and their waiting counts
+  AnswerCheck check;             // beside what the bodies want of an answer; may be empty
 };
 
 // Loopback, private and link-local addresses, names without a dot, .local, .internal and .lan: what

@@ -19,7 +19,7 @@ using Values = std::map<std::string, std::string>;
 struct RequestFile {
   std::string file, json;
   std::vector<std::pair<std::string, std::string>> form;
-  std::vector<std::string> answer;
+  std::vector<std::string> answer, same;
 };
 
 constexpr const char* kEnding = ".request.toml";
@@ -169,11 +169,12 @@ Result<RequestFile> parse_request(const std::string& text, const std::string& pa
   const auto document = OCRTUNE_TRY(parse_toml(text, path));
   TomlReader reader(path);
   RequestFile request;
-  reader.allow(document, "", {"file", "json", "form", "answer"});
+  reader.allow(document, "", {"file", "json", "form", "answer", "same"});
   reader.text(document, "", "file", request.file);
   reader.text(document, "", "json", request.json);
   reader.pairs(document, "", "form", request.form);
   reader.texts(document, "answer", request.answer);
+  reader.texts(document, "same", request.same);
   if (request.file.empty()) reader.wrong(document, "file", "is missing: write file = \"page.png\"");
   if (request.json.empty() == request.form.empty()) {
     reader.wrong(document, "json", "needs either this or form: a request has one body");
@@ -194,7 +195,10 @@ Result<HttpBody> read_request(const std::string& path) {
   const std::string bytes = OCRTUNE_TRY(read_file(file));
   const Values values = values_of(file, bytes);
   auto body = request.form.empty() ? json_body(request, values) : form_body(request, values, bytes);
-  if (body) body->answer = request.answer;
+  if (!body) return body;
+  body->answer = request.answer;
+  body->same = request.same;
+  body->file = file;
   return body;
 }
 

@@ -23,6 +23,7 @@ constexpr double kScanSeconds = 0.5;   // between two looks for what an ended ro
 Result<HttpTargetOptions> http_options(const ServedTargetOptions& options) {
   HttpTargetOptions http;
   http.url = options.url;
+  http.check = options.check;
   for (const std::string& path : options.inputs) {
     http.bodies.push_back(OCRTUNE_TRY(read_request(path)));
   }
@@ -149,6 +150,7 @@ Result<std::unique_ptr<LoadTarget>> make_served_target(const ServedTargetOptions
     command.command = options.command;
     command.inputs = options.inputs;
     command.start_seconds = options.start_seconds;
+    command.check = options.check;
     auto target = OCRTUNE_TRY(CommandTarget::start(command));
     return std::unique_ptr<LoadTarget>(std::move(target));
   }

@@ -41,11 +41,13 @@ TEST_F(RequestFiles, JsonHoldsTheFileInBase64) {
   const auto plain = read(R"(file = "a.png"
 json = '{"file": "{base64}", "name": "{file_name}", "fileType": 1}'
 answer = ["errorCode=0"]
+same = ["result.texts"]
 )");
   ASSERT_TRUE(plain.ok()) << plain.error().what;
   EXPECT_EQ(plain->content_type, "application/json");
   EXPECT_EQ(plain->bytes, R"({"file": "/wAQenE=", "name": "a.png", "fileType": 1})");
   EXPECT_THAT(plain->answer, ElementsAre("errorCode=0"));
+  EXPECT_THAT(plain->same, ElementsAre("result.texts"));
   const auto chat = read("file = \"a.png\"\njson = '{\"image_url\": {\"url\": \"{data_uri}\"}}'\n");
   ASSERT_TRUE(chat.ok()) << chat.error().what;
   EXPECT_EQ(chat->bytes, R"({"image_url": {"url": "data:image/png;base64,/wAQenE="}})");

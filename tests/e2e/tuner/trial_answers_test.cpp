@@ -1,0 +1,143 @@
+// Trials of a server whose texts depend on its mode, on the load, or on chance.
+#include "tuner/slo/trial_answers.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/line_splitter.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "trial/free_port.h"
+#include "trial/ipc/event_writer.h"
+#include "trial/ipc/events.h"
+#include "tuner/slo/load_trial.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Played {
+  bool measured = false;
+  std::string text;   // of the result, and the evidence
+  std::string error;  // with its outcome
+};
+
+class TrialAnswersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!find_executable("python3")) GTEST_SKIP() << "no python3 here";
+    folder_ = *make_temporary_directory("trial_answers");
+    spec_.seconds = 3;
+    spec_.reference = folder_ + "/reference.json";
+    spec_.present = true;
+    for (int i = 0; i < 5; ++i) {
+      spec_.inputs.push_back(fmt::format("{}/{}.png", folder_, i));
+      ASSERT_TRUE(write_file(spec_.inputs.back(), fmt::format("picture {} ", i)));
+    }
+  }
+  void TearDown() override {
+    if (!folder_.empty()) EXPECT_TRUE(remove_tree(folder_));
+  }
+
+  Played play(const std::vector<std::string>& server) {
+    const std::string port = fmt::format("{}", free_port());
+    spec_.url = "http://127.0.0.1:" + port + "/";
+    spec_.command = {"python3",
+                     OCRTUNE_SOURCE_DIR + std::string("/tests/support/reading_server.py"), port};
+    spec_.command.insert(spec_.command.end(), server.begin(), server.end());
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    const pid_t trial = ::fork();
+    if (trial == 0) {  // until it is ended, as a trial's process is
+      ::close(ends[0]);
+      EventWriter events(ends[1]);
+      ::_exit(run_load_trial(spec_, events) ? 0 : 1);
+    }
+    ::close(ends[1]);
+    Played played;
+    LineSplitter lines;
+    bool over = false;
+    const auto hear = [&](const std::string& line) {
+      const auto event = parse_event(line);
+      if (!event) return;
+      if (const auto* note = std::get_if<NoteEvent>(&*event)) played.text += note->text + "\n";
+      if (const auto* result = std::get_if<ResultEvent>(&*event)) {
+        played.measured = over = true;
+        played.text += result->text;
+      }
+      if (const auto* error = std::get_if<ErrorEvent>(&*event)) {
+        played.error = std::string(outcome_name(error->outcome)) + ": " + error->reason;
+        over = true;
+      }
+    };
+    char bytes[4096];
+    for (ssize_t count = 0; !over && (count = ::read(ends[0], bytes, sizeof bytes)) > 0;) {
+      lines.add({bytes, static_cast<std::size_t>(count)}, hear);
+    }
+    ::kill(trial, SIGKILL);  // the server ends with it
+    ::close(ends[0]);
+    ::waitpid(trial, nullptr, 0);
+    return played;
+  }
+
+  InferTrialSpec spec_;
+  std::string folder_;
+};
+
+TEST_F(TrialAnswersTest, ASettingThatReadsOtherwiseIsNoResultUnlessThatIsAllowed) {
+  const Played exact = play({"--mode", "exact"});
+  EXPECT_THAT(exact.text, HasSubstr("the same text on 5 of 5 inputs"));
+  spec_.present = false;
+  EXPECT_TRUE(play({"--mode", "exact"}).measured);
+  const Played fast = play({"--mode", "fast"});
+  EXPECT_FALSE(fast.measured);
+  EXPECT_THAT(fast.error, HasSubstr("wrong_result: reads 5 of 5 inputs otherwise"));
+  EXPECT_THAT(fast.error, HasSubstr("as 'order 0 of 1000' for 'Order 0 Of 1000'"));
+  spec_.max_change = 0.5;
+  EXPECT_TRUE(play({"--mode", "fast"}).measured);
+}
+
+TEST_F(TrialAnswersTest, ALoadAtWhichTextsAreWrongEndsTheSearch) {
+  const Played played = play({"--wrong-from", "3"});
+  EXPECT_TRUE(played.measured) << played.error;
+  EXPECT_THAT(played.text, HasSubstr(" with 2 in flight"));
+  EXPECT_THAT(played.text, HasSubstr("have another text than with fewer"));
+  EXPECT_THAT(played.text, HasSubstr("the same text on 5 of 5 inputs"));
+}
+
+TEST_F(TrialAnswersTest, TextsOfOtherInputsEndTheSearch) {
+  const Played played = play({"--swap-from", "3"});
+  EXPECT_TRUE(played.measured) << played.error;
+  EXPECT_THAT(played.text, HasSubstr(" with 2 in flight"));
+  EXPECT_THAT(played.text, HasSubstr("that of another input"));
+}
+
+TEST_F(TrialAnswersTest, WhatVariesByItselfIsNoFault) {
+  const Played played = play({"--vary", "0.2"});
+  EXPECT_TRUE(played.measured) << played.error;
+  EXPECT_THAT(played.text, Not(HasSubstr("another text than with fewer")));
+  spec_.present = false;
+  EXPECT_TRUE(play({"--vary", "0.2"}).measured);
+}
+
+TEST_F(TrialAnswersTest, APathThatIsInNoAnswerIsSaid) {
+  ASSERT_TRUE(write_file(folder_ + "/a.request.toml",
+                         "file = \"0.png\"\njson = '{\"f\": \"{base64}\"}'\nsame = [\"texts\"]\n"));
+  spec_.inputs = {folder_ + "/a.request.toml"};
+  EXPECT_THAT(play({}).error, HasSubstr("same = [\"texts\"] is in no answer, such as: {"));
+}
+
+}  // namespace
+}  // namespace ocrtune

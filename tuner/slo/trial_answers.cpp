@@ -1,0 +1,195 @@
+// Asks for the reference once a run, and keeps it for the trials that follow.
+#include "tuner/slo/trial_answers.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "trial/answers/truth_file.h"
+#include "trial/ipc/same_fields.h"
+#include "trial/workloads/service/request_file.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kLeastAskings = 2;       // of an input: what differs between them is left out
+constexpr int kUsefulAskings = 16;     // of all inputs together, at least
+constexpr double kAskingTimeout = 60;  // seconds; the target itself gives a request up earlier
+constexpr int kComparisons = 20;       // settings of a tune, which share the doubt
+constexpr int kDoubtAskings = 16;      // between two looks
+constexpr std::uint64_t kFirstAsking = std::uint64_t{1} << 51;
+
+const char* not_compared_words(NotCompared why) {
+  switch (why) {
+    case NotCompared::no_text:
+      return "the answers hold none; same = [...] in a .request.toml names its path";
+    case NotCompared::all_varies:
+      return "it differs each time the same input is sent";
+    default:
+      return "there is no answer to compare with";
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TrialAnswers>> TrialAnswers::make(const InferTrialSpec& spec) {
+  AnswerWatchOptions options;
+  options.inputs = spec.inputs;
+  options.max_change = spec.max_change;
+  std::vector<std::string> files = spec.inputs;
+  for (std::size_t i = 0; i < spec.inputs.size() && !spec.url.empty(); ++i) {
+    const HttpBody body = OCRTUNE_TRY(read_request(spec.inputs[i]));
+    options.same.insert(options.same.end(), body.same.begin(), body.same.end());
+    if (!body.file.empty()) files[i] = body.file;
+  }
+  if (!spec.truth.empty()) options.truths = OCRTUNE_TRY(read_truth(spec.truth, files));
+  if (options.inputs.empty()) options.inputs.push_back(spec.url);
+  return std::unique_ptr<TrialAnswers>(new TrialAnswers(spec, std::move(options)));
+}
+
+TrialAnswers::TrialAnswers(const InferTrialSpec& spec, AnswerWatchOptions options)
+    : spec_(spec), options_(options), watch_(std::move(options)), next_request_(kFirstAsking) {}
+
+AnswerCheck TrialAnswers::check() {
+  return [this](int kind, const std::string& body, int in_flight) {
+    return watch_.check(kind, body, in_flight);
+  };
+}
+
+// Sends one request and waits for its answer; false: there was none, or no good one.
+bool TrialAnswers::ask(LoadTarget& target, Clock& clock, int kind) {
+  const std::uint64_t number = next_request_++;
+  target.start(number, kind);
+  const double end = clock.now_seconds() + kAskingTimeout;
+  std::vector<Completion> finished;
+  while (clock.now_seconds() < end && !interrupted() && target.ended().empty()) {
+    finished.clear();
+    target.collect(end, finished);
+    for (const Completion& one : finished) {
+      if (one.request == number) return one.ok;
+    }
+  }
+  return false;
+}
+
+Status TrialAnswers::take_reference(LoadTarget& target, Clock& clock) {
+  if (!spec_.reference.empty() && path_exists(spec_.reference)) {
+    return read_reference();
+  }
+  const auto inputs = static_cast<int>(options_.inputs.size());
+  const double start = clock.now_seconds();
+  watch_.begin_asking();
+  if (!ask(target, clock, 0)) {
+    return Error{ErrorKind::failed, "it answers no request: " + target.failure()};
+  }
+  const double each = std::max(1e-4, clock.now_seconds() - start);
+  const double affordable = spec_.seconds / (kLeastAskings * each);
+  const int asked = std::clamp(static_cast<int>(std::min(affordable, 1e6)), 1, inputs);
+  const int rounds = std::max(kLeastAskings, (kUsefulAskings + asked - 1) / asked);
+  for (int round = 0; round < rounds; ++round) {
+    // Beyond two, no more than the time of a trial.
+    if (round >= kLeastAskings && clock.now_seconds() - start > spec_.seconds) break;
+    for (int kind = round == 0 ? 1 : 0; kind < asked; ++kind) {
+      if (!target.ended().empty() || interrupted()) break;
+      (void)ask(target, clock, kind);
+    }
+  }
+  watch_.learn();
+  const AnswerReference& reference = watch_.reference();
+  if (!options_.same.empty() && reference.usable() == NotCompared::no_text) {
+    const std::string begin = valid_utf8(reference.inputs()[0].body.substr(0, 200));
+    return Error{ErrorKind::invalid, fmt::format("same = [\"{}\"] is in no answer, such as: {}",
+                                                 join(options_.same, "\", \""), begin)};
+  }
+  return write_reference();
+}
+
+Status TrialAnswers::read_reference() {
+  const std::string text = OCRTUNE_TRY(read_file(spec_.reference));
+  try {
+    const auto json = nlohmann::json::parse(text);
+    watch_.use(OCRTUNE_TRY(AnswerReference::parse(json.at("reference").get<std::string>())));
+    json.at("present").get_to(present_);
+  } catch (const nlohmann::json::exception& problem) {
+    return Error{ErrorKind::invalid, spec_.reference + ": " + problem.what()};
+  }
+  return Status();
+}
+
+Status TrialAnswers::write_reference() const {
+  if (spec_.reference.empty()) return Status();
+  const nlohmann::json json = {{"reference", watch_.reference().text()}, {"present", present_}};
+  return write_file(spec_.reference, json.dump());
+}
+
+Status TrialAnswers::judge(double requests_per_second) {
+  const SameResult own = watch_.result();
+  std::vector<const SameResult*> present;
+  for (const SameResult& one : present_) present.push_back(&one);
+  judgement_ = judge_same({&own}, present, spec_.max_change, kComparisons);
+  if (spec_.present || spec_.reference.empty()) {
+    judgement_.differs = false;
+    present_.push_back(own);
+    return write_reference();
+  }
+  if (judgement_.allowed) return Status();
+  std::string what = fmt::format(
+      "reads {} of {} inputs otherwise than the present setting ({:.2g} % of the characters)",
+      judgement_.differing_inputs, judgement_.inputs, 100 * judgement_.changed_share);
+  if (judgement_.error_rate >= 0) {
+    what += fmt::format(", {:.2g} % of the characters wrong instead of {:.2g} %",
+                        100 * judgement_.error_rate, 100 * judgement_.reference_error_rate);
+  }
+  if (!own.examples.empty()) {
+    what += fmt::format(", as '{}' for '{}'", own.examples[0].read, own.examples[0].expected);
+  }
+  return Error{ErrorKind::failed, fmt::format("{}; its rate is {} requests/s", what,
+                                              format_count(requests_per_second))};
+}
+
+std::vector<std::string> TrialAnswers::words() const {
+  const SameResult own = watch_.result();
+  std::vector<std::string> lines;
+  if (!own.compared()) {
+    lines.push_back(fmt::format("text not compared: {}", not_compared_words(own.not_compared)));
+  } else if (!judgement_.differs) {
+    lines.push_back(fmt::format("the same text on {} of {} inputs, in {} answers",
+                                own.inputs - own.differing_inputs(), own.inputs, own.answers));
+  } else {
+    lines.push_back(
+        fmt::format("{} of {} inputs are read otherwise", own.differing_inputs(), own.inputs));
+  }
+  if (own.wrong_in_flight > 0) {
+    lines.push_back(fmt::format(
+        "with {} in flight {} of {} answers have another text than with fewer{}",
+        own.wrong_in_flight, own.wrong_answers, own.wrong_of_answers,
+        own.swapped_answers > 0 ? fmt::format(", {} that of another input", own.swapped_answers)
+                                : ""));
+  }
+  return lines;
+}
+
+void TrialAnswers::settle_doubt(LoadTarget& target, Clock& clock, double seconds) {
+  const double end = clock.now_seconds() + seconds;
+  const auto inputs = static_cast<int>(options_.inputs.size());
+  for (int turn = 0; clock.now_seconds() < end && watch_.in_doubt(); ++turn) {
+    for (int i = 0; i < kDoubtAskings && clock.now_seconds() < end; ++i) {
+      if (!ask(target, clock, (turn * kDoubtAskings + i) % inputs)) return;
+    }
+    (void)watch_.wrong_in_flight();  // judges by what is known now
+  }
+}
+
+int TrialAnswers::right_in_flight(int wanted) {
+  const int wrong = watch_.wrong_in_flight();
+  if (wrong == 0 || wanted < wrong) return wanted;
+  return std::max(1, static_cast<int>(std::bit_floor(static_cast<unsigned>(wrong - 1))));
+}
+
+}  // namespace ocrtune
