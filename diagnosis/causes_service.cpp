@@ -29,7 +29,7 @@ std::vector<CauseRow> service_causes() {
        {"export HTTPS_PROXY=http://PROXY:PORT   # or NO_PROXY for hosts inside",
         "download the models once and name their folder; HF_HUB_OFFLINE=1"}},
       {"host_unreachable",
-       kProgramFailure,
+       kEnds,
        "crashed",
        Remedy::retry,
        "A host of the run could not be reached any more: it reboots or was taken away, its network "
