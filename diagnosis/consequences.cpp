@@ -43,7 +43,7 @@ constexpr Row kRows[] = {
     {"no_gpu_visible", " container_setup_failed nccl_network "},
     {"missing_module", " nccl_network "},
     {"health_check_failed", " host_out_of_memory killed_by_other "},
-    {"worker_timeout", " host_out_of_memory killed_by_other aborted "},
+    {"worker_timeout", " aborted "},
     {"host_restarted", " storage_failure nccl_network "},
     {"read_only_filesystem", " permission_denied "},
     {"gpu_busy", " gpu_out_of_memory cuda_library_error "},

@@ -141,7 +141,8 @@ void Blanker::blank_keyed_values() {
       const re2::StringPiece inside(value.data(), size);
       if (size > 2 && !re2::RE2::PartialMatch(inside, kOwn)) blank(at + 1, size - 2);
     } else if (read && !error) {
-      size = std::min(value.find_first_of("\t{"), value.size());
+      const bool enclosed = text_[key] == '(';  // "(Result: oom-kill) since ..."
+      size = std::min(value.find_first_of(enclosed ? "\t{)" : "\t{"), value.size());
       if (is_several_words(value.substr(0, size))) blank(at, size);
     }
     from = std::max(at, key + 1);

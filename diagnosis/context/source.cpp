@@ -25,7 +25,7 @@ constexpr ProgramWords kPrograms[] = {
      R"(ppocr DEBUG|dt_boxes num|tools/infer/|/paddleocr/|paddleocr [a-z]|PaddleOCR\(|rec_res num)"},
     {kPaddleX, "PaddleX", R"(/paddlex/|paddlex\.|Creating model: \(|official_models)"},
     {kPaddle, "Paddle",
-     R"(/paddle/|paddle\.|[Pp]addlepaddle|ppocr |LAUNCH INFO|FLAGS_\w+=|paddle::|workerlog\.)"},
+     R"(/paddle/|paddle\.|[Pp]addlepaddle|ppocr |LAUNCH INFO|FLAGS_\w+=|paddle::|workerlog\.|DataLoader process \(pid|exited is killed by signal)"},
     {kTorch, "PyTorch",
      R"(/torch/|torch\.|c10::|c10d|ProcessGroupNCCL|torchrun|PytorchStreamReader|PYTORCH_|[Pp]yTorch)"},
     {kLightning, "Lightning",
