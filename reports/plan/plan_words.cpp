@@ -254,7 +254,7 @@ void add_interruptions(const CapacityPlan& plan, std::vector<Bilingual>& notes) 
       stops.counted ? phrase("{} seen in {} of machines", {fmt::format("{:g}", stops.seen),
                                                            duration_text(stops.watched_seconds)})
                     : phrase("one every {} of a machine", {duration_text(stops.watched_seconds)});
-  notes.push_back(phrase(plan.trains
+  notes.push_back(phrase(plan.trains && !plan.demand.inference()
                              ? "interruptions: {}, at any time alike; each stops the whole training"
                              : "interruptions: {}, at any time alike; each stops one machine",
                          {seen}));
@@ -443,6 +443,7 @@ std::vector<Bilingual> plan_answer(const FleetPlan& fleet) {
          mix.second, fmt::format("{:.2f}", mix.cost_per_hour),
          fmt::format("{:.3g}", mix.cost_per_million)}));
   }
+  if (fleet.back_test) answer.push_back(store_test_words(*fleet.back_test));
   return answer;
 }
 
