@@ -192,8 +192,8 @@ void warn_of_slurm_step(const Environment& environment, const CpuSet& allowed, N
   const auto on_node = number("SLURM_CPUS_ON_NODE");
   const auto tasks = std::max<std::int64_t>(
       1, parse_integer(environment_value(environment, "SLURM_NTASKS_PER_NODE")).value_or(0));
-  const auto per_task =
-      std::max(number("SLURM_CPUS_PER_TASK"), number("SLURM_NTASKS") > 1 ? 0 : on_node / tasks);
+  auto per_task = number("SLURM_CPUS_PER_TASK");
+  if (per_task == 0 && number("SLURM_NTASKS") <= 1) per_task = on_node / tasks;
   if (environment.count("SLURM_JOB_ID") == 0 || allowed.empty() || allowed.count() >= per_task) {
     return;
   }
@@ -205,7 +205,7 @@ void warn_of_slurm_step(const Environment& environment, const CpuSet& allowed, N
   }
   notes.warnings.push_back(fmt::format(
       "Slurm bound this process to CPUs {} of the {} that a task was to have (job {}): give srun "
-      "--cpus-per-task, or export SRUN_CPUS_PER_TASK; srun inherits neither since Slurm 22.05",
+      "--cpus-per-task, or export SRUN_CPUS_PER_TASK, which it does not take over from the job",
       allowed.text(), per_task, place));
 }
 

@@ -456,9 +456,9 @@ const std::vector<Phrase>& sentence_table() {
        "/etc/systemd/system/user@.service.d/delegate.conf 中委派：Delegate=cpu cpuset io memory "
        "pids"},
       {"Slurm bound this process to CPUs {} of the {} that a task was to have (job {}): give srun "
-       "--cpus-per-task, or export SRUN_CPUS_PER_TASK; srun inherits neither since Slurm 22.05",
+       "--cpus-per-task, or export SRUN_CPUS_PER_TASK, which it does not take over from the job",
        "Slurm 将该进程绑定到 CPU {}，而每个任务应有 {} 个（作业 {}）：请给 srun 加上 "
-       "--cpus-per-task，或导出 SRUN_CPUS_PER_TASK；自 Slurm 22.05 起 srun 两者都不继承"},
+       "--cpus-per-task，或导出 SRUN_CPUS_PER_TASK；srun 不会从作业继承它"},
   };
   return kTable;
 }

@@ -34,9 +34,10 @@ Result<MachineLock> take_turn(bool wait, SessionObserver& observer, const Sessio
       wait, [&](const std::string& holder) { observer.waits_for(holder); }, *doors.clock);
 }
 
-Result<Machine> look(const SessionDoors& doors) {
+Result<Machine> look(const SessionDoors& doors, const RunOptions& options) {
   ProbeOptions quick;
   quick.quick = true;
+  quick.command = options.command;
   return doors.probe(quick);
 }
 
@@ -211,7 +212,7 @@ Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObse
                          const SessionDoors& doors) {
   double start = doors.clock->now_seconds();
   auto run = OCRTUNE_TRY(store.load_run(request.run));
-  const auto here = OCRTUNE_TRY(look(doors));
+  const auto here = OCRTUNE_TRY(look(doors, run.options));
   if (here.fingerprint != run.machine.fingerprint) {
     return Error{ErrorKind::usage,
                  fmt::format("run {} was measured on another machine ({}); its trials say nothing "
@@ -269,7 +270,7 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
                              run.id)};
   }
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
-  const auto here = OCRTUNE_TRY(look(doors));
+  const auto here = OCRTUNE_TRY(look(doors, run.options));
   const auto runner = OCRTUNE_TRY(runner_of(doors, run.options, here));
   observer.begins(run, here, request.options.seconds);
   VerifyOptions options = request.options;

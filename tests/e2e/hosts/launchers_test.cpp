@@ -1,10 +1,12 @@
 // Real launchers over the hosts of scripts/hosts: torchrun with gloo, mpirun, and Slurm. Skipped
 // with the reason where they are not installed (Debian: python3-torch, openmpi-bin, slurm-wlm and
 // munge).
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/cpu_set.h"
 #include "base/files.h"
 #include "tests/support/answered.h"
 #include "tests/support/host_bed.h"
@@ -80,43 +82,33 @@ class SlowSlurm : public SlowLaunchers {
 };
 
 // Where Slurm binds, a step gets one core unless its line asks for more: what was tuned with all of
-// a host's CPUs, exported and pasted has them again.
+// a host's CPUs, exported and submitted has them again, and a step that has not is told so.
 TEST_F(SlowSlurm, AnExportedScriptHasTheCpusThatWereTuned) {
   const int cpus = current_affinity().count();
   if (cpus < 2) GTEST_SKIP() << "one CPU: nothing to bind to";
-  ASSERT_TRUE(write_file(folder_ + "/job",
-                         "#!/bin/sh\n"
-                         "nproc >> " +
-                             folder_ +
-                             "/cpus\n"
-                             "for i in 1 2 3 4 5 6 7 8 9; do echo ips: $1; sleep 0.2; done\n"));
   const std::string count = fmt::format("{}", cpus);
-  const BedSaid said = in_slurm(
-      "chmod +x " + folder_ +
-          "/job\n"
-          "salloc -Q -N1 -n1 -c" +
-          count + " $OCRTUNE tune --db " + folder_ + "/runs.sqlite --cwd " + folder_ +
-          " --nproc 1 --threads " + count + " --budget 10s --metric ips --name one -- " + folder_ +
-          "/job {threads} >/dev/null 2>&1\n"
-          "sort -u " +
-          folder_ + "/cpus; rm " + folder_ +
-          "/cpus\n"
-          "$OCRTUNE export one --db " +
-          folder_ +
-          "/runs.sqlite --format sbatch | "
-          "sed 's/<TIME>/5/; s/<PARTITION>/all/' > " +
-          folder_ +
-          "/batch\n"
-          "sbatch -Q --wait -o " +
-          folder_ + "/out " + folder_ + "/batch; cat " + folder_ +
-          "/cpus\n"
-          "sbatch -Q --wait -N2 -o " +
-          folder_ + "/out --wrap 'srun $OCRTUNE probe --quick --json' -c" + count +
-          "\n"
-          "grep -o 'srun --cpus-per-task=[0-9]*' " +
-          folder_ + "/out\n",
-      "--bind ");
-  EXPECT_THAT(said.text, HasSubstr(count + "\n" + count + "\n")) << said.text;
+  ASSERT_TRUE(
+      write_file(folder_ + "/job",
+                 "#!/bin/sh\nnproc >> " + folder_ +
+                     "/cpus\nfor i in 1 2 3 4 5 6 7 8 9; do echo ips: $1; sleep 0.2; done\n"));
+  const std::string db = " --db " + folder_ + "/runs.sqlite ";
+  const BedSaid said =
+      in_slurm("cd " + folder_ + "\nchmod +x job\nsalloc -Q -N1 -n1 -c" + count + " $OCRTUNE tune" +
+                   db + "--nproc 1 --threads " + count +
+                   " --budget 10s --metric ips --name one -- ./job {threads} >tuned 2>&1\n"
+                   "echo tuned with $(sort -u cpus); rm cpus\n"
+                   "$OCRTUNE export one" +
+                   db +
+                   "--format sbatch | sed 's/<TIME>/5/; s/<PARTITION>/all/' > batch\n"
+                   "sbatch -Q --wait -o out batch\necho submitted with $(cat cpus)\n"
+                   "sbatch -Q --wait -N1 -c" +
+                   count +
+                   " -o out --wrap \"srun $OCRTUNE probe --quick --json\"\n"
+                   "grep -o 'of the [0-9]* that a task was to have' out\n",
+               "--bind ");
+  EXPECT_THAT(said.text, AllOf(HasSubstr("tuned with " + count + "\n"),
+                               HasSubstr("submitted with " + count + "\n"),
+                               HasSubstr("of the " + count + " that a task was to have")));
 }
 
 TEST_F(SlowSlurm, TuneWithinAnAllocationToARecommendation) {
