@@ -263,12 +263,9 @@ class Builder {
   }
 
   void add_year(const YearPlan& year) {
-    const auto cost = [&](double hours) {
-      return demand().cost_per_hour ? fmt::format(", {:.0f}", hours * *demand().cost_per_hour)
-                                    : std::string();
-    };
-    simulated("Machine hours of the year, fixed",
-              grouped(year.fixed_machine_hours) + cost(year.fixed_machine_hours));
+    const auto& price = demand().cost_per_hour;
+    simulated("Machine hours of the year, fixed", grouped(year.fixed_machine_hours));
+    if (price) simulated("Cost of the year, fixed", grouped(year.fixed_machine_hours * *price));
     PlanTable table{"The year ahead",
                     {"#Month", "#" + asked_unit(plan_) + "/s", "#Machines and spares",
                      "#Machines to buy", "#machine hours, fixed"},
@@ -276,7 +273,8 @@ class Builder {
     const bool scaled = !demand().profile.parts.empty();  // else each hour is the peak
     if (scaled) {
       simulated("Machine hours of the year, scaled by the minute",
-                grouped(year.scaled_machine_hours) + cost(year.scaled_machine_hours));
+                grouped(year.scaled_machine_hours));
+      if (price) simulated("Cost of the year, scaled", grouped(year.scaled_machine_hours * *price));
       table.headings.emplace_back("#machine hours, scaled");
     }
     table.headings.emplace_back("#hours at risk");
@@ -287,8 +285,9 @@ class Builder {
                             fmt::format("{}+{}", row.fleet.machines, row.fleet.spares),
                             fmt::format("{}", row.fleet.bought), grouped(row.fixed_hours)});
       if (scaled) table.rows.back().emplace_back(grouped(row.scaled_hours));
-      table.rows.back().emplace_back(
-          fmt::format("{:.2g}", scaled ? row.scaled_risk_hours : row.fixed_risk_hours));
+      const double risk = scaled ? row.scaled_risk_hours : row.fixed_risk_hours;
+      table.rows.back().emplace_back(risk > 0 && risk < 0.001 ? "< 0.001"
+                                                              : fmt::format("{:.2g}", risk));
     }
     out_.tables.push_back(std::move(table));
   }
@@ -327,7 +326,7 @@ class Builder {
     if (!demand().lines_per_page.empty()) gap("Finding the lines on a page.");
     gap("What the network and the load balancer add to each answer.");
     gap(fleet_.year && fleet_.year->demand.zones > 1
-            ? "Failures that take several machines at once: a rack, an image."
+            ? "How often a zone is lost, and machines that fail together: a rack, an image."
             : "Failures that take several machines at once: a rack, an image, a zone.");
   }
 

@@ -43,6 +43,7 @@ const std::vector<Phrase>& plan_table() {
       {"they would be busy all the time, and users would wait for them",
        "它们会一直满负荷，用户需要等待"},
       {"{} {0:machine|machines} survive the loss of one.", "{} 台可承受损失一台。"},
+      {"Cost: {} an hour now, {} in {} months.", "费用：现在每小时 {}，{2} 个月后每小时 {1}。"},
       {"Cost: {} an hour, {} in all.", "费用：每小时 {}，共 {}。"},
       {"Cost: {} an hour, {} with the spare one.", "费用：每小时 {}，含备用机为 {}。"},
       {"Cheapest of {} kinds: {} of {} at {} an hour, {} for a million {}.",
@@ -206,8 +207,10 @@ const std::vector<Phrase>& plan_table() {
       {"Machine hours of the year, scaled by the minute", "全年机器小时（按分钟伸缩）"},
       {"Storage and network under the reads of all machines.", "所有机器读取时的存储与网络。"},
       {"Shards whose pages are alike, such as one large book.", "页面相似的分片，例如同一本大书。"},
-      {"Failures that take several machines at once: a rack, an image.",
-       "同时影响多台机器的故障：机架、镜像。"},
+      {"How often a zone is lost, and machines that fail together: a rack, an image.",
+       "可用区失效的频率，以及同时失效的机器：机架、镜像。"},
+      {"Cost of the year, fixed", "全年费用（固定）"},
+      {"Cost of the year, scaled", "全年费用（伸缩）"},
   };
   return kTable;
 }

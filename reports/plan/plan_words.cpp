@@ -23,8 +23,9 @@ Bilingual kind_words(const CapacityPlan& plan) {
   return plan.node.kind.empty() ? phrase("this kind") : phrase("the kind of {}", {plan.node.kind});
 }
 
-// " (95 % sure; 71 would do with 54 %)": how sure the count is, and what the median would need.
-Bilingual certainty(const CapacityPlan& plan) {
+// " (95 % sure; 71 would do with 54 %)": how sure the count is, and what the median would need,
+// where the count is not rounded up for spares and zones.
+Bilingual certainty(const CapacityPlan& plan, bool with_spares = false) {
   if (plan.node.proof == SloProof::unproved) {
     return phrase(" (the rate was not proved at full length)");
   }
@@ -36,7 +37,7 @@ Bilingual certainty(const CapacityPlan& plan) {
     return phrase(" ({} % sure: measurements back no more machines)",
                   {whole(100 * wanted->probability)});
   }
-  if (middle == wanted) return phrase(" ({} % sure)", {whole(100 * sure)});
+  if (middle == wanted || with_spares) return phrase(" ({} % sure)", {whole(100 * sure)});
   return phrase(
       " ({} % sure; {} would do with {} %)",
       {whole(100 * sure), grouped(plan.machines.median), whole(100 * middle->probability)});
@@ -141,15 +142,24 @@ void add_fewer(const CapacityPlan& plan, std::vector<Bilingual>& answer) {
                           {count, peak_words(plan, row->machines), why}));
 }
 
-void add_cost(const CapacityPlan& plan, std::vector<Bilingual>& answer) {
+void add_cost(const FleetPlan& fleet, std::vector<Bilingual>& answer) {
+  const CapacityPlan& plan = fleet.plan();
   const CapacityRow* row = plan.row(plan.machines.high);
   if (row == nullptr || !row->cost_per_hour) return;
-  const std::string hour = fmt::format("{:.2f}", *row->cost_per_hour);
-  answer.push_back(
-      row->cost ? phrase("Cost: {} an hour, {} in all.", {hour, fmt::format("{:.2f}", *row->cost)})
-                : phrase("Cost: {} an hour, {} with the spare one.",
-                         {hour, fmt::format("{:.2f}", plan.spare_machines *
-                                                          plan.demand.cost_per_hour.value_or(0))}));
+  const auto money = [](double value) { return fmt::format("{:.2f}", value); };
+  const double each = plan.demand.cost_per_hour.value_or(0);
+  if (fleet.year) {
+    answer.push_back(phrase("Cost: {} an hour now, {} in {} months.",
+                            {money(each * fleet.year->rows.front().fleet.bought),
+                             money(each * fleet.year->rows.back().fleet.bought),
+                             fmt::format("{}", fleet.year->rows.back().month)}));
+  } else if (row->cost) {
+    answer.push_back(
+        phrase("Cost: {} an hour, {} in all.", {money(*row->cost_per_hour), money(*row->cost)}));
+  } else {
+    answer.push_back(phrase("Cost: {} an hour, {} with the spare one.",
+                            {money(*row->cost_per_hour), money(each * plan.spare_machines)}));
+  }
 }
 
 Bilingual work_words(const CapacityPlan& plan) {
@@ -417,8 +427,9 @@ std::vector<Bilingual> plan_answer(const FleetPlan& fleet) {
     answer = job_answer(plan);
     add_fewer(plan, answer);
   } else if (fleet.year) {
-    answer = {phrase("{} of {} for {}{}{}.", {year_words(*fleet.year), kind_words(plan),
-                                              load_words(plan), certainty(plan), caveats(plan)})};
+    answer = {
+        phrase("{} of {} for {}{}{}.", {year_words(*fleet.year), kind_words(plan), load_words(plan),
+                                        certainty(plan, true), caveats(plan)})};
     add_fewer(plan, answer);
   } else {
     answer = {kind_answer(plan)};
@@ -426,7 +437,7 @@ std::vector<Bilingual> plan_answer(const FleetPlan& fleet) {
     answer.push_back(
         phrase("{} {0:machine|machines} survive the loss of one.", {grouped(plan.spare_machines)}));
   }
-  add_cost(plan, answer);
+  add_cost(fleet, answer);
   const KindPlan& first = fleet.kinds.front();
   if (fleet.kinds.size() > 1 && first.cost_per_hour) {
     answer.push_back(phrase(

@@ -170,7 +170,11 @@ TEST(PlanDocument, TheFirstSentenceAnswersAllThatWasAsked) {
                                   " last 12 months (" + text(last.machines) + " + " +
                                   text(last.spares) + " spare"));
   EXPECT_THAT(plan_answer(fleet).front().english, HasSubstr("43,200,000 a day at 3 times"));
-  EXPECT_THAT(plan_answer(fleet).front().english, HasSubstr("95 % sure"));
+  EXPECT_THAT(plan_answer(fleet).front().english, HasSubstr("(95 % sure)"))
+      << "what fewer than the needed machines do says nothing of those bought";
+  EXPECT_EQ(plan_answer(fleet).back().english, "Cost: " + text(2 * now.bought) +
+                                                   ".00 an hour now, " + text(2 * last.bought) +
+                                                   ".00 in 12 months.");
   fleet.kinds.front().plan.node.inconclusive = true;
   EXPECT_THAT(plan_answer(fleet).front().english, HasSubstr(", from an inconclusive run"));
   fleet.kinds.front().plan.node.proof = SloProof::unproved;
