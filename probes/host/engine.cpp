@@ -42,7 +42,7 @@ Fact<std::string> read_seccomp(const FileRoot& root) {
 
 // Of cgroup v2: what the parent hands down to this group.
 std::vector<std::string> read_controllers(const FileRoot& root) {
-  const auto path = cgroup_path(root, "");
+  const auto path = cgroup_path(root, "memory");  // of v1 where both are mounted
   if (!path || path->version != 2) return {};
   return words(root.read(path->levels.front().folder + "/cgroup.controllers").value_or(""));
 }
