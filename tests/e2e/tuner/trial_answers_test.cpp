@@ -48,7 +48,9 @@ class TrialAnswersTest : public ::testing::Test {
     }
   }
   void TearDown() override {
-    if (!folder_.empty()) EXPECT_TRUE(remove_tree(folder_));
+    if (!folder_.empty()) {
+      EXPECT_TRUE(remove_tree(folder_));
+    }
   }
 
   Played play(const std::vector<std::string>& server) {

@@ -24,7 +24,7 @@ struct CommandTargetOptions {
   std::vector<std::string> command;
   std::vector<std::string> inputs;  // what kind k sends; empty: no "input" in the request
   double start_seconds = 120;       // for the answer to a first request, which loads the model
-  AnswerCheck check;                // of each answer, a line of JSON; may be empty
+  AnswerCheck check{};                // of each answer, a line of JSON; may be empty
 };
 
 class CommandTarget final : public LoadTarget {

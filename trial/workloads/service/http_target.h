@@ -26,7 +26,7 @@ struct HttpTargetOptions {
   std::vector<HttpBody> bodies;  // what kind k posts; empty: GET
   double timeout_seconds = 30;   // of one request, then it has failed
   int max_connections = 1024;    // further requests wait, and their waiting counts
-  AnswerCheck check;             // beside what the bodies want of an answer; may be empty
+  AnswerCheck check{};             // beside what the bodies want of an answer; may be empty
 };
 
 // Loopback, private and link-local addresses, names without a dot, .local, .internal and .lan: what

@@ -20,7 +20,7 @@ struct ServedTargetOptions {
   std::vector<std::string> inputs;  // files to send, one kind each
   double start_seconds = 600;       // for the first answer: a model is loaded
   int copies = 1;
-  AnswerCheck check;  // of every answer; may be empty
+  AnswerCheck check{};  // of every answer; may be empty
 };
 
 // Errors: as of http_target.h and command_target.h; failed: another program listens at the URL

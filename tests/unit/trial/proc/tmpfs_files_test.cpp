@@ -42,7 +42,9 @@ class InMemory : public testing::Test {
     ::usleep(20000);  // the kernel's stamps are 4 ms coarse
   }
   void TearDown() override {
-    if (is_directory(folder_)) EXPECT_TRUE(remove_tree(folder_));
+    if (is_directory(folder_)) {
+      EXPECT_TRUE(remove_tree(folder_));
+    }
   }
 
   std::string path(const std::string& name) const { return join_path(folder_, name); }
