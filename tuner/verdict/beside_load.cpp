@@ -1,6 +1,10 @@
 #include "tuner/verdict/beside_load.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/stats.h"
 
 namespace ocrtune {
 namespace {
@@ -49,6 +53,23 @@ std::vector<Trial> as_measured(const std::vector<Trial>& trials) {
     trial.samples = {whole};
   }
   return measured;
+}
+
+double measured_noise(const std::vector<Trial>& trials) {
+  std::map<Knobs, std::vector<double>> logs;
+  for (const Trial& trial : trials) {
+    if (trial.ok() && trial.samples_per_second > 0) {
+      logs[trial.knobs].push_back(std::log(trial.samples_per_second));
+    }
+  }
+  double squares = 0, freedom = 0;
+  for (const auto& [knobs, values] : logs) {
+    const auto count = static_cast<double>(values.size());
+    if (count < 2) continue;
+    squares += (count - 1) * stddev(values) * stddev(values);
+    freedom += count - 1;
+  }
+  return freedom > 0 ? std::sqrt(squares / freedom) : 0;
 }
 
 bool in_turns(const std::vector<Trial>& trials, const Knobs& a, const Knobs& b) {

@@ -20,6 +20,10 @@ double measured_rate(const Trial& trial);
 // The trials as they went, each window taken for what it is.
 std::vector<Trial> as_measured(const std::vector<Trial>& trials);
 
+// Relative standard deviation between repeats of a setting, pooled over as_measured() trials, with
+// none of them left out: what load does to single trials is part of the claim. 0: no repeats.
+double measured_noise(const std::vector<Trial>& trials);
+
 // Whether the two settings were visited in turns: at least twice each, never all of one first.
 bool in_turns(const std::vector<Trial>& trials, const Knobs& a, const Knobs& b);
 

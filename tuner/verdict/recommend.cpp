@@ -341,6 +341,7 @@ Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
                     const RecommendOptions& options, bool freed_of_load = true) {
   Chosen chosen;
   chosen.noise = repeat_noise(trials, options.expected_noise, options.objective);
+  if (!freed_of_load) chosen.noise = std::max(chosen.noise, measured_noise(trials));
   chosen.settings = settings_of(trials, chosen.noise, options.objective);
   for (Setting& setting : chosen.settings) {
     if (!freed_of_load) continue;  // of which the forecast speaks
