@@ -148,8 +148,8 @@ class DialectReader : public LogReader {
   // was taken for it, or the run was resumed elsewhere, and it starts anew from there.
   double counted(const std::optional<double>& before, double now, double most) {
     double grown = now - before.value_or(now);
-    // A bar that begins again: the time between the two is part of the steps that follow.
-    if (grown < 0 && !last_reading_.counter.empty()) grown = now;
+    // A bar that begins again after its end: what was between is part of the steps that follow.
+    if (grown < 0 && last_reading_.counter_ended) grown = now;
     const bool jumped = grown > most || (usual_growth_ > 0 && grown > kJump * usual_growth_);
     if (grown > 0 && !jumped) usual_growth_ = grown;
     return jumped ? 0 : grown;

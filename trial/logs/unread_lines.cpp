@@ -138,11 +138,11 @@ std::string UnreadLines::reason(const std::string& reader, const std::string& fo
   std::string text = fmt::format("not one of {} printed holds a number that log reader '{}' knows",
                                  how_many(lines_, "line"), reader);
   const Form* form = commonest();
-  const std::string_view example = form == nullptr ? "" : form->example;
+  const std::string example = form == nullptr ? std::string() : form->example;
   text += fmt::format(", such as '{}{}'", valid_utf8(example.substr(0, kQuotedBytes)),
                       example.size() > kQuotedBytes ? "..." : "");
   if (option.empty()) {
-    const std::string metric = speed_word(std::string(example));
+    const std::string metric = speed_word(example);
     if (!metric.empty()) option = fmt::format("--metric {} would read it", metric);
   }
   if (option.empty() && !counting_pattern().empty()) {

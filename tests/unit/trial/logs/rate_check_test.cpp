@@ -102,7 +102,7 @@ TEST(RateCheck, ANumberThatTheClockRefutesIsSaid) {
   }
   const Read found = read("torch", batches_of(16), lines);
   ASSERT_EQ(found.notes.size(), 1U);
-  EXPECT_THAT(found.notes[0], HasSubstr("the log says 640 samples/s, the clock 160"));
+  EXPECT_THAT(found.notes[0], HasSubstr("the log says 640.0 samples/s, the clock 160.0"));
   EXPECT_THAT(read("torch", batches_of(16), right).notes, IsEmpty());
 }
 
@@ -148,7 +148,7 @@ std::string bar(int done, int total) {
 TEST(CounterSeries, BarsThatLookAlikeAreTwoSeries) {
   std::vector<TimedLine> lines;
   double now = 0;
-  for (int epoch = 0; epoch < 4; ++epoch) {
+  for (int epoch = 0; epoch < 12; ++epoch) {
     for (int done = 1; done <= 30; ++done) lines.push_back({now += 0.05, bar(done, 30)});
     for (int done = 10; done <= 150; done += 10) lines.push_back({now += 0.05, bar(done, 150)});
   }

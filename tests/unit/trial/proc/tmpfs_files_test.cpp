@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -84,7 +85,11 @@ TEST_F(InMemory, OfWhatWasThereBeforeTheGrowthCounts) {
   TmpfsFiles files;
   files.note({open_file("old")});
   EXPECT_EQ(files.closed_bytes({}), 0U);
-  put("old", 5);
+  std::FILE* grows = std::fopen(path("old").c_str(), "ae");
+  ASSERT_NE(grows, nullptr);
+  const std::string more(3 * kMiB, 'x');
+  ASSERT_EQ(std::fwrite(more.data(), 1, more.size(), grows), more.size());
+  std::fclose(grows);
   EXPECT_EQ(files.closed_bytes({}), 3 * kMiB);
 }
 
