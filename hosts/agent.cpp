@@ -42,7 +42,7 @@
 namespace ocrtune {
 namespace {
 
-using Json = FieldsJson;
+using Json = nlohmann::json;
 
 constexpr double kMaxSilenceSeconds = 3600;  // whatever a launcher asks for
 

@@ -27,7 +27,7 @@ constexpr double kEndOnHostSeconds = 15;  // beyond the grace, to end and to tid
 constexpr double kHostStatusEvery = 1;
 constexpr double kSilenceSeconds = 300;  // of a host, before its training is given up
 constexpr double kMaxWait = 30;          // between two tries to start an agent
-constexpr double kOrphanSeconds = 10;    // in which an agent that lost its launcher ends its job
+constexpr double kJobEndSeconds = 10;    // in which an agent that lost its launcher ends its job
 constexpr std::size_t kHostOutputBytes = 64 << 10;
 
 constexpr auto kAttemptFields = [](auto& plan, const auto& visit) {
@@ -273,7 +273,7 @@ std::string wait_for_hosts(Agents& agents, int nodes, const HostPatience& patien
     if (steady_seconds() >= end) return lost;
   }
   // What the lost agent started must not meet what comes next.
-  if (lost.empty()) pause_for(kOrphanSeconds);
+  if (lost.empty()) pause_for(kJobEndSeconds);
   return lost;
 }
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/background_writer.h"
 #include "base/result.h"
+#include "supervise/background_writer.h"
 
 namespace ocrtune {
 

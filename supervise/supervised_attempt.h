@@ -14,10 +14,10 @@
 #include <tuple>
 #include <vector>
 
-#include "base/background_writer.h"
 #include "base/cpu_set.h"
 #include "base/process.h"
 #include "diagnosis/failure_evidence.h"
+#include "supervise/background_writer.h"
 #include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {

@@ -9,12 +9,12 @@
 namespace ocrtune {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_numeral(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 double number_at(std::string_view text, std::size_t begin) {
   std::size_t end = begin;
-  while (end < text.size() && (is_digit(text[end]) || text[end] == '.')) ++end;
+  while (end < text.size() && (is_numeral(text[end]) || text[end] == '.')) ++end;
   while (end > begin && text[end - 1] == '.') --end;
   return parse_number(text.substr(begin, end - begin)).value_or(-1);
 }
@@ -27,7 +27,7 @@ double number_behind(std::string_view line, std::string_view word) {
     std::size_t next = at + word.size();
     if (next < line.size() && is_letter(line[next])) continue;  // "steps", "epochs"
     for (const std::size_t last = next + kMaxBetween; next < line.size() && next < last; ++next) {
-      if (is_digit(line[next])) return number_at(line, next);
+      if (is_numeral(line[next])) return number_at(line, next);
       if (is_letter(line[next])) break;
     }
   }
@@ -39,10 +39,10 @@ double count_of_bar(std::string_view line) {
   for (std::size_t slash = line.find('/'); slash != std::string_view::npos;
        slash = line.find('/', slash + 1)) {
     std::size_t end = slash + 1;
-    while (end < line.size() && is_digit(line[end])) ++end;
+    while (end < line.size() && is_numeral(line[end])) ++end;
     if (end == slash + 1 || line.substr(end, 2) != " [") continue;
     std::size_t begin = slash;
-    while (begin > 0 && is_digit(line[begin - 1])) --begin;
+    while (begin > 0 && is_numeral(line[begin - 1])) --begin;
     if (begin < slash) return number_at(line, begin);
   }
   return -1;

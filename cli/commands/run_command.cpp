@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/background_writer.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/plural.h"
@@ -31,6 +30,7 @@
 #include "reports/console/diagnosis_text.h"
 #include "reports/export/run_metrics.h"
 #include "reports/html/supervised_page.h"
+#include "supervise/background_writer.h"
 #include "supervise/supervise.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "tuner/session/run_launch.h"

@@ -1,5 +1,5 @@
-// A training that is killed at any byte of a save goes on from the last whole state, whoever wrote
-// it.
+// A training that is killed at any byte of a save goes on from the last whole state, in whatever form
+// its framework saves.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -59,7 +59,7 @@ TEST_P(TornSave, IsSteppedOverToTheLastWholeState) {
   const auto calm = losses_;
   ASSERT_EQ(calm.size(), 12u);
   int kills = 0;
-  for (const int byte : {0, 3, 12, 20, 22, 24, 31, 45, 60, 74}) {
+  for (const int byte : {0, 3, 7, 12, 17, 24, 31, 45, 60, 74}) {
     const SuperviseEnd end = train(9, byte);
     EXPECT_EQ(end.state, SuperviseState::done) << byte << ": " << end.reason;
     EXPECT_EQ(losses_, calm) << byte;

@@ -1,4 +1,4 @@
-#include "base/background_writer.h"
+#include "supervise/background_writer.h"
 
 #include <chrono>
 #include <condition_variable>
