@@ -1,5 +1,5 @@
-// A training that is killed at any byte of a save goes on from the last whole state, in whatever form
-// its framework saves.
+// A training that is killed at any byte of a save goes on from the last whole state, in whatever
+// form its framework saves.
 #include <cstdio>
 #include <map>
 #include <string>
