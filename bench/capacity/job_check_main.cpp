@@ -9,10 +9,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <limits>
 #include <map>
-#include <queue>
 #include <string>
 #include <vector>
 
@@ -111,32 +109,27 @@ class Cluster {
     }
   }
 
-  // Each takes the next chunk of a common queue; what a lost machine held is read by another.
+  // Each goes through a shard of its own, chunk by chunk; what it held when it was lost is read
+  // again. The job ends with the last of them.
   double read(double limit) {
-    struct Event {
-      double at;
-      std::size_t machine;
-      bool operator>(const Event& other) const { return at > other.at; }
-    };
-    std::priority_queue<Event, std::vector<Event>, std::greater<>> ready;
-    for (std::size_t i = 0; i < speeds_.size(); ++i) ready.push({job_.restart, i});
     const double chunk = 2 * job_.rate;
-    double left = job_.samples, last = 0;
-    while (left > 0) {
-      const auto [now, machine] = ready.top();
-      if (now > limit) return std::numeric_limits<double>::infinity();
-      ready.pop();
-      const double samples = std::min(chunk, left);
-      const double end = now + chunk_seconds(samples, speeds_[machine] * job_.rate);
-      if (taken_[machine] < end) {
-        const double from = std::max(now, taken_[machine]);
-        taken_[machine] = from + lifetime();
-        ready.push({from + down(), machine});
-        continue;
+    double last = 0;
+    for (std::size_t machine = 0; machine < speeds_.size(); ++machine) {
+      double at = job_.restart;
+      for (double left = job_.samples / machines_; left > 0;) {
+        const double samples = std::min(chunk, left);
+        const double end = at + chunk_seconds(samples, speeds_[machine] * job_.rate);
+        if (end > limit) return std::numeric_limits<double>::infinity();
+        if (taken_[machine] < end) {
+          const double from = std::max(at, taken_[machine]);
+          taken_[machine] = from + lifetime();
+          at = from + down();
+          continue;
+        }
+        left -= samples;
+        at = end;
       }
-      left -= samples;
-      last = std::max(last, end);
-      ready.push({end, machine});
+      last = std::max(last, at);
     }
     return last;
   }

@@ -78,7 +78,6 @@ const std::vector<OldWord>& old_words() {
       {"draws some", "renders some"},
       {"drawn lines", "rendered lines"},
       {"answer that nothing keeps", "no setting meets the target"},
-      {"capacity_page", "capacity_text"},
       {"slo_page", "slo_text"},
       {"consistency_page", "consistency_text"},
       {"EndsWhoIgnoresSigtermAndWhoHides", "KillsProcessesThatIgnoreSigterm"},
