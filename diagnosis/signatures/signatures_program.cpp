@@ -236,7 +236,7 @@ std::vector<SignatureRow> crash_rows() {
        R"((?i)paddlepaddle(?:[-_]gpu)?\s*(?:==|-|\s)\s*2\.6\.|train with paddle 2\.6\.|paddle(?:paddle)? ?version:? ?2\.6\.)"},
       {"cpu_has_avx2", "illegal_instruction", Role::note, 0.05,
        R"((?:[Ff]lags|features).*\bavx2\b)"},
-      {"batches_of_rank", "rank_mismatch", Role::note, 0.05, R"((?i)train(?:ing)? dataloader has (\d+) iters|(?:batches|steps|iterations) per (?:epoch|rank)[ :=]+(\d+)|(?:len\(\w*loader\)|\bnum_batches)[ :=]+(\d+))"},
+      {"batches_of_rank", "rank_mismatch", Role::note, 0.05, R"((?i)train dataloader has (\d+) iters|(?:batches|steps|iterations) per (?:epoch|rank)[ :=]+(\d+)|(?:len\(\w*loader\)|\bnum_batches)[ :=]+(\d+))"},
       {"resident_memory", "memory_leak", Role::note, 0.05,
        R"((?:[ (\[]rss=|[ (\[]RSS=|rss: |RSS: |"rss": )(\d+(?:\.\d+)?) ?[MG]i?B\b)"},
       {"device_node", "permission_denied", Role::note, 0.4,

@@ -138,7 +138,7 @@ std::vector<SignatureRow> exit_rows() {
       // Of bash and glibc in Chinese, Japanese, German, French, Russian, Spanish, Italian,
       // Portuguese, Polish and Korean.
       {"shell_killed_abroad", "host_out_of_memory", Role::symptom, 0.65,
-       R"(^(?:\S+: .{0,24}?\d+.{0,6}?[:：]? +\d+ +|\[\d+\]\s*[-+]?\s*\d*\s*)?(?:已杀死|已砍掉|强制终止|強制終了|Getötet|Processus arrêté|Убито|Terminado \(killed\)|Matado|Ucciso|Morto|Unicestwiony|Zabity|죽었음)(?:\s|$))"},
+       R"(^(?:\S+ ?: .{0,24}?\d+.{0,6}?[:：]? +\d+ +|\[\d+\]\s*[-+]?\s*\d*\s*)?(?:已杀死|已砍掉|强制终止|強制終了|Getötet|Processus arrêté|Убито|Terminado \(killed\)|Matado|Ucciso|Morto|Unicestwiony|Zabity|죽었음)(?:\s|$))"},
       {"compiler_killed", "host_out_of_memory", Role::symptom, 0.68,
        R"(Killed signal terminated program|internal compiler error: Killed)"},
       {"shell_segfault", "segmentation_fault", Role::symptom, 0.75,
