@@ -7,6 +7,13 @@ namespace ocrtune {
 // NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<Phrase>& advice_table() {
   static const std::vector<Phrase> kTable = {
+      {"bring the host back, or leave it out of --hosts; ocrtune run waits for --host-patience",
+       "恢复该主机，或从 --hosts 中去掉；ocrtune run 会按 --host-patience 等待"},
+      {"save more often: what came after the last checkpoint is lost with a host",
+       "更频繁地保存：失去主机时，最近检查点之后的内容都会丢失"},
+      {"ssh HOST uptime; last reboot and journalctl -b -1 there; sinfo -R, scontrol show node HOST",
+       "ssh HOST uptime；在该主机上 last reboot 与 journalctl -b -1；sinfo -R、scontrol show node "
+       "HOST"},
       {"text_recognition_batch_size=1 cpu_threads=4; a new process after some hundred pages",
        "text_recognition_batch_size=1 cpu_threads=4；每处理数百页换一个新进程"},
       {"--dataloader_num_workers 2; --per_device_train_batch_size halved, "
