@@ -80,7 +80,7 @@ std::string cure_in_message(const std::string& text) {
       R"((?:^|[.!;:,(] ?)((?:[Pp]lease|[Tt]ry|[Cc]onsider|You (?:can|should|may|need to)|[Dd]ecrease|[Ii]ncrease|[Rr]educe|[Ss]et|[Uu]se|[Ii]nstall|[Uu]pgrade|[Dd]owngrade|[Ss]pecify|[Pp]ass|[Ee]nable|[Dd]isable|To (?:fix|use|avoid|disable|enable)|`?pip install)\b))");
   static const re2::RE2 kHelps(R"(--[a-z]|\b[a-z]+_[a-z]\w*|pip install|[A-Z][A-Z0-9_]{3,}=|`\w)");
   static const re2::RE2 kVague(
-      R"((?i)report|issue|stack ?trace|refer to|https?:|date -d|for (?:more )?(?:details|information|debugging)|NCCL_DEBUG|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA|check (?:the|your|that|whether))");
+      R"((?i)report|issue|stack ?trace|refer to|logs? |https?:|date -d|for (?:more )?(?:details|information|debugging)|NCCL_DEBUG|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA|check (?:the|your|that|whether))");
   re2::StringPiece rest(text), verb;
   while (re2::RE2::FindAndConsume(&rest, kBegins, &verb)) {
     const auto from = static_cast<std::size_t>(verb.data() - text.data());

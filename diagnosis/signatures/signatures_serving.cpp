@@ -39,7 +39,7 @@ std::vector<SignatureRow> language_model_rows() {
        R"(Watchdog timeout \((?:self\.watchdog_timeout|limit \d)|Failed with result 'watchdog')"},
       {"worker_timeout", "worker_timeout", Role::primary, 0.9,
        R"(\[CRITICAL\] WORKER TIMEOUT|worker.{0,40}(?:timed out|timeout).{0,60}(?:killing|terminat|restart|sending SIG)|HARAKIRI ON WORKER|uWSGI worker \d+ \(pid: \d+\) is taking too much time|upstream worker timed out)"},
-      {"server_overloaded", "server_overloaded", Role::symptom, 0.6,
+      {"server_overloaded", "server_overloaded", Role::symptom, 0.7,
        R"(HTTP 429\b|\b429 Too Many Requests|"code": ?429\b|server is busy: no slot|\b503\b.{0,60}(?:queue (?:is )?full|overloaded|no slot|no free slot)|Exceeds maximum queue size|(?:request )?queue (?:is )?full\b|maximum queue size (?:reached|exceeded)|(?:async|listen) queue is full|queue of socket .{0,40}is full|too many (?:concurrent|pending|running) requests)"},
       {"head_not_loaded", "checkpoint_mismatch", Role::note, 0.5,
        R"(newly initialized: \[.*(?:lm_head|classifier|\bhead|decoder|ctc|output_projection)|You should probably TRAIN this model)"},
