@@ -22,11 +22,40 @@ double SimulatedServer::finish_of(double start_seconds, double service_seconds) 
   return end + stall + service_.stall_seconds - std::max(start_seconds, stall);
 }
 
+void SimulatedServer::restart() {
+  ended_.clear();
+  connections_ = 0;
+  running_ = {};
+  free_at_ = {};
+  for (int i = 0; i < service_.servers; ++i) free_at_.push(clock_.now_seconds());
+}
+
+void SimulatedServer::end_all() {
+  ended_ = "the server ended with exit code 3";
+  std::vector<Completion> lost;
+  for (; !running_.empty(); running_.pop()) lost.push_back(running_.top());
+  for (const Completion& one : lost) running_.push({one.request, clock_.now_seconds(), false});
+}
+
 void SimulatedServer::start(std::uint64_t request, int kind) {
-  const double begin = std::max(clock_.now_seconds(), free_at_.top());
+  constexpr double kRefusalSeconds = 1e-3;
+  const double now = clock_.now_seconds();
+  const std::size_t in_flight = running_.size() + 1;
+  const auto limit = [&](int most) {
+    return most > 0 && in_flight > static_cast<std::size_t>(most);
+  };
+  if (ended_.empty() && limit(service_.ends_at - 1)) end_all();
+  if (!ended_.empty() || limit(service_.max_in_flight)) {
+    running_.push({request, now + kRefusalSeconds, false, ended_.empty()});
+    return;
+  }
+  const bool connects = in_flight > connections_;
+  connections_ = std::max(connections_, in_flight);
+  const double begin = std::max(now + (connects ? service_.connect_seconds : 0.0), free_at_.top());
   free_at_.pop();
-  const double finish = finish_of(begin, service_.service_seconds(random_, kind));
-  free_at_.push(finish);
+  const double done = finish_of(begin, service_.service_seconds(random_, kind));
+  free_at_.push(done);
+  const double finish = std::max(done, now + service_.wait_seconds);
   const bool ok = service_.failed_share <= 0 || random_.uniform() >= service_.failed_share;
   failed_ = failed_ || !ok;
   running_.push({request, finish, ok});

@@ -1,8 +1,9 @@
 // A server in scripted time: the same requests give the same answers on every machine.
 //
 // n processes take requests first come, first served, with service times drawn by seed; it may
-// stall once, refuse a share, or block its caller as a synchronous client would. For tests and
-// for benchmarks of the load generator and the search, which know its true capacity.
+// stall once, refuse a share, turn requests away, end under load, or block its caller as a
+// synchronous client would. For tests and for benchmarks of the load generator and the search,
+// which know its true capacity.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,10 @@ struct SimulatedService {
   double stall_at_seconds = -1;  // when every process stops; below 0: never
   double stall_seconds = 0;      // for how long
   double failed_share = 0;       // of the requests
+  double wait_seconds = 0;       // no answer comes earlier after its request
+  double connect_seconds = 0;    // more of a request that has more beside it than there ever were
+  int max_in_flight = 0;        // one more is turned away at once; 0: none is
+  int ends_at = 0;               // it ends with so many in flight; 0: never
   bool blocks_caller = false;    // start() returns only when the answer is there
   std::uint64_t seed = 1;
 };
@@ -35,6 +40,8 @@ class SimulatedServer final : public LoadTarget {
   void start(std::uint64_t request, int kind) override;
   void collect(double until_seconds, std::vector<Completion>& finished) override;
   std::string failure() const override;
+  std::string ended() const override { return ended_; }
+  void restart();  // after its end: nothing is under way
 
   // When work of this length, begun at `start`, is done: what falls into the stall waits it out.
   double finish_of(double start_seconds, double service_seconds) const;
@@ -62,6 +69,10 @@ class SimulatedServer final : public LoadTarget {
   std::priority_queue<double, std::vector<double>, std::greater<>> free_at_;
   std::priority_queue<Completion, std::vector<Completion>, Later> running_;
   bool failed_ = false;
+  std::size_t connections_ = 0;  // the most in flight so far
+  std::string ended_;
+
+  void end_all();
 };
 
 }  // namespace ocrtune

@@ -16,7 +16,7 @@ namespace {
 
 struct ExportFlags {
   std::string run = "last";
-  std::string format, out = "-", database;
+  std::string format, out = "-", plan, database;
 };
 
 Result<const ExportFormat*> format_named(const std::string& name) {
@@ -32,7 +32,11 @@ Result<const ExportFormat*> format_named(const std::string& name) {
 Result<int> export_run(const ExportFlags& flags) {
   const ExportFormat* const format = OCRTUNE_TRY(format_named(flags.format));
   const auto run = OCRTUNE_TRY(judged_run(flags.database, flags.run));
-  const auto deployment = OCRTUNE_TRY(deployment_of(run));
+  auto deployment = OCRTUNE_TRY(deployment_of(run));
+  if (!flags.plan.empty()) {
+    const std::string plan = OCRTUNE_TRY(read_file(flags.plan));
+    OCRTUNE_TRY(take_plan(plan, deployment));
+  }
   const std::string text = format->write(deployment);
   if (flags.out != "-") OCRTUNE_TRY(make_output_folder(parent_path(flags.out)));
   OCRTUNE_TRY(write_file(flags.out, text));
@@ -57,6 +61,9 @@ CommandRun declare_export(Flags& cli) {
       .from_list("export-formats")
       .require("say which kind of file, for example: ocrtune export last --format sbatch");
   cli.option("--out", flags->out, "FILE", "Write to this file, or - for standard output").file();
+  cli.option("--with", flags->plan, "FILE",
+             "Take the number of copies of a server from what plan --json wrote")
+      .file();
   cli.store(flags->database);
   return [flags] { return export_run(*flags); };
 }

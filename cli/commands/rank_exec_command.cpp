@@ -24,6 +24,7 @@
 #include "probes/gpu/gpu_ids.h"
 #include "probes/machine_gpus.h"
 #include "trial/observe/rank_binding.h"
+#include "trial/workloads/command/copy_number.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -90,7 +91,8 @@ constexpr double kStopSeconds = 5;
 // The text for copy `number` on the GPU of this name. It sees no other, so its number there is 0.
 // An empty name: a copy on the CPUs, of which nothing is said of GPUs.
 std::string filled_for(std::string text, const std::string& gpu, std::size_t number) {
-  std::vector<std::pair<std::string, std::string>> values = {{"{copy}", fmt::format("{}", number)}};
+  text = fill_copy(std::move(text), static_cast<int>(number));
+  std::vector<std::pair<std::string, std::string>> values;
   if (!gpu.empty()) {
     values.emplace_back("CUDA_VISIBLE_DEVICES={gpu}", "CUDA_VISIBLE_DEVICES=" + gpu);
     values.emplace_back("{gpu}", "0");

@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/commands/service_flags.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
@@ -28,6 +29,7 @@ struct SloFlags {
   std::vector<std::string> inputs;
   std::vector<std::string> command;
   std::uint64_t seed = 1;
+  ServiceFlags service;
   bool json = false, no_wait = false;
 };
 
@@ -83,18 +85,32 @@ Result<int> run_slo(const SloFlags& flags) {
     options.trace = OCRTUNE_TRY(read_trace(flags.trace));
   }
   for (const std::string& input : flags.inputs) OCRTUNE_TRY(read_request(input));
+  const ServicePatience patience = OCRTUNE_TRY(read_patience(flags.service));
+  OCRTUNE_TRY(check_may_load(flags.url, flags.service));
   if (flags.inputs.size() > 1) options.kind_weights.assign(flags.inputs.size(), 1.0);
   const MachineLock turn = OCRTUNE_TRY(take_turn(flags.no_wait));
   ServedTargetOptions served;
   served.command = flags.command;
   served.url = flags.url;
   served.inputs = flags.inputs;
+  const RequestLimits asked_for = request_limits(flags.inputs);
+  served.request_seconds =
+      patience.request_seconds > 0 ? patience.request_seconds : asked_for.timeout_seconds;
+  served.start_seconds = std::min(kStartSeconds, options.budget_seconds);
+  if (patience.start_seconds > 0) {
+    served.start_seconds = served.busy_start_seconds = patience.start_seconds;
+  }
+  const int most =
+      flags.service.max_in_flight > 0 ? flags.service.max_in_flight : asked_for.max_in_flight;
+  if (most > 0) served.max_in_flight = options.max_in_flight = most;
   const double asked = steady_clock().now_seconds();
   const auto target = OCRTUNE_TRY([&] {
     const WorkLine line("waiting for a first answer", flags.json);
     return make_served_target(served);
   }());
   const double start = steady_clock().now_seconds() - asked;
+  options.patience_seconds =
+      patience.request_seconds > 0 ? patience.request_seconds : learned_timeout(start);
   RateLines lines(options.budget_seconds);
   if (!flags.json && start > kSlowStart) {
     lines.note("first answer after " + format_duration(start) + "; the budget begins here");
@@ -132,6 +148,8 @@ CommandRun declare_slo(Flags& cli) {
              "Send at recorded arrivals, a time in seconds a line, instead of Poisson's")
       .file();
   cli.option("--seed", flags->seed, "N", "Seed of the arrivals");
+  declare_patience_flags(cli, flags->service);
+  declare_may_load(cli, flags->service, "");
   cli.toggle("--no-wait", flags->no_wait, kNoWaitHelp);
   cli.json(flags->json);
   return [flags] { return run_slo(*flags); };

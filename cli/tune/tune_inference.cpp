@@ -82,6 +82,7 @@ void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& fl
              "Read the server's Prometheus metrics there beside each trial; #NAME,NAME behind it "
              "says which")
       .under(title);
+  declare_may_load(cli, flags.service, title);
 }
 
 namespace {
@@ -116,10 +117,12 @@ Status read_inference(RunOptions& options, const InferenceFlags& flags, const st
   for (const std::string& input : options.inputs) {
     OCRTUNE_TRY(read_request(input));
   }
+  OCRTUNE_TRY(check_may_load(options.url, flags.service));
   if (!options.url.empty() && options.command.empty()) {
     HttpTargetOptions http;
     http.url = options.url;
-    http.timeout_seconds = 10;
+    http.start_seconds =
+        options.start_timeout_seconds > 0 ? options.start_timeout_seconds : kStartSeconds;
     for (const std::string& input : options.inputs) {
       http.bodies.push_back(OCRTUNE_TRY(read_request(input)));
     }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/commands/service_flags.h"
 #include "cli/flags.h"
 #include "tuner/store/run_record.h"
 
@@ -12,6 +13,7 @@ namespace ocrtune {
 struct InferenceFlags {
   std::string alphabet;  // as typed
   bool height_given = false;
+  ServiceFlags service;
 };
 
 void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& flags);

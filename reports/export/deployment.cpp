@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/plural.h"
 #include "base/secrets.h"
@@ -15,11 +16,16 @@
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
+#include "trial/workloads/command/copy_number.h"
+#include "trial/workloads/command/launch_port.h"
+#include "trial/workloads/service/server_address.h"
 #include "tuner/session/run_launch.h"
 #include "tuner/session/run_workload.h"
 
 namespace ocrtune {
 namespace {
+
+constexpr const char* kPort = "<PORT>";
 
 // CPUs that the trials of the setting used, never less than its threads ask for.
 int cpus_of(const RunRecord& run, const Knobs& knobs) {
@@ -59,6 +65,45 @@ std::string summary_of(const RunRecord& run) {
                       how_many(usable_cpu_count(run.machine.cpu), "CPU"),
                       markdown_cell(run.started), how_many(run.trials.size(), "trial"));
   return text;
+}
+
+void replace_word(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// Where the server of the run is reached, and its launch without the port of a trial.
+std::optional<DeployedService> service_of(const RunRecord& run, Launch& launch) {
+  if (!run.options.serves() || run.options.url.empty() || run.options.command.empty()) return {};
+  DeployedService service;
+  std::string url = run.options.url;
+  if (url.find("{port}") != std::string::npos) {
+    const std::string port = fmt::format("{}", kLaunchPort);
+    replace_word(url, "{port}", kPort);
+    for (std::string& argument : launch.arguments) replace_word(argument, port, kPort);
+    for (auto& [name, value] : launch.environment) replace_word(value, port, kPort);
+  }
+  const bool copies = url.find("{copy}") != std::string::npos;
+  for (int copy = 0; copy < (copies ? run.result.recommendation.knobs.nproc : 1); ++copy) {
+    const std::string one = fill_copy(url, copy);
+    const int port = url_place(one).port;
+    service.ports.push_back(port > 0 ? fmt::format("{}", port) : kPort);
+    if (copy == 0) service.path = url_path(one);
+  }
+  service.answers_get = run.options.inputs.empty();
+  return service;
+}
+
+std::string measured_line(const RunRecord& run) {
+  const auto version = run.versions.find("ocrtune");
+  const std::string verdict = verdict_name(run.result.verdict);
+  std::string line = "ocrtune";
+  if (version != run.versions.end()) line += " " + version->second;
+  line +=
+      fmt::format(" on {}, {}: {}, {} {}", run.machine.host, run.started.substr(0, 10), verdict,
+                  rate_text(run.result.recommendation.samples_per_second), rate_unit(run.options));
+  return plain_line(line);
 }
 
 // The allocator that the line preloads, which an image or another machine may lack.
@@ -105,6 +150,7 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   Deployment deployment;
   deployment.run_id = plain_line(run.id);
   deployment.setting = plain_line(knobs_text(best.knobs));
+  deployment.measured = measured_line(run);
   deployment.launch =
       OCRTUNE_TRY(workload_of(run.options)->launch(run.machine, best.knobs, seen_of_program(run)));
   const std::vector<std::string> open = placeholders_of(launch_text(deployment.launch));
@@ -121,6 +167,7 @@ Result<Deployment> deployment_of(const RunRecord& run) {
     return Error{ErrorKind::usage, "run " + run.id + " measured the server at " + launch.server +
                                        ", which ocrtune does not start"};
   }
+  deployment.service = service_of(run, launch);
   if (launch.directory.empty()) launch.directory = run.options.directory;
   launch.arguments = masked_arguments(launch.arguments);
   for (std::string& argument : launch.arguments) {
@@ -159,6 +206,29 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   if (deployment.caution.empty()) deployment.caution = preload_caution(launch);
   deployment.summary = summary_of(run);
   return deployment;
+}
+
+Status take_plan(const std::string& json, Deployment& deployment) {
+  if (!deployment.service) {
+    return Error{
+        ErrorKind::usage,
+        "--with: a plan says how many copies of a service are needed, and this run is of no "
+        "server with --url"};
+  }
+  const auto plan = nlohmann::json::parse(json, nullptr, false);
+  const auto machines = plan.is_object() ? plan.find("machines") : plan.end();
+  const bool counted = machines != plan.end() && machines->is_object() &&
+                       machines->contains("median") && (*machines)["median"].is_number_integer();
+  if (!counted) {
+    return Error{ErrorKind::invalid,
+                 "--with: no count of machines is in it; write it with `ocrtune plan --json`"};
+  }
+  const auto spare = plan.find("spare_machines");
+  deployment.service->replicas =
+      (*machines)["median"].get<int>() +
+      (spare != plan.end() && spare->is_number_integer() ? spare->get<int>() : 0);
+  deployment.service->planned = true;
+  return Status();
 }
 
 const ExportFormat* find_export_format(const std::string& name) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,19 @@
 
 namespace ocrtune {
 
+// Where a server is reached.
+struct DeployedService {
+  std::vector<std::string> ports;  // one a copy, "<PORT>" where the run had a free one
+  std::string path;                // "/ocr"
+  bool answers_get = false;        // the run asked with GET: a probe may do so too
+  int replicas = 1;                // that a plan asks for
+  bool planned = false;            // else nobody said how many
+};
+
 // What every format is made of.
 struct Deployment {
   std::string run_id, setting;  // "nproc=2 threads=1 batch=16"
+  std::string measured;         // "ocrtune 0.1.0 on HOST, 2026-11-25: SAFE, 12 (11..13) requests/s"
   Launch launch;                // secrets are placeholders of their variable's name
   // Variables that name CPUs of the machine that was measured: right there and nowhere else.
   Variables pinned;
@@ -29,8 +40,9 @@ struct Deployment {
   bool whole_cores = false;
   bool memory_policy = false;  // numactl is in the command: container engines refuse its calls
   int gpus = 0;
-  std::string caution;  // what to know before it is started; empty: nothing
-  std::string summary;  // a Markdown page without its launch part
+  std::optional<DeployedService> service;  // none: it runs once and ends
+  std::string caution;                     // what to know before it is started; empty: nothing
+  std::string summary;                     // a Markdown page without its launch part
 };
 
 // What starts a recommendation of several hosts on all of them from here; empty: it is of one.
@@ -38,6 +50,10 @@ std::string run_on_hosts_line(const RunRecord& run);
 
 // missing: the run recommends nothing; usage: it measured a server that was running already.
 Result<Deployment> deployment_of(const RunRecord& run);
+
+// As many copies of a service as `ocrtune plan --json` has written for it, its spares included.
+// invalid: that is no such document, or it plans nothing; usage: the deployment is no service.
+Status take_plan(const std::string& json, Deployment& deployment);
 
 struct ExportFormat {
   const char* name;  // of --format

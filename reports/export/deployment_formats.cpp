@@ -50,8 +50,10 @@ std::string dollars_doubled(const std::string& text) {
 std::uint64_t mebibytes(std::uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; }
 
 std::string head(const Deployment& deployment, const char* use) {
-  std::string text = fmt::format("# Run {}: {}\n# {}\n", plain_line(deployment.run_id),
-                                 plain_line(deployment.setting), use);
+  std::string text =
+      fmt::format("# Run {}: {}\n", plain_line(deployment.run_id), plain_line(deployment.setting));
+  if (!deployment.measured.empty()) text += "# " + plain_line(deployment.measured) + "\n";
+  text += fmt::format("# {}\n", use);
   if (!deployment.caution.empty()) text += "# " + plain_line(deployment.caution) + "\n";
   return text;
 }
@@ -133,6 +135,12 @@ std::string write_compose(const Deployment& deployment) {
     text += fmt::format("      {}: {}\n", yaml_text(name), yaml_text(dollars_doubled(value)));
   }
   text += pinned_text(deployment, "    ");
+  if (deployment.service) {
+    text += "    restart: unless-stopped\n    ports:\n";
+    for (const std::string& port : deployment.service->ports) {
+      text += fmt::format("      - \"{0}:{0}\"\n", port);
+    }
+  }
   text += kRootlessNote;
   text += fmt::format("    cpus: {}\n", deployment.cpus);
   if (deployment.memory_policy) text += "    cap_add: [SYS_NICE]  # for numactl\n";
@@ -269,6 +277,7 @@ std::string write_systemd(const Deployment& deployment) {
     text += "Environment=" + systemd_text(name + "=" + value, false) + "\n";
   }
   text += pinned_text(deployment, "");
+  if (deployment.service) text += "Restart=on-failure\nRestartSec=5\n";
   text += "ExecStart=";
   bool first = true;
   for (const std::string& word : deployment.launch.arguments) {
@@ -296,13 +305,69 @@ std::string k8s_resources(const Deployment& deployment) {
                      amounts);
 }
 
+std::string k8s_name(const Deployment& deployment) { return "ocrtune-" + lower(deployment.run_id); }
+
+// What begins the object, down to its pods.
+std::string k8s_job(const Deployment& deployment) {
+  return fmt::format(
+      "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {}\nspec:\n  backoffLimit: 0\n"
+      "  template:\n    spec:\n      restartPolicy: Never\n",
+      yaml_text(k8s_name(deployment)));
+}
+
+std::string k8s_deployment(const Deployment& deployment) {
+  const std::string name = yaml_text(k8s_name(deployment));
+  return fmt::format(
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {0}\nspec:\n  replicas: {1}{2}\n"
+      "  selector:\n    matchLabels: {{app: {0}}}\n  template:\n    metadata:\n"
+      "      labels: {{app: {0}}}\n    spec:\n      topologySpreadConstraints:\n"
+      "        - maxSkew: 1\n          topologyKey: topology.kubernetes.io/zone\n"
+      "          whenUnsatisfiable: ScheduleAnyway\n"
+      "          labelSelector: {{matchLabels: {{app: {0}}}}}\n",
+      name, deployment.service->replicas,
+      deployment.service->planned ? ""
+                                  : "  # how many, `ocrtune plan` says: export --with plan.json");
+}
+
+// GET is answered where the run asked with it; a path that takes POST alone would never be ready.
+std::string k8s_ports(const DeployedService& service) {
+  std::string text = "          ports:\n";
+  for (const std::string& port : service.ports) {
+    text += fmt::format("            - {{containerPort: {}}}\n", port);
+  }
+  const std::string& first = service.ports[0];
+  text += "          readinessProbe:\n";
+  text += service.answers_get
+              ? fmt::format("            httpGet: {{path: {}, port: {}}}\n",
+                            yaml_text(service.path), first)
+              : fmt::format(
+                    "            tcpSocket: {{port: {}}}  # {} takes POST: a path that "
+                    "answers GET shows more\n",
+                    first, plain_line(service.path));
+  return text + "            periodSeconds: 5\n";
+}
+
+std::string k8s_service(const Deployment& deployment) {
+  const std::string name = yaml_text(k8s_name(deployment));
+  std::string text = fmt::format(
+      "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: {0}\nspec:\n"
+      "  selector: {{app: {0}}}\n  ports:\n",
+      name);
+  const auto& ports = deployment.service->ports;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    text +=
+        fmt::format("    - {{name: http{}, port: {}, targetPort: {}}}\n", i, ports[i], ports[i]);
+  }
+  return text;
+}
+
 std::string write_k8s(const Deployment& deployment) {
   std::string text = head(deployment, "Use: kubectl apply -f FILE");
+  text += deployment.service ? k8s_deployment(deployment) : k8s_job(deployment);
   text += fmt::format(
-      "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {}\nspec:\n  backoffLimit: 0\n"
-      "  template:\n    spec:\n      restartPolicy: Never\n      containers:\n        - name: ocr\n"
+      "      containers:\n        - name: ocr\n"
       "          image: \"<IMAGE>\"\n          workingDir: {}\n          command:\n",
-      yaml_text("ocrtune-" + lower(deployment.run_id)), yaml_text(folder_text(deployment)));
+      yaml_text(folder_text(deployment)));
   for (const std::string& word : deployment.launch.arguments) {
     text += "            - " + yaml_text(dollars_doubled(word)) + "\n";
   }
@@ -312,6 +377,7 @@ std::string write_k8s(const Deployment& deployment) {
                         yaml_text(dollars_doubled(value)));
   }
   text += pinned_text(deployment, "          ");
+  if (deployment.service) text += k8s_ports(*deployment.service);
   if (deployment.memory_policy) {  // for numactl
     text += "          securityContext: {capabilities: {add: [SYS_NICE]}}\n";
   }
@@ -323,7 +389,7 @@ std::string write_k8s(const Deployment& deployment) {
       "          persistentVolumeClaim: {{claimName: \"<CLAIM>\"}}\n"
       "        - name: shm\n          emptyDir: {{medium: Memory}}\n",
       yaml_text(folder_text(deployment)));
-  return text;
+  return deployment.service ? text + k8s_service(deployment) : text;
 }
 
 // Keys of a PaddleOCR config by their dotted path; values are YAML already.
@@ -397,7 +463,7 @@ const std::vector<ExportFormat>& export_formats() {
       {"hosts", "a script of one ssh a host", write_hosts},
       {"hostfile", "the hosts with their processes, for Open MPI and DeepSpeed", write_hostfile},
       {"systemd", "a service unit", write_systemd},
-      {"k8s", "a Job for Kubernetes", write_k8s},
+      {"k8s", "a Job for Kubernetes, of a server a Deployment and its Service", write_k8s},
       {"paddleocr-yaml", "the keys of a PaddleOCR config", write_paddleocr_yaml},
       {"markdown", "the answer with its command, for a note or a ticket", write_markdown},
   };

@@ -1,4 +1,5 @@
-// A server on loopback that answers every request alike, or resets the connection.
+// A server on loopback that answers every request alike, or by what it says, or resets the
+// connection.
 #pragma once
 
 #include <arpa/inet.h>
@@ -8,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,7 +20,11 @@ namespace ocrtune {
 class LoopbackServer {
  public:
   // `port` 0: any that is free.
-  explicit LoopbackServer(std::string answer, int port = 0) : answer_(std::move(answer)) {
+  explicit LoopbackServer(const std::string& answer, int port = 0)
+      : LoopbackServer([answer](const std::string&) { return answer; }, port) {}
+  // `answer` gives what is written for a request, from several threads; empty: nothing.
+  explicit LoopbackServer(std::function<std::string(const std::string&)> answer, int port = 0)
+      : answer_(std::move(answer)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -60,14 +66,16 @@ class LoopbackServer {
       const std::size_t body = length < head ? std::stoul(text.substr(length + 16)) : 0;
       if (text.size() < head + 4 + body) continue;
       if (requests++ == 0) last_ = text;
+      const std::string answer = answer_(text);
       text.clear();
-      if (answer_.empty()) break;
-      if (::write(peer, answer_.data(), answer_.size()) < 0) break;
+      if (answer.empty()) break;
+      if (::write(peer, answer.data(), answer.size()) < 0) break;
     }
     ::close(peer);
   }
 
-  std::string answer_, last_;
+  std::function<std::string(const std::string&)> answer_;
+  std::string last_;
   int listener_ = -1;
   int port_ = 0;
   std::thread accepting_;

@@ -81,10 +81,13 @@ std::set<std::string> mapped_runtimes(const std::string& maps) {
 
 std::set<std::string> loaded_runtimes(const std::vector<ProcessFacts>& members) {
   std::set<std::string> names;
+  // This program's own executable holds every name: it sends requests and starts copies.
+  const std::string own = real_path("/proc/self/exe").value_or("");
   for (const ProcessFacts& process : members) {
     const std::string folder = fmt::format("/proc/{}", process.pid);
-    names.merge(mapped_runtimes(read_file(folder + "/maps", 16 << 20).value_or("")));
     const auto program = real_path(folder + "/exe");
+    if (program && *program == own) continue;
+    names.merge(mapped_runtimes(read_file(folder + "/maps", 16 << 20).value_or("")));
     if (program) names.merge(std::set<std::string>(held_statically(*program)));
   }
   return names;

@@ -1,6 +1,7 @@
 #include "tuner/slo/load_trial.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -12,22 +13,23 @@
 #include "trial/workloads/engine_infer/infer_trial.h"
 #include "trial/workloads/engine_infer/pool_target.h"
 #include "trial/workloads/service/arrivals.h"
-#include "trial/workloads/service/closed_load.h"
+#include "trial/workloads/service/closed_maximum.h"
 #include "trial/workloads/service/served_target.h"
 #include "trial/workloads/service/server_metrics.h"
+#include "trial/workloads/service/settling.h"
 #include "tuner/slo/slo_search.h"
 #include "tuner/slo/trial_answers.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr double kWorthMoreTime = 1.05;  // more in flight must bring this much
-constexpr double kStepShare = 0.06;      // of the time, for each number in flight
+constexpr double kStepShare = 0.05;  // of the time, for each number in flight
+constexpr double kClimbShare = 1.5;  // of the time, for all of them
 constexpr double kWarmUpSeconds = 0.5;
-constexpr double kPatienceSeconds = 30;  // for an answer of a closed load
-constexpr double kRounds = 3;            // of answers in a step, where they take long ...
-constexpr double kSlowSeconds = 0.5;     // ... and so long that steps are four times apart
-constexpr int kMostInFlight = 1024;
+constexpr double kSlowSeconds = 1;        // a first answer that took longer is warm-up enough
+constexpr int kWindows = 5;               // of the measurement ...
+constexpr double kFewerSeconds = 3;       // ... two where an answer takes longer than this
+constexpr double kFewer = 0.8;            // in flight, where the measurement was turned away
 constexpr double kMaxFailedShare = 0.01;  // of the requests, beyond which no rate is told
 constexpr double kMinTrial = 12;          // seconds
 constexpr double kTrialLimits = 250;      // multiples of the SLO's time
@@ -48,6 +50,7 @@ class HeardTarget final : public LoadTarget {
   }
   std::string failure() const override { return target_->failure(); }
   std::string ended() const override { return target_->ended(); }
+  JobTimes job_times() const override { return target_->job_times(); }
 
  private:
   static constexpr double kBeatSeconds = 1;
@@ -66,9 +69,12 @@ class LoadTrial {
   LoadTrial(const InferTrialSpec& spec, EventWriter& events) : spec_(spec), events_(events) {}
 
   bool run() {
+    const double start = steady_clock().now_seconds();
     const Status made = make_target();
     if (!made) return fail(made.error());
-    asked_.target = std::make_unique<HeardTarget>(std::move(asked_.target), events_);
+    ready_seconds_ = steady_clock().now_seconds() - start;
+    patience_seconds_ =
+        spec_.request_seconds > 0 ? spec_.request_seconds : learned_timeout(ready_seconds_);
     if (answers_) {
       if (const Status asked = answers_->take_reference(*asked_.target, steady_clock()); !asked) {
         return fail(asked.error());
@@ -113,9 +119,12 @@ class LoadTrial {
       options.url = spec_.url;
       options.copies = spec_.copies;
       options.inputs = spec_.inputs;
+      options.request_seconds = spec_.request_seconds;
+      options.max_in_flight = spec_.max_in_flight;
       if (!answers_) answers_ = OCRTUNE_TRY(TrialAnswers::make(spec_));
       options.check = answers_->check();
-      asked_.target = OCRTUNE_TRY(make_served_target(options));
+      asked_.target =
+          std::make_unique<HeardTarget>(OCRTUNE_TRY(make_served_target(options)), events_);
       if (spec_.inputs.size() > 1) weights_.assign(spec_.inputs.size(), 1.0);
       return Status();
     }
@@ -127,7 +136,7 @@ class LoadTrial {
     weights_ = kinds->weights;
     auto pool = OCRTUNE_TRY(PoolTarget::start(job, std::move(kinds).value(), &hung_));
     asked_.pool = pool.get();
-    asked_.target = std::move(pool);
+    asked_.target = std::make_unique<HeardTarget>(std::move(pool), events_);
     say_places();
     return Status();
   }
@@ -158,97 +167,196 @@ class LoadTrial {
   void warm_up() {
     const auto workers = static_cast<int>(spec_.masks.size());
     ClosedPlan plan;
-    plan.in_flight = std::max(2, 2 * workers);
-    plan.max_seconds = kWarmUpSeconds;
-    plan.patience_seconds = kPatienceSeconds;
-    plan.max_requests = 100000;
+    plan.max_requests = 1;
+    plan.max_seconds = plan.patience_seconds = patience_seconds_;
     plan.kind_weights = weights_;
     plan.first_request = std::uint64_t{1} << 50;
-    (void)run_closed(*asked_.target, steady_clock(), plan);
+    const double start = steady_clock().now_seconds();
+    if (asked_.pool == nullptr) (void)closed(plan);
+    if (steady_clock().now_seconds() - start > kSlowSeconds) return;
+    plan.in_flight = std::min(std::max(2, 2 * workers), spec_.max_in_flight);
+    plan.min_seconds = plan.max_seconds = kWarmUpSeconds;
+    plan.max_requests = 100000;
+    (void)closed(plan);
     // On a GPU every size of a batch is a plan of its own.
     const int full = spec_.gpus.empty() ? 0 : workers * spec_.infer.recognizer.batch;
     for (plan.in_flight = 1; plan.in_flight <= full && !interrupted(); plan.in_flight *= 2) {
       plan.max_requests = 64 + 8 * plan.in_flight;
-      (void)run_closed(*asked_.target, steady_clock(), plan);
+      (void)closed(plan);
     }
   }
 
   // No SLO was asked for: as many in flight as bring more.
   bool saturated() {
-    ClosedPlan plan;
-    plan.kind_weights = weights_;
-    plan.max_requests = 100000000;
-    plan.patience_seconds = kPatienceSeconds;
-    const auto in_flight = best_in_flight(plan);
-    if (!in_flight) return fail(in_flight.error());
-    if (answers_) answers_->settle_doubt(*asked_.target, steady_clock(), spec_.seconds / 2);
-    plan.in_flight = answers_ ? answers_->right_in_flight(*in_flight) : *in_flight;
-    plan.max_seconds = std::max(spec_.seconds / 2, kRounds * answer_seconds_);
+    ClosedMaximumOptions options;
+    options.step_seconds = std::max(0.2, kStepShare * spec_.seconds);
+    options.seconds = kClimbShare * spec_.seconds;
+    options.max_in_flight = spec_.max_in_flight;
+    options.patience_seconds = patience_seconds_;
+    options.kind_weights = weights_;
+    options.on_step = [this](const ClosedStep& step) { say_step(step); };
+    options.restart = restart();
+    auto found = find_closed_maximum(*asked_.target, steady_clock(), options);
+    if (!found) return fail(found.error());
+    if (const Status empty = settle(*found); !empty) return fail(empty.error());
+    if (answers_) {
+      answers_->settle_doubt(*asked_.target, steady_clock(), spec_.seconds / 2);
+      found->in_flight = answers_->right_in_flight(found->in_flight);
+    }
     events_.say(ReadyEvent{0, 0});
     MetricsWatch metrics(metrics_place(spec_.metrics, spec_.url));
-    ClosedResult last = closed(plan);
-    // Many more answers may show that fewer in flight are right.
-    while (answers_ && answers_->right_in_flight(plan.in_flight) < plan.in_flight) {
-      plan.in_flight = answers_->right_in_flight(plan.in_flight);
-      last = closed(plan);
+    Measured measured = measure(*found);
+    while (!interrupted() && found->in_flight > fewer_in_flight(*found, measured)) {
+      found->in_flight = fewer_in_flight(*found, measured);
+      measured = measure(*found);
     }
-    facts_.in_flight = plan.in_flight;
-    facts_.p50_seconds = last.latency.quantile(0.5);
-    facts_.p99_seconds = last.latency.quantile(0.99);
-    say_facts(metrics);
+    facts_.in_flight = found->in_flight;
+    facts_.p50_seconds = measured.all.latency.quantile(0.5);
+    facts_.p99_seconds = measured.all.latency.quantile(0.99);
+    const std::vector<std::string> limits = limits_of(*found);
+    say_facts(metrics, limits);
     if (interrupted()) return true;
-    if (const Status answers = check_answers(last); !answers) return fail(answers.error());
-    return finish(
-        last.requests_per_second, plan.max_seconds, last.issued,
-        fmt::format("{} requests/s with {} in flight, p50 {} ms, p99 {} ms{}",
-                    format_count(last.requests_per_second), plan.in_flight,
-                    milliseconds_text(facts_.p50_seconds), milliseconds_text(facts_.p99_seconds),
-                    last.failed + last.unanswered > 0 ? ", " + failed_words(last) : ""));
+    if (const Status answers = check_answers(measured.all); !answers) return fail(answers.error());
+    return finish(measured.rate(), measured.seconds, measured.all.issued,
+                  closed_words(*found, measured, limits));
   }
 
-  // A step of the search waits for a few answers where they take long. In flight is no more than
-  // brings more, and no more than is answered.
-  Result<int> best_in_flight(ClosedPlan& plan) {
-    double best = 0;
-    int in_flight = 1;
-    for (int next = 1; next <= kMostInFlight && !interrupted();
-         next *= answer_seconds_ > kSlowSeconds ? 4 : 2) {
-      plan.in_flight = next;
-      plan.max_seconds = std::max({0.2, kStepShare * spec_.seconds, kRounds * answer_seconds_});
-      const ClosedResult one = closed(plan);
-      const Status answers = check_answers(one);
-      if (!answers && (next == 1 || one.latency.count() == 0)) return answers.error();
-      events_.say(NoteEvent{
-          0, fmt::format("{} in flight: {:.4g} requests/s{}", next, one.requests_per_second,
-                         answers ? "" : ", " + failed_words(one))});
-      if (!answers) break;
-      const bool worth = one.requests_per_second > kWorthMoreTime * best;
-      if (worth) {
-        in_flight = next;
-        answer_seconds_ = one.latency.quantile(0.5);
-      }
-      best = std::max(best, one.requests_per_second);
-      if (!worth && next > 4) break;
+  struct Measured {
+    ClosedResult all;  // of all windows; its rate is not used
+    double answers = 0, seconds = 0;
+    double rate() const { return seconds > 0 ? answers / seconds : 0; }
+  };
+
+  // As many in flight as the measurement showed to be answered, and answered right: many more
+  // answers may show that it is fewer than the search found.
+  int fewer_in_flight(ClosedMaximum& found, const Measured& measured) {
+    int fewer = found.in_flight;
+    if (measured.all.refused_share() > kMaxFailedShare && fewer > 1) {
+      found.refused_from = fewer;
+      fewer = std::max(1, static_cast<int>(kFewer * fewer));
     }
-    return in_flight;
+    return answers_ ? answers_->right_in_flight(fewer) : fewer;
+  }
+
+  // Windows of whole rounds with as many in flight as is best.
+  Measured measure(ClosedMaximum& found) {
+    const ClosedStep* step = found.step_of(found.in_flight);
+    const double round = step == nullptr ? found.alone.latency.quantile(0.5) : step->p50_seconds;
+    const int windows = round > kFewerSeconds ? 2 : kWindows;
+    ClosedPlan plan;
+    plan.in_flight = plan.connected = found.in_flight;
+    plan.min_seconds = std::max(spec_.seconds / 2 / windows, round);
+    plan.patience_seconds = patience_seconds_;
+    plan.max_seconds = plan.min_seconds + patience_seconds_;
+    plan.kind_weights = weights_;
+    plan.first_request = found.next_request;
+    Measured measured;
+    for (int window = 0; window < windows && !interrupted(); ++window) {
+      const ClosedResult one = closed(plan);
+      measured.answers += one.requests_per_second * one.seconds;
+      measured.seconds += one.seconds;
+      measured.all.latency.add(one.latency);
+      measured.all.issued += one.issued;
+      measured.all.failed += one.failed;
+      measured.all.refused += one.refused;
+      measured.all.unanswered += one.unanswered;
+      if (!asked_.target->ended().empty() || one.refused_share() > kMaxFailedShare) break;
+    }
+    found.next_request = plan.first_request;
+    return measured;
+  }
+
+  // What the climb gave up is not left to the measurement.
+  Status settle(ClosedMaximum& found) {
+    if (found.unanswered == 0 && found.failed_from == 0) return Status();
+    const Settled settled = wait_until_empty(
+        *asked_.target, steady_clock(), found.unanswered, found.alone.latency.quantile(0.5),
+        std::max(patience_seconds_, kStartSeconds), found.next_request);
+    found.next_request = settled.next_request;
+    events_.say(NoteEvent{0, fmt::format("waited {} until the server was empty again",
+                                         format_duration(settled.seconds))});
+    if (settled.empty || !asked_.target->ended().empty()) return Status();
+    return Error{ErrorKind::failed,
+                 fmt::format("it still works at requests that were given up {} ago; a longer "
+                             "timeout in the .request.toml gives up fewer",
+                             format_duration(settled.seconds))};
+  }
+
+  // A server that ocrtune starts is started again, where fewer in flight may be answered.
+  std::function<Result<LoadTarget*>()> restart() {
+    if (spec_.command.empty() || !spec_.user_service()) return {};
+    return [this]() -> Result<LoadTarget*> {
+      asked_.target.reset();
+      OCRTUNE_TRY(make_target());
+      return asked_.target.get();
+    };
+  }
+
+  void say_step(const ClosedStep& step) {
+    std::string text =
+        fmt::format("{} in flight: {:.4g} requests/s, p50 {} ms, p95 {} ms, p99 {} ms",
+                    step.in_flight, step.requests_per_second, milliseconds_text(step.p50_seconds),
+                    milliseconds_text(step.p95_seconds), milliseconds_text(step.p99_seconds));
+    if (step.refused > 0) text += fmt::format(", {} turned away", step.refused);
+    if (step.failed > 0) {
+      text += fmt::format(", {} failed: {}", step.failed, asked_.target->failure());
+    }
+    events_.say(NoteEvent{0, text});
+  }
+
+  // What bounds the load of this server, each in words of its own.
+  std::vector<std::string> limits_of(const ClosedMaximum& found) const {
+    std::vector<std::string> limits;
+    if (found.refused_from > 0) {
+      limits.push_back(
+          fmt::format("it turns requests away from {} in flight on: its clients may "
+                      "have {} at most",
+                      found.refused_from, found.in_flight));
+    }
+    if (found.ended_from > 0) {
+      limits.push_back(fmt::format("it ended with {} requests in flight", found.ended_from));
+    }
+    if (found.failed_from > 0) {
+      limits.push_back(fmt::format("requests fail from {} in flight on", found.failed_from));
+    }
+    if (found.fixed_wait_seconds > 0) {
+      limits.push_back(
+          fmt::format("a request takes {} whatever the load: a fixed wait, no computing",
+                      format_duration(found.fixed_wait_seconds)));
+    }
+    if (found.open)
+      limits.emplace_back("more requests in flight were not tried and may bring more");
+    return limits;
+  }
+
+  std::string closed_words(const ClosedMaximum& found, const Measured& measured,
+                           const std::vector<std::string>& limits) const {
+    const ClosedResult& all = measured.all;
+    std::string text = fmt::format(
+        "{} requests/s with {} in flight, p50 {} ms, p95 {} ms, p99 {} ms",
+        format_count(measured.rate()), found.in_flight,
+        milliseconds_text(all.latency.quantile(0.5)), milliseconds_text(all.latency.quantile(0.95)),
+        milliseconds_text(all.latency.quantile(0.99)));
+    for (const std::string& limit : limits) text += "; " + limit;
+    return all.failed + all.unanswered > 0 ? text + ", " + failed_words(all) : text;
   }
 
   std::string failed_words(const ClosedResult& result) const {
     const std::string why = asked_.target->failure();
-    const std::string late =
-        result.unanswered > 0 ? fmt::format("no answer in {:g} s", kPatienceSeconds) : "";
     return fmt::format("{} of {} failed: {}", result.failed + result.unanswered, result.issued,
-                       why.empty() ? late : why);
+                       why.empty() ? late_words() : why);
+  }
+  std::string late_words() const {
+    return "no answer within " + format_duration(patience_seconds_);
   }
 
   // failed: a rate of the answered requests alone would hide those that were not.
   Status check_answers(const ClosedResult& result) const {
-    if (result.latency.count() > 0 && result.failed_share() <= kMaxFailedShare) return Status();
+    const double bad = std::max(result.failed_share(), result.refused_share());
+    if (result.latency.count() > 0 && bad <= kMaxFailedShare) return Status();
     if (result.latency.count() > 0) return Error{ErrorKind::failed, failed_words(result)};
     const std::string why = asked_.target->failure();
-    return Error{ErrorKind::failed,
-                 why.empty() ? fmt::format("it answers no request within {:g} s", kPatienceSeconds)
-                             : "it answers no request: " + why};
+    return Error{ErrorKind::failed, "it answers no request: " + (why.empty() ? late_words() : why)};
   }
 
   ClosedResult closed(ClosedPlan& plan) {
@@ -257,8 +365,26 @@ class LoadTrial {
     return result;
   }
 
-  void say_facts(MetricsWatch& metrics) {
-    facts_.server = metrics.stop();
+  // How jobs spent their time, where the server takes jobs.
+  std::string job_words() const {
+    const JobTimes jobs = asked_.target->job_times();
+    if (jobs.jobs == 0) return "";
+    const auto mean = [&](double seconds) {
+      return milliseconds_text(seconds / static_cast<double>(jobs.jobs));
+    };
+    std::string text =
+        fmt::format("a job takes {} ms from submit to result", mean(jobs.total_seconds));
+    if (jobs.queue_seconds > 0) {
+      text += fmt::format(", {} ms of it in the queue", mean(jobs.queue_seconds));
+    }
+    return text + fmt::format(", and its end is seen up to {} ms late, by the polls",
+                              milliseconds_text(jobs.poll_seconds));
+  }
+
+  void say_facts(MetricsWatch& metrics, std::vector<std::string> seen = {}) {
+    seen.insert(seen.begin(), {metrics.stop(), job_words()});
+    std::erase_if(seen, [](const std::string& one) { return one.empty(); });
+    facts_.server = join(seen, "; ");
     if (!facts_.server.empty()) events_.say(NoteEvent{0, "server: " + facts_.server});
     events_.say(ServiceEvent{0, facts_});
   }
@@ -272,7 +398,11 @@ class LoadTrial {
     options.budget_seconds = spec_.seconds;
     options.seed = spec_.seed;
     options.kind_weights = weights_;
+    options.max_in_flight = spec_.max_in_flight;
+    options.patience_seconds = patience_seconds_;
     options.on_probe = [this](const RateProbe& probe) { say_probe(probe); };
+    options.on_step = [this](const ClosedStep& step) { say_step(step); };
+    options.restart = restart();
     if (!spec_.trace.empty()) {
       auto trace = read_trace(spec_.trace);
       if (!trace) return fail(trace.error());
@@ -350,8 +480,9 @@ class LoadTrial {
   std::unique_ptr<TrialAnswers> answers_;  // of a service of the user's
   Asked asked_;
   ServiceFacts facts_;
-  std::string hung_;           // before it was ready
-  double answer_seconds_ = 0;  // the median with as many in flight as is best so far
+  std::string hung_;             // before it was ready
+  double ready_seconds_ = 0;     // until the first answer
+  double patience_seconds_ = 0;  // for an answer of a closed load
   std::vector<double> weights_;
 };
 

@@ -19,20 +19,21 @@ constexpr double kMinShare = 0.2;        // of the time that a rate should be se
 constexpr double kProofRoom = 1.2;       // times the fewest requests that prove a rate
 constexpr double kClosedShare = 0.05;    // of the budget, at most, for one closed load
 constexpr double kAllClosedShare = 0.3;  // after so much of it no further one begins
-constexpr int kMaxInFlight = 1024;
-constexpr double kWorthMore = 1.05;   // more in flight must bring this much
-constexpr double kHopeless = 0.01;    // of the saturated rate: below this the search gives up
-constexpr double kInnermost = 0.15;   // a guess keeps this share of the bracket from its ends
-constexpr double kBluntShare = 0.05;  // of the rate: within it a probe may tell no better
-constexpr double kGrossShare = 10;    // times the allowed share of late requests: far too fast
-constexpr double kGrossStep = 0.6;    // then the next rate is at most this share of it
+constexpr double kLeastLimits = 5;  // multiples of the SLO's time that a kept rate was seen for
+constexpr double kLeastRoom = 1.05;
+constexpr double kFailingShare = 0.5;  // of a closed load; fewer failures are judged as late ones
+constexpr double kHopeless = 0.01;     // of the saturated rate: below this the search gives up
+constexpr double kInnermost = 0.15;    // a guess keeps this share of the bracket from its ends
+constexpr double kBluntShare = 0.05;   // of the rate: within it a probe may tell no better
+constexpr double kGrossShare = 10;     // times the allowed share of late requests: far too fast
+constexpr double kGrossStep = 0.6;     // then the next rate is at most this share of it
 constexpr int kMaxProbes = 60;
 constexpr double kProofShares[] = {1, 0.95, 0.9, 0.8, 0.65, 0.5, 0.4};  // of the rate to prove
 
 class Search {
  public:
   Search(LoadTarget& target, Clock& clock, const SloSearchOptions& options)
-      : target_(target), clock_(clock), options_(options), start_(clock.now_seconds()) {}
+      : target_(&target), clock_(clock), options_(options), start_(clock.now_seconds()) {}
 
   Result<SloSearchResult> run() {
     OCRTUNE_TRY(measure_closed());
@@ -74,50 +75,39 @@ class Search {
   double left() const { return options_.budget_seconds - spent(); }
 
   Error failing() const {
-    const std::string why = target_.failure();
+    const std::string why = target_->failure();
     return {ErrorKind::failed, "the target answers no request" + (why.empty() ? "" : ": " + why)};
-  }
-
-  Result<ClosedResult> closed(int in_flight) {
-    ClosedPlan plan;
-    plan.in_flight = in_flight;
-    plan.max_requests = std::max<std::int64_t>(
-        min_requests(options_.slo.percentile, options_.confidence), 20LL * in_flight);
-    plan.max_seconds = std::max(kClosedShare * options_.budget_seconds, 2 * options_.slo.seconds);
-    plan.kind_weights = options_.kind_weights;
-    plan.seed = options_.seed;
-    plan.first_request = next_request_;
-    ClosedResult measured = run_closed(target_, clock_, plan);
-    next_request_ += static_cast<std::uint64_t>(measured.issued);
-    if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
-    if (measured.latency.count() == 0 && measured.failed > 0) return failing();
-    return measured;
   }
 
   // One request at a time, then more in flight until that brings nothing.
   Status measure_closed() {
-    const auto alone = OCRTUNE_TRY(closed(1));
-    if (alone.latency.count() == 0) {
-      return Error{ErrorKind::failed, fmt::format("the target gave no answer in {:.3g} s",
-                                                  clock_.now_seconds() - start_)};
-    }
-    result_.alone_seconds = alone.latency.quantile(options_.slo.percentile);
-    alone_ = alone;
-    result_.saturated_at = alone.requests_per_second;
-    for (int in_flight = 2; in_flight <= kMaxInFlight; in_flight *= 2) {
-      if (spent() > kAllClosedShare * options_.budget_seconds) break;
-      const auto more = OCRTUNE_TRY(closed(in_flight));
-      const bool worth = more.requests_per_second > kWorthMore * result_.saturated_at;
-      result_.saturated_at = std::max(result_.saturated_at, more.requests_per_second);
-      if (!worth && in_flight > 4) break;
-    }
+    ClosedMaximumOptions closed;
+    closed.step_seconds =
+        std::max(kClosedShare * options_.budget_seconds, 2 * options_.slo.seconds);
+    closed.max_requests = min_requests(options_.slo.percentile, options_.confidence);
+    closed.seconds = kAllClosedShare * options_.budget_seconds;
+    closed.max_in_flight = options_.max_in_flight;
+    closed.max_failed_share = kFailingShare;
+    closed.patience_seconds = options_.patience_seconds;
+    closed.kind_weights = options_.kind_weights;
+    closed.seed = options_.seed;
+    closed.on_step = options_.on_step;
+    closed.restart = options_.restart;
+    result_.closed = OCRTUNE_TRY(find_closed_maximum(*target_, clock_, closed));
+    target_ = result_.closed.target;
+    if (!target_->ended().empty()) return Error{ErrorKind::failed, target_->ended()};
+    next_request_ = result_.closed.next_request;
+    result_.alone_seconds = result_.closed.alone.latency.quantile(options_.slo.percentile);
+    result_.saturated_at = result_.closed.requests_per_second;
+    settle(result_.closed.unanswered);
     return {};
   }
 
   // Even one request at a time violates the SLO: more than 1 - p of them are over it.
   bool impossible() {
-    const auto all = static_cast<double>(alone_.latency.count());
-    const auto over = static_cast<double>(alone_.latency.count_over(options_.slo.seconds));
+    const auto all = static_cast<double>(result_.closed.alone.latency.count());
+    const auto over =
+        static_cast<double>(result_.closed.alone.latency.count_over(options_.slo.seconds));
     if (judge_slo(options_.slo, all, over, options_.confidence) != SloVerdict::violated) {
       return false;
     }
@@ -131,15 +121,18 @@ class Search {
     plan.slo = options_.slo;
     plan.confidence = options_.confidence;
     plan.warm_up_seconds = std::min(seen_share_ * options_.warm_up_limits * limit, left() / 4);
-    plan.min_seconds = seen_share_ * options_.min_limits * limit;
-    plan.max_seconds = std::max(plan.warm_up_seconds + limit, probe_seconds(rate));
+    plan.min_seconds = std::max(kLeastLimits, seen_share_ * options_.min_limits) * limit;
+    plan.max_seconds =
+        std::max(plan.warm_up_seconds + kLeastRoom * kLeastLimits * limit, probe_seconds(rate));
     plan.min_design_effect = effect_near(rate);
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed + probes_made_;
     plan.first_request = next_request_;
+    // What ended the server in the closed load would end it again.
+    if (result_.closed.ended_from > 0) plan.max_unanswered = result_.closed.ended_from - 1;
     const std::uint64_t seed = mix_bits(options_.seed * 1000 + ++probes_made_);
     const double before = clock_.now_seconds();
-    const LoadResult load = run_load(target_, clock_,
+    const LoadResult load = run_load(*target_, clock_,
                                      options_.trace.empty() ? Arrivals::poisson(rate, seed)
                                                             : Arrivals::trace(options_.trace, rate),
                                      plan);
@@ -153,6 +146,9 @@ class Search {
     made.seconds = clock_.now_seconds() - before;
     made.latency_seconds = load.latency.quantile(options_.slo.percentile);
     made.median_seconds = load.latency.quantile(0.5);
+    made.p95_seconds = load.latency.quantile(0.95);
+    made.p99_seconds = load.latency.quantile(0.99);
+    made.refused = load.refused;
     for (const LatencyHistogram& kind : load.kinds) {
       made.worst_kind_seconds =
           std::max(made.worst_kind_seconds, kind.quantile(options_.slo.percentile));
@@ -162,6 +158,9 @@ class Search {
     made.design_effect = load.design_effect;
     if (made.verdict == SloVerdict::met && breaks_a_kind(load)) {
       made.verdict = SloVerdict::violated;
+    }
+    if (made.verdict == SloVerdict::met && load.seconds < kLeastLimits * limit) {
+      made.verdict = SloVerdict::undecided;  // it was not seen to last
     }
     result_.probes.push_back(made);
     if (options_.on_probe) options_.on_probe(made);
@@ -178,13 +177,8 @@ class Search {
 
   // What an overload left waiting must not burden the next rate.
   void settle(std::int64_t unanswered) {
-    const double end = clock_.now_seconds() + std::max(1.0, std::min(left(), kDrainSeconds));
-    std::vector<Completion> finished;
-    while (unanswered > 0 && clock_.now_seconds() < end && !interrupted()) {
-      finished.clear();
-      target_.collect(std::min(end, clock_.now_seconds() + 0.1), finished);
-      unanswered -= static_cast<std::int64_t>(finished.size());
-    }
+    (void)drain(*target_, clock_, unanswered,
+                clock_.now_seconds() + std::max(1.0, std::min(left(), kDrainSeconds)));
   }
 
   double probe_seconds(double rate) const {
@@ -247,18 +241,17 @@ class Search {
     double low = 0;
     double high = result_.saturated_at;
     low_latency_ = result_.alone_seconds;
-    bool gross = false;      // `high` was refuted by far
-    bool high_seen = false;  // else a closed load's estimate, which a kept rate may pass
+    bool gross = false;  // `high` was refuted by far
     make_room();
     for (int i = 0; i < kMaxProbes; ++i) {
       if (interrupted()) return note("interrupted");
-      if (left() <= 0) return note("budget");
+      if (left() <= kLeastLimits * options_.slo.seconds) return note("budget");
       if (high < kHopeless * result_.saturated_at) return note("hopeless");
       const double best = guess(low, high);
       const double near = options_.resolution * high;
       const bool narrow = high - low <= near;
       const bool blunt = best <= low + near && high - low <= kBluntShare * high;
-      const bool close = low > 0 && high_seen && (narrow || blunt);
+      const bool close = low > 0 && (narrow || blunt);
       if (close && confirmed_) return note("resolution");
       const double inner = kInnermost * (high - low);
       const double most = gross && low <= 0 ? kGrossStep * high : high - inner;
@@ -274,11 +267,9 @@ class Search {
         low_latency_ = made.latency_seconds;
         kept_.push_back(made);
         confirmed_ = false;
-        if (!high_seen && high - low < 0.05 * high) high *= 1.3;
       } else {
         high = rate;
         high_latency_ = made.latency_seconds;
-        high_seen = true;
         gross = static_cast<double>(made.over) >
                 kGrossShare * (1 - options_.slo.percentile) * static_cast<double>(made.judged);
         result_.broken_at = rate;
@@ -363,11 +354,10 @@ class Search {
     return text;
   }
 
-  LoadTarget& target_;
+  LoadTarget* target_;
   Clock& clock_;
   const SloSearchOptions& options_;
   SloSearchResult result_;
-  ClosedResult alone_;
   std::vector<RateProbe> kept_;  // ascending in rate
   std::uint64_t next_request_ = 0;
   std::uint64_t probes_made_ = 0;

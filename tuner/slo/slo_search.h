@@ -4,9 +4,11 @@
 // loads bisect between them (guided by 1 / latency, which falls about linearly with the rate).
 // Every rate is judged by the binomial rule of trial/workloads/service/slo.h, and the claimed
 // rate is run afresh and must be proved by both runs together: a rate too near the edge to tell
-// counts as broken. With several kinds of request the SLO must hold for each: a rate at which
-// one kind's own requests refute it counts as broken, so wide lines do not hide behind short ones.
-// LoadGen's peak search doubles and bisects likewise, and its rules once asked for five proofs.
+// counts as broken. No rate above the closed maximum is tried, a rate is seen for at least five
+// times the SLO's time, and one whose line of unanswered requests grows is not kept. With several
+// kinds of request the SLO must hold for each: a rate at which one kind's own requests refute it
+// counts as broken, so wide lines do not hide behind short ones. LoadGen's peak search doubles and
+// bisects likewise, and its rules once asked for five proofs.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "trial/workloads/service/closed_maximum.h"
 #include "trial/workloads/service/load_generator.h"
 #include "trial/workloads/service/load_target.h"
 #include "trial/workloads/service/slo.h"
@@ -30,10 +33,11 @@ struct RateProbe {
   LoadStop stop = LoadStop::seconds;
   double seconds = 0;          // that the probe took
   double latency_seconds = 0;  // at the percentile of the SLO
-  double median_seconds = 0;
+  double median_seconds = 0, p95_seconds = 0, p99_seconds = 0;
   double worst_kind_seconds = 0;  // the same percentile of the slowest kind; 0 with one kind
   std::int64_t judged = 0;
   std::int64_t over = 0;
+  std::int64_t refused = 0;  // of those over: turned away because of the load
   double design_effect = 1;
 };
 
@@ -49,7 +53,11 @@ struct SloSearchOptions {
   std::vector<double> trace;  // recorded arrivals, stretched to each rate; empty: Poisson
   std::vector<double> kind_weights;
   std::uint64_t seed = 1;
+  int max_in_flight = kMostInFlight;
+  double patience_seconds = 30;                    // for an answer of a closed load
   std::function<void(const RateProbe&)> on_probe;  // after each rate that was tried; may be empty
+  std::function<void(const ClosedStep&)> on_step;  // of the closed load; may be empty
+  std::function<Result<LoadTarget*>()> restart;    // as in ClosedMaximumOptions
 };
 
 // Of one trial of a sweep, whose leaders are measured again and again: coarser and shorter.
@@ -61,6 +69,7 @@ struct SloSearchResult {
   bool confirmed = false;          // proved again by a fresh run, as far as the budget reached
   double broken_at = 0;            // the lowest rate that was refuted or not decided; 0: none
   double saturated_at = 0;         // the most that a closed load got
+  ClosedMaximum closed;            // how it was found; without steps where a rate was proved alone
   double alone_seconds = 0;        // the percentile of the SLO with one request at a time
   double latency_seconds = 0;      // at the claimed rate
   std::vector<RateProbe> probes;   // in the order in which they ran

@@ -264,6 +264,72 @@ TEST_F(DeploymentFiles, HostsOfARunAreThoseThatItRecommends) {
   EXPECT_THAT(deployment_of(run)->hosts, ElementsAre("me@n1", "n2"));
 }
 
+RunRecord service_run() {
+  RunRecord run = sample_run();
+  run.options.mode = "infer";
+  run.options.url = "http://127.0.0.1:{port}/ocr?lang=en";
+  run.options.command = {"/bin/sh", "serve.sh", "--port", "{port}"};
+  return run;
+}
+
+TEST_F(DeploymentFiles, AServerIsADeploymentWithItsService) {
+  auto deployment = deployment_of(service_run());
+  ASSERT_TRUE(deployment) << deployment.error().what;
+  const auto objects = YAML::LoadAll(written("k8s", *deployment));
+  ASSERT_EQ(objects.size(), 2U);
+  EXPECT_EQ(objects[0]["kind"].as<std::string>(), "Deployment");
+  const YAML::Node pod = objects[0]["spec"]["template"];
+  const YAML::Node container = pod["spec"]["containers"][0];
+  EXPECT_EQ(container["ports"][0]["containerPort"].as<std::string>(), "<PORT>");
+  EXPECT_EQ(container["readinessProbe"]["httpGet"]["path"].as<std::string>(), "/ocr");
+  EXPECT_EQ(container["command"][3].as<std::string>(), "<PORT>");
+  EXPECT_FALSE(pod["spec"]["restartPolicy"]);
+  EXPECT_EQ(pod["metadata"]["labels"]["app"].as<std::string>(),
+            objects[1]["spec"]["selector"]["app"].as<std::string>());
+  EXPECT_EQ(objects[1]["kind"].as<std::string>(), "Service");
+  EXPECT_THAT(written("k8s", *deployment), Not(HasSubstr("29500")));
+  EXPECT_THAT(written("k8s", *deployment), Not(HasSubstr("OCRTUNE_")));
+  EXPECT_THAT(written("k8s", *deployment), HasSubstr(deployment->measured));
+}
+
+TEST_F(DeploymentFiles, APostPathIsNoReadinessProbe) {
+  RunRecord run = service_run();
+  run.options.inputs = {"page.png"};
+  const auto objects = YAML::LoadAll(written("k8s", *deployment_of(run)));
+  const YAML::Node container = objects[0]["spec"]["template"]["spec"]["containers"][0];
+  EXPECT_FALSE(container["readinessProbe"]["httpGet"]);
+  EXPECT_EQ(container["readinessProbe"]["tcpSocket"]["port"].as<std::string>(), "<PORT>");
+}
+
+TEST_F(DeploymentFiles, CopiesOfAServerHavePortsOfTheirOwn) {
+  RunRecord run = service_run();
+  run.options.url = "http://127.0.0.1:808{copy}/";
+  run.options.command = {"/bin/sh", "serve.sh", "--port", "808{copy}"};
+  run.result.recommendation.knobs.nproc = 11;
+  const auto deployment = deployment_of(run);
+  ASSERT_TRUE(deployment) << deployment.error().what;
+  ASSERT_EQ(deployment->service->ports.size(), 11U);
+  EXPECT_EQ(deployment->service->ports[0], "8080");
+  EXPECT_EQ(deployment->service->ports[10], "8090");
+  const YAML::Node service = YAML::Load(written("compose", *deployment))["services"]["ocr"];
+  EXPECT_EQ(service["ports"][10].as<std::string>(), "8090:8090");
+  EXPECT_EQ(service["restart"].as<std::string>(), "unless-stopped");
+  EXPECT_THAT(written("systemd", *deployment), HasSubstr("\nRestart=on-failure\n"));
+}
+
+TEST_F(DeploymentFiles, APlanGivesTheReplicas) {
+  auto deployment = deployment_of(service_run());
+  ASSERT_TRUE(deployment);
+  EXPECT_EQ(take_plan("[]", *deployment).error().kind, ErrorKind::invalid);
+  EXPECT_EQ(take_plan(R"({"machines": null})", *deployment).error().kind, ErrorKind::invalid);
+  ASSERT_TRUE(take_plan(R"({"machines": {"median": 4, "low": 4, "high": 5}, "spare_machines": 1})",
+                        *deployment));
+  EXPECT_EQ(YAML::LoadAll(written("k8s", *deployment))[0]["spec"]["replicas"].as<int>(), 5);
+  auto job = deployment_of(sample_run());
+  ASSERT_TRUE(job);
+  EXPECT_EQ(take_plan("{}", *job).error().kind, ErrorKind::usage);
+}
+
 // Line feeds, quotes and escapes in every field stay inside their field.
 TEST_F(DeploymentFiles, HostileTextBreaksNoFormat) {
   const auto deployment = deployment_of(hostile_run());

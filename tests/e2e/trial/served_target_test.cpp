@@ -1,5 +1,6 @@
 #include "trial/workloads/service/served_target.h"
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -97,6 +98,43 @@ TEST(ServedTarget, EachCopyIsAskedAtItsOwnAddress) {
   const auto refused = make_served_target(options);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().what, HasSubstr("127.0.0.1:10"));
+}
+
+// A proxy is asked for nothing that is looked up here: it would answer for every port.
+TEST(ServedTarget, AFreePortIsFreeBehindAProxy) {
+  const LoopbackServer proxy(kOkAnswer);
+  ASSERT_EQ(::setenv("http_proxy", proxy.url().c_str(), 1), 0);
+  const bool free = check_address_is_free({"sleep"}, url_of(free_port())).ok();
+  const bool taken = check_address_is_free({"sleep"}, proxy.url()).ok();
+  ::unsetenv("http_proxy");
+  EXPECT_TRUE(free);
+  EXPECT_FALSE(taken);
+  EXPECT_EQ(proxy.requests, 0);
+}
+
+TEST(ServedTarget, NamesThePortOnWhichItListensInstead) {
+  const int listens = free_port();
+  const auto target = make_served_target(
+      {{"python3", "-m", "http.server", "--bind", "127.0.0.1", std::to_string(listens)},
+       url_of(free_port()),
+       {},
+       4});
+  ASSERT_FALSE(target.ok());
+  if (target.error().kind == ErrorKind::unsupported) GTEST_SKIP() << "built without libcurl";
+  EXPECT_THAT(target.error().what, HasSubstr("it listens on " + std::to_string(listens)));
+}
+
+TEST(ServedTarget, AServerThatReadsNoInputIsCalledOne) {
+  const int listens = free_port();
+  const auto target = make_served_target(
+      {{"python3", "-m", "http.server", "--bind", "127.0.0.1", std::to_string(listens)},
+       "",
+       {},
+       60});
+  ASSERT_FALSE(target.ok());
+  if (target.error().kind == ErrorKind::unsupported) GTEST_SKIP() << "built without libcurl";
+  EXPECT_THAT(target.error().what, HasSubstr("answers HTTP on port " + std::to_string(listens)));
+  EXPECT_THAT(target.error().what, HasSubstr("--url http://127.0.0.1:{port}/"));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_preset.h"
 #include "trial/workloads/command/command_template.h"
+#include "trial/workloads/command/launch_port.h"
 
 namespace ocrtune {
 namespace {
@@ -282,7 +283,7 @@ std::vector<std::string> dry_run_lines(const PreparedCommand& command, const Mac
                                        const Knobs& knobs) {
   TrialPlace place = nodes_of(knobs) > 1 ? any_host() : TrialPlace();
   place.trial_dir = "<trial_dir>";
-  place.port = 29500;
+  place.port = kLaunchPort;
   const auto filled = fill_for(command.workload, machine, knobs, place);
   if (!filled) return {"# " + filled.error().what};
   return shell_lines(*filled);
@@ -292,7 +293,7 @@ Result<Launch> launch_of(const PreparedCommand& command, const Machine& machine,
                          const Knobs& knobs) {
   TrialPlace place = nodes_of(knobs) > 1 ? any_host() : TrialPlace();
   place.trial_dir = join_path(default_data_directory(), "launch");
-  place.port = 29500;
+  place.port = kLaunchPort;
   auto filled = OCRTUNE_TRY(fill_for(launch_workload(command), machine, knobs, place));
   return std::move(filled.launch);
 }

@@ -13,21 +13,27 @@
 #include "trial/watch/trial_watch.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/command/copy_number.h"
 #include "trial/workloads/engine_infer/infer_trial_spec.h"
 #include "trial/workloads/engine_infer/line_kinds.h"
 #include "trial/workloads/launch.h"
+#include "trial/workloads/service/request_file.h"
 #include "trial/workloads/service/served_target.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr int kOomScoreAdjust = 500;
-constexpr const char* kUrlVariable = "OCRTUNE_URL";  // tells a started service its address
+constexpr const char* kUrlVariable = "OCRTUNE_URL";  // tells a service of a trial its address
+constexpr const char* kMetricsVariable = "OCRTUNE_METRICS_URL";  // is filled, and not passed on
 constexpr double kLaterSeconds = 15;
 
-// A service that ocrtune starts is told its address.
-PreparedCommand with_address(PreparedCommand command, const std::string& url) {
-  if (!url.empty()) set_variable(command.workload.environment, kUrlVariable, url);
+// A service that ocrtune starts is told its address, in a trial.
+CommandWorkload with_addresses(CommandWorkload command, const InferenceWorkload& inference) {
+  if (!inference.url.empty()) set_variable(command.environment, kUrlVariable, inference.url);
+  if (!inference.metrics.empty()) {
+    set_variable(command.environment, kMetricsVariable, inference.metrics);
+  }
   return command;
 }
 
@@ -67,6 +73,9 @@ class InferRunner : public Runner {
     spec.trace = workload_.trace;
     spec.inputs = workload_.inputs;
     spec.metrics = workload_.metrics;
+    const RequestLimits asked = request_limits(workload_.inputs);
+    spec.request_seconds = asked.timeout_seconds;
+    if (asked.max_in_flight > 0) spec.max_in_flight = asked.max_in_flight;
     spec.seconds = limits.measure_seconds;
     spec.prove_per_second = workload_.prove_per_second;
     spec.seed = workload_.seed;
@@ -86,7 +95,8 @@ class InferRunner : public Runner {
     plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
     plan.gpus = spec.gpus;
     if (spec.user_service() || !spec.slo.empty()) {
-      plan.silence.min_seconds = ServedTargetOptions().start_seconds + kLaterSeconds;
+      plan.silence.min_seconds =
+          std::max(kBusyStartSeconds, 2 * spec.request_seconds) + kLaterSeconds;
       plan.silence.busy_factor = 1;
     } else if (!spec.gpus.empty()) {
       // The process that started the workers knows first which one is silent.
@@ -150,7 +160,7 @@ class InferRunner : public Runner {
     spec.max_change = workload_.max_change;
     spec.present = knobs == workload_.present;
     spec.ask_only = ask_only;
-    const CommandWorkload command = with_address(workload_.command, workload_.url).workload;
+    const CommandWorkload command = with_addresses(workload_.command.workload, workload_);
     if (workload_.command.refuse) {
       if (const auto refusal = workload_.command.refuse(knobs)) {
         Trial trial = unsupported(refusal->cause.c_str(), refusal->reason);
@@ -182,7 +192,11 @@ class InferRunner : public Runner {
     plan.processes[0].directory = filled->launch.directory;
     for (const auto& [name, value] : filled->launch.environment) {
       if (name == kUrlVariable) spec.url = value;
-      plan.processes[0].environment.emplace_back(name, value);
+      if (name == kMetricsVariable) {
+        spec.metrics = fill_copy(value, 0);
+      } else {
+        plan.processes[0].environment.emplace_back(name, value);
+      }
     }
     plan.processes[0].arguments.back() = infer_trial_spec_text(spec);
     Trial trial = watch_trial(plan, limits);
@@ -222,7 +236,7 @@ Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workl
 Result<Launch> infer_launch(const InferenceWorkload& workload, const Machine& machine,
                             const Knobs& knobs) {
   if (!workload.command.workload.command.empty()) {
-    return launch_of(with_address(workload.command, workload.url), machine, knobs);
+    return launch_of(workload.command, machine, knobs);
   }
   Launch launch;
   if (!workload.url.empty()) {

@@ -29,6 +29,8 @@ struct InferTrialSpec {
   std::string metrics;              // of the server, as in metrics_place(); empty: not read
   int copies = 1;                   // servers behind it, told apart by {copy}
   std::vector<std::string> inputs;  // files to send, one kind each
+  double request_seconds = 0;       // for an answer; 0: by the first one
+  int max_in_flight = 1024;
   // The answers of a service beside those of the present setting.
   std::string reference;  // file that holds these; empty, or not there yet: they are asked for
   std::string truth;      // label file with the true texts of `inputs`; empty: none

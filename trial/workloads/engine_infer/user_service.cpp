@@ -9,7 +9,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kSlowAnswers = 120;  // seconds
+constexpr double kSlowAnswers = 600;  // seconds
 
 class UserService : public Workload {
  public:
@@ -25,7 +25,7 @@ class UserService : public Workload {
   // It may load its model for long, and answer slowly.
   TrialLimits limits(double measure_seconds) const override {
     TrialLimits limits = Workload::limits(measure_seconds);
-    limits.max_seconds += kSlowAnswers + (starts() ? ServedTargetOptions().start_seconds : 0);
+    limits.max_seconds += kSlowAnswers + (starts() ? kBusyStartSeconds : 0);
     return limits;
   }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,10 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/text.h"
+#include "trial/workloads/service/http_target.h"
+#include "trial/workloads/service/server_address.h"
+#include "trial/workloads/service/start_patience.h"
 
 namespace ocrtune {
 namespace {
@@ -22,6 +27,7 @@ namespace {
 constexpr std::uint64_t kWarmUpRequest = UINT64_MAX >> 12;  // exact as a JSON number everywhere
 constexpr double kEndSeconds = 2;
 constexpr double kLookSeconds = 0.2;  // between two looks for an interrupt
+constexpr double kServerSeconds = 5;  // then, each time, it is looked at whether it is a server
 
 // Waits for one of the descriptors to the nanosecond; a negative time is none.
 void wait_for(std::vector<pollfd>& descriptors, double seconds) {
@@ -41,14 +47,23 @@ Result<std::unique_ptr<CommandTarget>> CommandTarget::start(const CommandTargetO
   OCRTUNE_TRY(target->open(options));
   target->start(kWarmUpRequest, 0);
   std::vector<Completion> finished;
-  const double end = steady_clock().now_seconds() + options.start_seconds;
-  while (finished.empty() && steady_clock().now_seconds() < end) {
+  StartPatience patience(options.start_seconds,
+                         std::max(options.start_seconds, options.busy_start_seconds),
+                         steady_clock().now_seconds());
+  double next_look = steady_clock().now_seconds() + kServerSeconds;
+  while (finished.empty() && !patience.over(steady_clock().now_seconds())) {
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
-    target->collect(std::min(end, steady_clock().now_seconds() + kLookSeconds), finished);
+    target->collect(steady_clock().now_seconds() + kLookSeconds, finished);
+    const double now = steady_clock().now_seconds();
+    patience.look(now, cpu_seconds_of(target->tree_));
+    if (!finished.empty() || now < next_look) continue;
+    next_look = now + kServerSeconds;
+    OCRTUNE_TRY(target->check_reads());
   }
   if (finished.empty()) {
-    return Error{ErrorKind::failed, fmt::format("{} answered nothing in {:g} s", options.command[0],
-                                                options.start_seconds)};
+    return Error{ErrorKind::failed,
+                 fmt::format("{} answered nothing on its standard output in {}", options.command[0],
+                             format_duration(patience.waited(steady_clock().now_seconds())))};
   }
   if (!finished[0].ok) return Error{ErrorKind::failed, target->failure()};
   target->tree_.scan();  // while parents tell whose the children are
@@ -81,6 +96,19 @@ CommandTarget::~CommandTarget() {
   if (input_ >= 0) ::close(input_);
   if (process_ != nullptr) process_->wait(kEndSeconds);
   tree_.stop(kEndSeconds);
+}
+
+Status CommandTarget::check_reads() {
+  int unread = 0;
+  if (input_ < 0 || ::ioctl(input_, FIONREAD, &unread) != 0 || unread == 0) return Status();
+  for (const int port : listening_ports(tree_.scan())) {
+    if (!answers_http(fmt::format("http://127.0.0.1:{}/", port))) continue;
+    return Error{ErrorKind::failed,
+                 fmt::format("it reads no standard input and answers HTTP on port {0}: add --url "
+                             "http://127.0.0.1:{{port}}/PATH, with {{port}} for {0} in the command",
+                             port)};
+  }
+  return Status();
 }
 
 void CommandTarget::start(std::uint64_t request, int kind) {

@@ -23,8 +23,9 @@ namespace ocrtune {
 struct CommandTargetOptions {
   std::vector<std::string> command;
   std::vector<std::string> inputs;  // what kind k sends; empty: no "input" in the request
-  double start_seconds = 120;       // for the answer to a first request, which loads the model
-  AnswerCheck check{};                // of each answer, a line of JSON; may be empty
+  // For the answer to a first request, which loads the model: start_patience.h.
+  double start_seconds = 60, busy_start_seconds = 600;
+  AnswerCheck check{};  // of each answer, a line of JSON; may be empty
 };
 
 class CommandTarget final : public LoadTarget {
@@ -47,6 +48,7 @@ class CommandTarget final : public LoadTarget {
   void send();  // what the pipe takes now
   void read_line(const std::string& line);
   void end_all(const std::string& why);
+  Status check_reads();  // failed: it serves HTTP and has read nothing of its input
 
   ProcessTree tree_;
   Process* process_ = nullptr;

@@ -1,37 +1,19 @@
 #include "trial/workloads/service/http_target.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace ocrtune {
+namespace {
 
-bool is_nearby_url(std::string_view url) {
-  const std::size_t scheme = url.find("://");
-  if (scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
-  url = url.substr(0, url.find_first_of("/?#"));
-  if (const std::size_t user = url.rfind('@'); user != std::string_view::npos) {
-    url.remove_prefix(user + 1);
-  }
-  if (starts_with(url, "[")) {  // IPv6: loopback, unique local, link local
-    const std::string address = lower(url.substr(1, url.find(']') - 1));
-    return address == "::1" || starts_with(address, "fc") || starts_with(address, "fd") ||
-           starts_with(address, "fe80:");
-  }
-  const std::string host = lower(url.substr(0, url.find(':')));
-  const std::vector<std::string> parts = split(host, '.');
-  if (parts.size() == 1) return true;  // localhost, a service of this network
-  for (const char* end : {".localhost", ".local", ".internal", ".lan"}) {
-    if (ends_with(host, end)) return true;
-  }
-  std::vector<std::int64_t> bytes;
-  for (const std::string& part : parts) {
-    const auto number = parse_integer(part);
-    if (!number) return false;
-    bytes.push_back(*number);
-  }
-  return bytes.size() == 4 &&
-         (bytes[0] == 127 || bytes[0] == 10 || (bytes[0] == 192 && bytes[1] == 168) ||
-          (bytes[0] == 172 && bytes[1] >= 16 && bytes[1] < 32) ||
-          (bytes[0] == 169 && bytes[1] == 254));
+constexpr double kLeastTimeout = 30;  // seconds
+constexpr double kFirstAnswers = 10;  // a request under load takes so many first answers' time
+
+}  // namespace
+
+double learned_timeout(double first_answer_seconds) {
+  return std::max(kLeastTimeout, kFirstAnswers * first_answer_seconds);
 }
 
 }  // namespace ocrtune
@@ -40,16 +22,16 @@ bool is_nearby_url(std::string_view url) {
 
 namespace ocrtune {
 
-Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions&) {
+Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions&, bool*) {
   return Error{ErrorKind::unsupported,
                "this build has no HTTP client; install libcurl4-openssl-dev and build again"};
 }
 
-bool is_listened_at(const std::string&) { return false; }
-
 Result<std::string> get_text(const std::string&, double) {
   return Error{ErrorKind::unsupported, "this build has no HTTP client"};
 }
+
+bool answers_http(const std::string&) { return false; }
 
 }  // namespace ocrtune
 
@@ -58,8 +40,8 @@ Result<std::string> get_text(const std::string&, double) {
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -68,12 +50,13 @@ Result<std::string> get_text(const std::string&, double) {
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "trial/workloads/service/server_address.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr std::uint64_t kFirstRequest = UINT64_MAX;
-constexpr long kConnectMilliseconds = 2000;
+constexpr double kLookSeconds = 0.2;  // between two looks at whether to go on waiting
 std::once_flag g_started;
 
 void start_curl() {
@@ -81,9 +64,16 @@ void start_curl() {
 }
 
 constexpr std::size_t kMaxAnswerBytes = 64 << 20;
+constexpr std::size_t kQuotedBytes = 200;  // of an answer that nothing is wanted of
 constexpr const char* kWithoutBody = " to a GET; --input FILE posts a file instead";
+constexpr const char* kPlainBody =
+    "; what is posted for a file, a .request.toml says: JSON or a form";
 
-std::size_t drop(char*, std::size_t size, std::size_t count, void*) { return size * count; }
+std::size_t keep_begin(char* bytes, std::size_t size, std::size_t count, void* answer) {
+  auto* text = static_cast<std::string*>(answer);
+  text->append(bytes, std::min(size * count, kQuotedBytes - std::min(kQuotedBytes, text->size())));
+  return size * count;
+}
 
 std::size_t keep(char* bytes, std::size_t size, std::size_t count, void* answer) {
   auto* text = static_cast<std::string*>(answer);
@@ -115,6 +105,21 @@ std::string plain_words(CURLcode code) {
   }
 }
 
+// The server is not there yet, or says that it is not ready.
+bool may_still_start(CURLcode code, long status) {
+  if (code == CURLE_OK) return status >= 502 && status <= 504;
+  return code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT ||
+         code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_GOT_NOTHING;
+}
+
+// Turned away because of the load; it is no fault of the request.
+bool is_refusal(CURL* easy, CURLcode code, long status) {
+  if (code == CURLE_COULDNT_CONNECT || status == 429) return true;
+  curl_off_t again = 0;
+  curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &again);
+  return status == 503 && again > 0;
+}
+
 class HttpTarget final : public LoadTarget {
  public:
   explicit HttpTarget(HttpTargetOptions options)
@@ -127,6 +132,7 @@ class HttpTarget final : public LoadTarget {
       const std::string type = "Content-Type: " + body.content_type;
       curl_slist* list = curl_slist_append(nullptr, type.c_str());
       headers_.push_back(curl_slist_append(list, "Expect:"));  // no waiting for 100-continue
+      if (body.job) times_.poll_seconds = body.job->poll_seconds;
     }
   }
 
@@ -144,43 +150,61 @@ class HttpTarget final : public LoadTarget {
   HttpTarget& operator=(const HttpTarget&) = delete;
 
   void start(std::uint64_t request, int kind) override {
-    CURL* easy = take_handle();
-    const std::vector<std::string>* wanted = nullptr;
-    if (!options_.bodies.empty()) {
-      const auto at =
-          std::min(static_cast<std::size_t>(std::max(kind, 0)), options_.bodies.size() - 1);
-      const HttpBody& body = options_.bodies[at];
-      curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body.bytes.data());
-      curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                       static_cast<curl_off_t>(body.bytes.size()));
-      curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_[at]);
-      if (!body.answer.empty()) wanted = &body.answer;
-    }
-    Request& running = running_[easy];
-    running.id = request;
-    running.wanted = wanted;
-    running.kind = kind;
-    const bool whole = wanted != nullptr || options_.check;
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, whole ? keep : drop);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &running.answer);
-    curl_multi_add_handle(multi_, easy);
+    Request asked;
+    asked.id = request;
+    asked.kind = kind;
+    asked.began = steady_clock().now_seconds();
+    ++in_flight_;
+    send(std::move(asked));
   }
 
   void collect(double until_seconds, std::vector<Completion>& finished) override {
     const std::size_t before = finished.size();
     while (true) {
+      send_due();
       int running = 0;
       curl_multi_perform(multi_, &running);
       take_finished(finished);
-      const double left = until_seconds - steady_clock().now_seconds();
-      if (finished.size() > before || left <= 0) return;
-      wait(left);
+      double until = until_seconds;
+      if (!due_.empty()) until = std::min(until, due_.begin()->first);
+      const double now = steady_clock().now_seconds();
+      if (finished.size() > before || now >= until_seconds) return;
+      if (until > now) wait(until - now);
     }
   }
 
   std::string failure() const override { return failure_; }
+  JobTimes job_times() const override { return times_; }
+
+  void set_timeout(double seconds) {
+    options_.timeout_seconds = seconds;
+    for (CURL* easy : idle_) curl_easy_cleanup(easy);
+    idle_.clear();
+  }
+  bool may_still_start() const { return may_still_start_; }
 
  private:
+  enum class Stage { submit, poll, result };  // a request that is no job is its submit alone
+
+  struct Request {
+    std::uint64_t id = 0;
+    int kind = 0;
+    Stage stage = Stage::submit;
+    double began = 0;
+    double queued = 0;  // until its job was seen started; 0: it was not seen
+    std::string job;
+    std::string answer;
+    std::string fault;  // of its job
+  };
+
+  const HttpBody* body_of(int kind) const {
+    if (options_.bodies.empty()) return nullptr;
+    return &options_.bodies[at(kind)];
+  }
+  std::size_t at(int kind) const {
+    return std::min(static_cast<std::size_t>(std::max(kind, 0)), options_.bodies.size() - 1);
+  }
+
   CURL* take_handle() {
     if (!idle_.empty()) {
       CURL* easy = idle_.back();
@@ -188,8 +212,6 @@ class HttpTarget final : public LoadTarget {
       return easy;
     }
     CURL* easy = curl_easy_init();
-    curl_easy_setopt(easy, CURLOPT_URL, options_.url.c_str());
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop);
     // A server beside this one is asked itself, whatever http_proxy says.
     if (is_nearby_url(options_.url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -199,35 +221,147 @@ class HttpTarget final : public LoadTarget {
     return easy;
   }
 
+  void send(Request asked) {
+    CURL* easy = take_handle();
+    const HttpBody* body = body_of(asked.kind);
+    const bool posts = body != nullptr && asked.stage == Stage::submit;
+    if (posts) {
+      curl_easy_setopt(easy, CURLOPT_URL, options_.url.c_str());
+      curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body->bytes.data());
+      curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                       static_cast<curl_off_t>(body->bytes.size()));
+      curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_[at(asked.kind)]);
+    } else {
+      curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+      curl_easy_setopt(easy, CURLOPT_HTTPHEADER, nullptr);
+      curl_easy_setopt(easy, CURLOPT_URL, url_of(asked).c_str());
+    }
+    const bool whole = options_.check || (body != nullptr && (!body->answer.empty() || body->job));
+    asked.answer.clear();
+    Request& running = running_[easy] = std::move(asked);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, whole ? keep : keep_begin);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &running.answer);
+    curl_multi_add_handle(multi_, easy);
+  }
+
+  std::string url_of(const Request& asked) const {
+    if (asked.stage == Stage::submit) return options_.url;
+    const JobForm& job = *body_of(asked.kind)->job;
+    return job_url(asked.stage == Stage::poll ? job.poll : job.result, asked.job, options_.url);
+  }
+
+  void send_due() {
+    const double now = steady_clock().now_seconds();
+    while (!due_.empty() && due_.begin()->first <= now) {
+      Request asked = std::move(due_.begin()->second);
+      due_.erase(due_.begin());
+      send(std::move(asked));
+    }
+  }
+
   void take_finished(std::vector<Completion>& finished) {
     int left = 0;
     while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       CURL* easy = message->easy_handle;
       const CURLcode code = message->data.result;
+      const auto found = running_.find(easy);
+      Request asked = std::move(found->second);
+      running_.erase(found);
       long status = 0;
       curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-      const double now = steady_clock().now_seconds();
-      const bool taken = code == CURLE_OK && status >= 200 && status < 300;
-      const auto found = running_.find(easy);
-      const Request& asked = found->second;
-      std::string fault =
-          taken && asked.wanted != nullptr ? answer_fault(*asked.wanted, asked.answer) : "";
-      if (taken && fault.empty() && options_.check) {
-        fault = options_.check(asked.kind, asked.answer, static_cast<int>(running_.size()));
-      }
-      if (!taken) {
-        failure_ = code == CURLE_OK ? fmt::format("{} answers HTTP {}{}", options_.url, status,
-                                                  options_.bodies.empty() ? kWithoutBody : "")
-                                    : fmt::format("{}: {}", options_.url, plain_words(code));
-      } else if (!fault.empty()) {
-        failure_ = fmt::format("the answer of {} {}", options_.url, fault);
-      }
-      finished.push_back({asked.id, now, taken && fault.empty()});
-      running_.erase(found);
+      const bool refused = is_refusal(easy, code, status);
       curl_multi_remove_handle(multi_, easy);
       idle_.push_back(easy);
+      const double now = steady_clock().now_seconds();
+      Completion one{asked.id, now, false, refused};
+      if (code != CURLE_OK || status < 200 || status >= 300) {
+        may_still_start_ = ocrtune::may_still_start(code, status);
+        failure_ = refusal_words(asked, code, status);
+      } else if (goes_on(asked, now)) {
+        continue;
+      } else {
+        may_still_start_ = false;
+        const std::string fault = fault_of(asked);
+        if (!fault.empty()) failure_ = fmt::format("the answer of {} {}", options_.url, fault);
+        one.ok = fault.empty();
+      }
+      --in_flight_;
+      finished.push_back(one);
     }
+  }
+
+  std::string refusal_words(const Request& asked, CURLcode code, long status) const {
+    if (code != CURLE_OK) return fmt::format("{}: {}", options_.url, plain_words(code));
+    std::string text = fmt::format("{} answers HTTP {}", url_of(asked), status);
+    if (options_.bodies.empty()) return text + kWithoutBody;
+    const std::string begin(trim(valid_utf8(asked.answer.substr(0, kQuotedBytes))));
+    if (!begin.empty()) text += ": " + begin;
+    const bool unread = status == 400 || status == 415 || status == 422;
+    return unread && !starts_with(body_of(asked.kind)->content_type, "multipart") &&
+                   body_of(asked.kind)->content_type != "application/json"
+               ? text + kPlainBody
+               : text;
+  }
+
+  // The one place at which an answer is judged.
+  std::string fault_of(const Request& asked) const {
+    if (!asked.fault.empty()) return asked.fault;
+    const HttpBody* body = body_of(asked.kind);
+    std::string fault = body == nullptr ? "" : answer_fault(body->answer, asked.answer);
+    if (fault.empty() && options_.check) {
+      fault = options_.check(asked.kind, asked.answer, in_flight_);
+    }
+    return fault;
+  }
+
+  // Whether a job is asked for again. Else `asked` holds its result or its fault.
+  bool goes_on(Request& asked, double now) {
+    const HttpBody* body = body_of(asked.kind);
+    if (body == nullptr || !body->job || asked.stage == Stage::result) {
+      if (body != nullptr && body->job) note_job(asked, now);
+      return false;
+    }
+    const JobForm& job = *body->job;
+    if (asked.stage == Stage::submit) {
+      const auto id = job_id(job, asked.answer);
+      if (!id) {
+        asked.fault = id.error().what;
+        return false;
+      }
+      asked.job = *id;
+      asked.stage = Stage::poll;
+    } else {
+      const JobState state = job_state(job, asked.answer);
+      if (state == JobState::failed) {
+        asked.fault =
+            "is of a job that failed: " + valid_utf8(asked.answer.substr(0, kQuotedBytes));
+        return false;
+      }
+      if (state != JobState::queued && asked.queued <= 0) asked.queued = now - asked.began;
+      if (state == JobState::done && job.result.empty()) {
+        note_job(asked, now);
+        return false;
+      }
+      if (state == JobState::done) {
+        asked.stage = Stage::result;
+        send(std::move(asked));
+        return true;
+      }
+    }
+    if (now - asked.began > options_.timeout_seconds) {
+      asked.fault = fmt::format("is of a job without a result after {}",
+                                format_duration(options_.timeout_seconds));
+      return false;
+    }
+    due_.emplace(now + job.poll_seconds, std::move(asked));
+    return true;
+  }
+
+  void note_job(const Request& asked, double now) {
+    ++times_.jobs;
+    times_.total_seconds += now - asked.began;
+    times_.queue_seconds += asked.queued;
   }
 
   // curl_multi_poll counts in milliseconds; the timer wakes it to the microsecond.
@@ -247,68 +381,84 @@ class HttpTarget final : public LoadTarget {
   CURLM* multi_;
   int timer_;
   std::vector<curl_slist*> headers_;  // by kind
-  struct Request {
-    std::uint64_t id = 0;
-    int kind = 0;
-    const std::vector<std::string>* wanted = nullptr;  // of the answer; null: nothing
-    std::string answer;
-  };
   std::unordered_map<CURL*, Request> running_;
+  std::multimap<double, Request> due_;  // polls by their time
   std::vector<CURL*> idle_;
+  int in_flight_ = 0;  // jobs between two polls included
+  JobTimes times_;
   std::string failure_;
+  bool may_still_start_ = false;  // of the last failed request
 };
 
 }  // namespace
 
-Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& options) {
+Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& options,
+                                                     bool* may_still_start) {
   const std::string begin = lower(options.url.substr(0, 8));
   if (!starts_with(begin, "http://") && !starts_with(begin, "https://")) {
     return Error{ErrorKind::usage,
                  "'" + options.url + "' is no HTTP address; it starts with http://"};
   }
   start_curl();
-  auto target = std::make_unique<HttpTarget>(options);
+  HttpTargetOptions first = options;
+  first.timeout_seconds = options.timeout_seconds > 0
+                              ? std::min(options.timeout_seconds, options.start_seconds)
+                              : options.start_seconds;
+  auto target = std::make_unique<HttpTarget>(first);
   target->start(kFirstRequest, 0);
   std::vector<Completion> finished;
-  const double end = steady_clock().now_seconds() + options.timeout_seconds + 1;
-  while (finished.empty() && steady_clock().now_seconds() < end) target->collect(end, finished);
+  const double began = steady_clock().now_seconds();
+  const double end = began + first.timeout_seconds + 1;
+  while (finished.empty() && steady_clock().now_seconds() < end) {
+    target->collect(std::min(end, steady_clock().now_seconds() + kLookSeconds), finished);
+    if (finished.empty() && options.go_on) OCRTUNE_TRY(options.go_on());
+  }
+  if (may_still_start != nullptr) {
+    *may_still_start = finished.empty() || target->may_still_start();
+  }
   if (finished.empty()) return Error{ErrorKind::failed, options.url + " does not answer"};
   if (!finished[0].ok) return Error{ErrorKind::failed, target->failure()};
+  target->set_timeout(options.timeout_seconds > 0
+                          ? options.timeout_seconds
+                          : learned_timeout(finished[0].finished_seconds - began));
   return std::unique_ptr<LoadTarget>(std::move(target));
 }
 
-Result<std::string> get_text(const std::string& url, double timeout_seconds) {
-  start_curl();
+namespace {
+
+struct Got {
+  CURLcode code = CURLE_OK;
+  long status = 0;
   std::string text;
+};
+
+Got get(const std::string& url, double timeout_seconds) {
+  start_curl();
+  Got got;
   CURL* easy = curl_easy_init();
   curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep);
-  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &text);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &got.text);
   if (is_nearby_url(url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout_seconds * 1000));
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  const CURLcode code = curl_easy_perform(easy);
-  long status = 0;
-  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+  got.code = curl_easy_perform(easy);
+  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &got.status);
   curl_easy_cleanup(easy);
-  if (code != CURLE_OK) return Error{ErrorKind::failed, url + ": " + plain_words(code)};
-  if (status >= 200 && status < 300) return text;
-  return Error{ErrorKind::failed, fmt::format("{} answers HTTP {}", url, status)};
+  return got;
 }
 
-bool is_listened_at(const std::string& url) {
-  start_curl();
-  CURL* easy = curl_easy_init();
-  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, kConnectMilliseconds);
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  const CURLcode code = curl_easy_perform(easy);
-  curl_easy_cleanup(easy);
-  return code == CURLE_OK;
+}  // namespace
+
+Result<std::string> get_text(const std::string& url, double timeout_seconds) {
+  Got got = get(url, timeout_seconds);
+  if (got.code != CURLE_OK) return Error{ErrorKind::failed, url + ": " + plain_words(got.code)};
+  if (got.status >= 200 && got.status < 300) return std::move(got.text);
+  return Error{ErrorKind::failed, fmt::format("{} answers HTTP {}", url, got.status)};
 }
+
+bool answers_http(const std::string& url) { return get(url, 1).status > 0; }
 
 }  // namespace ocrtune
 

@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,23 +23,27 @@ using AnswerCheck = std::function<std::string(int kind, const std::string& body,
 struct HttpTargetOptions {
   std::string url;               // http:// or https://
   std::vector<HttpBody> bodies;  // what kind k posts; empty: GET
-  double timeout_seconds = 30;   // of one request, then it has failed
+  double timeout_seconds = 0;    // of a request, then it has failed; 0: by the first answer
   int max_connections = 1024;    // further requests wait, and their waiting counts
-  AnswerCheck check{};             // beside what the bodies want of an answer; may be empty
+  double start_seconds = 30;     // a first answer is waited for; `timeout_seconds` may be less
+  AnswerCheck check{};           // beside what the bodies want of an answer; may be empty
+  // Asked while a first answer is waited for; an error of it ends the waiting.
+  std::function<Status()> go_on{};
 };
 
-// Loopback, private and link-local addresses, names without a dot, .local, .internal and .lan: what
-// http_proxy and https_proxy do not count for. Other hosts are asked through the proxy.
-bool is_nearby_url(std::string_view url);
+// Of a request, where the first was answered in this time: ten times it, at least 30 s.
+double learned_timeout(double first_answer_seconds);
 
 // usage: not an HTTP address; unsupported: a build without libcurl; failed: it does not answer a
-// first request (with the reason).
-Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& options);
+// first request (with the reason). `may_still_start` (may be null) gets whether that may yet come:
+// nobody listens, nothing is answered, or it is a 502, 503 or 504.
+Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& options,
+                                                     bool* may_still_start = nullptr);
 
 // What a GET of `url` answers. failed: with the reason, also where it is not 200 to 299.
 Result<std::string> get_text(const std::string& url, double timeout_seconds);
 
-// Whether somebody takes connections at the address of `url`, HTTP or not.
-bool is_listened_at(const std::string& url);
+// Whether what listens there speaks HTTP: any status will do.
+bool answers_http(const std::string& url);
 
 }  // namespace ocrtune

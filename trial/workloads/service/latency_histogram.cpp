@@ -34,6 +34,13 @@ void LatencyHistogram::add(double seconds) {
   max_seconds_ = std::max(max_seconds_, seconds);
 }
 
+void LatencyHistogram::add(const LatencyHistogram& other) {
+  for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
+  count_ += other.count_;
+  max_seconds_ = std::max(max_seconds_, other.max_seconds_);
+  sum_ += other.sum_;
+}
+
 double LatencyHistogram::quantile(double p) const {
   if (count_ == 0) return 0;
   const double wanted = std::ceil(std::clamp(p, 0.0, 1.0) * static_cast<double>(count_));

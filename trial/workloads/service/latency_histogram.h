@@ -14,6 +14,7 @@ class LatencyHistogram {
   LatencyHistogram();
 
   void add(double seconds);  // beyond the range: counted in the first or last bucket
+  void add(const LatencyHistogram& other);
 
   std::int64_t count() const { return count_; }
   // The latency that a share p of the requests does not exceed, within 0.2 %; 0 when empty.

@@ -17,6 +17,7 @@ namespace {
 constexpr double kMinSeconds = 2;
 constexpr double kGrowthShare = 0.02;
 constexpr double kGrowthStddevs = 5;
+constexpr double kDoubtStddevs = 2;
 constexpr std::size_t kMaxPoints = 512;
 
 constexpr int kMaxStartsInARow = 64;         // then answers are looked at
@@ -62,6 +63,7 @@ class LoadRun {
       if (!over_) check();
     }
     const double seconds = std::max(now() - start_, 1e-9);
+    result_.seconds = std::max(0.0, seconds - plan_.warm_up_seconds);
     result_.issued = ledger_.started() - unsent_;
     result_.completed_rate = static_cast<double>(result_.completed - result_.failed) / seconds;
     drain();
@@ -118,6 +120,7 @@ class LoadRun {
       if (!request) continue;
       ++result_.completed;
       if (!one.ok) ++result_.failed;
+      if (one.refused) ++result_.refused;
       if (!one.ok || !request->counted) continue;
       const double latency = at - request->intended_seconds;
       result_.latency.add(latency);
@@ -132,7 +135,8 @@ class LoadRun {
     next_check_ = ledger_.started() + kCheckEvery;
     next_check_seconds_ = at + kCheckEverySeconds;
     if (interrupted()) return stop(LoadStop::interrupted);
-    if (result_.failed >= kFirstFailures && result_.failed == result_.completed) {
+    const std::int64_t failed = result_.failed - result_.refused;
+    if (!target_.ended().empty() || (failed >= kFirstFailures && failed == result_.completed)) {
       return stop(LoadStop::target_failed);
     }
     saturation_.observe(at, ledger_.started(), result_.completed);
@@ -169,6 +173,7 @@ class LoadRun {
   // A burst early on looks like a violated SLO: half the requests of a clean proof must be seen.
   bool decided() {
     result_.verdict = verdict();
+    if (result_.verdict == SloVerdict::met && saturation_.growing()) return false;
     if (result_.verdict != SloVerdict::violated) return result_.verdict == SloVerdict::met;
     const auto clean = min_requests(plan_.slo->percentile, confidence());
     return static_cast<double>(ledger_.judged()) >
@@ -181,7 +186,9 @@ class LoadRun {
     if (result_.stop == LoadStop::saturated || result_.stop == LoadStop::target_failed) {
       return SloVerdict::violated;
     }
-    const SloVerdict now = verdict();
+    SloVerdict now = verdict();
+    // A line that grows breaks the target a little later.
+    if (now == SloVerdict::met && saturation_.growing()) now = SloVerdict::undecided;
     if (result_.stop != LoadStop::decided || now == result_.verdict) return now;
     return now == SloVerdict::undecided ? result_.verdict : SloVerdict::undecided;
   }
@@ -265,7 +272,10 @@ SaturationWatch::Point SaturationWatch::at(double seconds) const {
   return after == points_.begin() ? points_.front() : *std::prev(after);
 }
 
-bool SaturationWatch::saturated() const {
+bool SaturationWatch::saturated() const { return grows_by(kGrowthStddevs); }
+bool SaturationWatch::growing() const { return grows_by(kDoubtStddevs); }
+
+bool SaturationWatch::grows_by(double stddevs) const {
   if (points_.empty()) return false;
   const double first = points_.front().seconds;
   const double span = points_.back().seconds - first;
@@ -281,7 +291,7 @@ bool SaturationWatch::saturated() const {
   }
   const auto sent = static_cast<double>(from.issued - half.issued);
   const double grown = sent - static_cast<double>(from.completed - half.completed);
-  return grown > kGrowthStddevs * std::sqrt(sent);
+  return grown > stddevs * std::sqrt(sent);
 }
 
 }  // namespace ocrtune

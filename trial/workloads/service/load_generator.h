@@ -46,7 +46,9 @@ struct LoadResult {
   double completed_rate = 0;    // answered ones a second, failures left out, over the same time
   std::int64_t issued = 0;      // warm-up included
   std::int64_t completed = 0;   // warm-up included
-  std::int64_t failed = 0;      // of the completed ones
+  std::int64_t failed = 0;      // of the completed ones, the refused included
+  std::int64_t refused = 0;     // of the failed ones: turned away because of the load
+  double seconds = 0;           // of sending that was counted
   std::int64_t unanswered = 0;  // when the run gave up waiting
   LatencyHistogram latency;     // counted requests that were answered, failures left out
   std::vector<LatencyHistogram> kinds;  // the same by kind; empty with one kind
@@ -77,12 +79,16 @@ class SaturationWatch {
   // Counts so far at this time (ascending); cheap enough for every few hundred requests.
   void observe(double seconds, std::int64_t issued, std::int64_t completed);
   bool saturated() const;
+  // By two standard deviations and in each quarter: too little to end a run, too much for a rate to
+  // be kept.
+  bool growing() const;
 
  private:
   struct Point {
     double seconds;
     std::int64_t issued, completed;
   };
+  bool grows_by(double stddevs) const;
   Point at(double seconds) const;  // the last point not after this time
 
   std::deque<Point> points_;  // thinned: at most 512

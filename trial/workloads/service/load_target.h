@@ -12,6 +12,15 @@ struct Completion {
   std::uint64_t request = 0;
   double finished_seconds = 0;  // on the clock that the load runs on
   bool ok = true;               // false: refused, reset, wrong - never counts as in time
+  bool refused = false;         // not ok, but turned away: the target has too much to do already
+};
+
+// Where the time of jobs went that are submitted and asked for later.
+struct JobTimes {
+  std::int64_t jobs = 0;     // whose result is there
+  double queue_seconds = 0;  // sum, until a poll saw them started; 0: the server does not say
+  double total_seconds = 0;  // sum, from the POST to the result
+  double poll_seconds = 0;   // between two polls: a result is noticed so late at most
 };
 
 class LoadTarget {
@@ -26,6 +35,7 @@ class LoadTarget {
   virtual std::string failure() const { return {}; }
   // How the target's own program ended, if it has; nothing is measured any more then.
   virtual std::string ended() const { return {}; }
+  virtual JobTimes job_times() const { return {}; }
 };
 
 }  // namespace ocrtune

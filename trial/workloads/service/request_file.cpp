@@ -1,5 +1,6 @@
 #include "trial/workloads/service/request_file.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "trial/workloads/command/toml_reader.h"
+#include "trial/workloads/service/server_address.h"
 
 namespace ocrtune {
 namespace {
@@ -20,11 +22,15 @@ struct RequestFile {
   std::string file, json;
   std::vector<std::pair<std::string, std::string>> form;
   std::vector<std::string> answer, same;
+  JobForm job;  // without `submit`: none
+  double timeout_seconds = 0;
+  int max_in_flight = 0;
 };
 
 constexpr const char* kEnding = ".request.toml";
 constexpr std::size_t kQuoted = 200;  // characters of an answer
 constexpr const char* kFile = "{file}";
+constexpr const char* kJob = "{job}";
 
 std::string base64(const std::string& bytes) {
   constexpr std::string_view kDigits =
@@ -165,11 +171,63 @@ void check_texts(TomlReader& reader, const toml::table& document, const RequestF
   }
 }
 
+void read_seconds(TomlReader& reader, const toml::table& document, const char* key,
+                  double& seconds) {
+  std::string text;
+  reader.text(document, "", key, text);
+  if (text.empty()) return;
+  const auto read = parse_duration(text);
+  if (!read || *read <= 0) {
+    return reader.wrong(*document.get(key), key, "needs a time such as \"500ms\"");
+  }
+  seconds = *read;
+}
+
+void read_limits(TomlReader& reader, const toml::table& document, RequestFile& request) {
+  read_seconds(reader, document, "timeout", request.timeout_seconds);
+  std::string most;
+  reader.text(document, "", "max_in_flight", most);
+  if (most.empty()) return;
+  const auto number = parse_integer(most);
+  if (!number || *number < 1 || *number > 1024) {
+    return reader.wrong(*document.get("max_in_flight"), "max_in_flight",
+                        "needs a number from 1 to 1024, such as \"8\"");
+  }
+  request.max_in_flight = static_cast<int>(*number);
+}
+
+// That a job can be followed to its end.
+void read_job(TomlReader& reader, const toml::table& document, JobForm& job) {
+  reader.text(document, "", "submit", job.submit);
+  reader.text(document, "", "poll", job.poll);
+  reader.text(document, "", "result", job.result);
+  reader.texts(document, "done", job.done);
+  reader.texts(document, "failed", job.failed);
+  reader.texts(document, "started", job.started);
+  read_seconds(reader, document, "poll_every", job.poll_seconds);
+  if (job.submit.empty()) {
+    if (!job.poll.empty()) {
+      reader.wrong(*document.get("poll"), "submit",
+                   "is missing: name where the answer has the job's id, such as \"task_id\"");
+    }
+    return;
+  }
+  if (job.poll.find(kJob) == std::string::npos) {
+    return reader.wrong(*document.get("submit"), "poll",
+                        "is missing: write poll = \"/v1/status/{job}\"");
+  }
+  if (job.done.empty()) {
+    reader.wrong(*document.get("submit"), "done", "is missing: write done = [\"status=success\"]");
+  }
+}
+
 Result<RequestFile> parse_request(const std::string& text, const std::string& path) {
   const auto document = OCRTUNE_TRY(parse_toml(text, path));
   TomlReader reader(path);
   RequestFile request;
-  reader.allow(document, "", {"file", "json", "form", "answer", "same"});
+  reader.allow(document, "",
+               {"file", "json", "form", "answer", "same", "submit", "poll", "done", "failed",
+                "started", "result", "poll_every", "timeout", "max_in_flight"});
   reader.text(document, "", "file", request.file);
   reader.text(document, "", "json", request.json);
   reader.pairs(document, "", "form", request.form);
@@ -180,6 +238,8 @@ Result<RequestFile> parse_request(const std::string& text, const std::string& pa
     reader.wrong(document, "json", "needs either this or form: a request has one body");
   }
   check_texts(reader, document, request);
+  read_job(reader, document, request.job);
+  read_limits(reader, document, request);
   if (!reader.status()) return reader.status().error();
   return request;
 }
@@ -199,7 +259,24 @@ Result<HttpBody> read_request(const std::string& path) {
   body->answer = request.answer;
   body->same = request.same;
   body->file = file;
+  body->timeout_seconds = request.timeout_seconds;
+  body->max_in_flight = request.max_in_flight;
+  if (!request.job.submit.empty()) body->job = request.job;
   return body;
+}
+
+RequestLimits request_limits(const std::vector<std::string>& paths) {
+  RequestLimits limits;
+  for (const std::string& path : paths) {
+    const auto body = ends_with(path, kEnding) ? read_request(path) : Result<HttpBody>(HttpBody());
+    if (!body) continue;
+    limits.timeout_seconds = std::max(limits.timeout_seconds, body->timeout_seconds);
+    const int most = body->max_in_flight;
+    if (most > 0 && (limits.max_in_flight == 0 || most < limits.max_in_flight)) {
+      limits.max_in_flight = most;
+    }
+  }
+  return limits;
 }
 
 std::string answer_fault(const std::vector<std::string>& wanted, const std::string& body) {
@@ -211,6 +288,37 @@ std::string answer_fault(const std::vector<std::string>& wanted, const std::stri
     if (!holds(document, one)) return "lacks " + one + ": " + begin;
   }
   return "";
+}
+
+Result<std::string> job_id(const JobForm& form, const std::string& body) {
+  const Json document = Json::parse(body, nullptr, false);
+  const Json* id = document.is_discarded() ? nullptr : find_value(document, form.submit);
+  if (id == nullptr || id->is_null() || id->is_structured()) {
+    return Error{ErrorKind::invalid,
+                 "has no job's id at " + form.submit + ": " + valid_utf8(body.substr(0, kQuoted))};
+  }
+  return id->is_string() ? id->get<std::string>() : id->dump();
+}
+
+JobState job_state(const JobForm& form, const std::string& body) {
+  const Json document = Json::parse(body, nullptr, false);
+  if (document.is_discarded()) return JobState::queued;
+  const auto any = [&](const std::vector<std::string>& wanted) {
+    return std::any_of(wanted.begin(), wanted.end(),
+                       [&](const std::string& one) { return holds(document, one); });
+  };
+  if (any(form.failed)) return JobState::failed;
+  if (any(form.done)) return JobState::done;
+  return any(form.started) ? JobState::started : JobState::queued;
+}
+
+std::string job_url(const std::string& path, const std::string& id, const std::string& server_url) {
+  std::string url = path;
+  const std::string name = kJob;
+  for (std::size_t at = 0; (at = url.find(name, at)) != std::string::npos; at += id.size()) {
+    url.replace(at, name.size(), id);
+  }
+  return at_server(url, server_url);
 }
 
 }  // namespace ocrtune

@@ -10,8 +10,23 @@
 // `answer` is what the JSON answer must hold: a path whose value is not null, false or empty, or
 // PATH=VALUE; items of lists by number, as in choices.0.message.content. `same` names the texts
 // that must not change between settings, as in same = ["result.rec_texts"]; without it all do.
+//
+// A server that takes jobs answers the POST at once, and the work is asked for later:
+//   submit = "task_id"                # where the POST's answer has the job's id: {job}
+//   poll = "/v1/status/poll/{job}"    # asked with GET until ...
+//   done = ["task_status=success"]    # ... its answer holds this
+//   failed = ["task_status=failure"]  # or this: the job has failed
+//   started = ["task_status=started"] # it no longer waits in the queue
+//   result = "/v1/result/{job}"       # what is answered then; else the last poll's answer
+//   poll_every = "500ms"
+// A job counts when its result is there, and `answer` is wanted of the result.
+//
+// Any request file may say
+//   timeout = "2m"                    # then it is given up; else by the first answer
+//   max_in_flight = "8"               # so many at once at most
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,18 +34,45 @@
 
 namespace ocrtune {
 
+// How a job is followed from the POST to its result. Paths begin with "/" or are whole URLs.
+struct JobForm {
+  std::string submit, poll, result;
+  std::vector<std::string> done, failed, started;  // one of them is enough
+  double poll_seconds = 0.5;
+};
+
 struct HttpBody {
   std::string content_type;  // "image/png"
   std::string bytes;
   std::vector<std::string> answer = {};  // that is wanted; empty: any answer is good
   std::vector<std::string> same = {};    // paths of the texts that are compared; empty: all texts
   std::string file = {};                 // that is sent
+  std::optional<JobForm> job = {};       // none: the answer to the POST is the result
+  double timeout_seconds = 0;            // 0: not said
+  int max_in_flight = 0;                 // 0: not said
 };
 
 // invalid: a wrong request file, with its line and key; errors of reading.
 Result<HttpBody> read_request(const std::string& path);
 
+// What request files say of all requests: the longest timeout and the fewest in flight; 0 where
+// none says it. A file that cannot be read says nothing.
+struct RequestLimits {
+  double timeout_seconds = 0;
+  int max_in_flight = 0;
+};
+RequestLimits request_limits(const std::vector<std::string>& paths);
+
 // What an answer lacks, with its begin; empty: nothing.
 std::string answer_fault(const std::vector<std::string>& wanted, const std::string& body);
+
+// The job's id, by JobForm::submit. invalid: the answer has none.
+Result<std::string> job_id(const JobForm& form, const std::string& body);
+
+enum class JobState { queued, started, done, failed };
+JobState job_state(const JobForm& form, const std::string& body);  // of a poll's answer
+
+// The address of a poll or a result at the server of `server_url`.
+std::string job_url(const std::string& path, const std::string& id, const std::string& server_url);
 
 }  // namespace ocrtune

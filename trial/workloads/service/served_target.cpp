@@ -4,14 +4,17 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/process_tree.h"
 #include "base/text.h"
+#include "trial/workloads/command/copy_number.h"
 #include "trial/workloads/service/command_target.h"
-#include "trial/workloads/service/http_target.h"
+#include "trial/workloads/service/server_address.h"
 #include "trial/workloads/service/spread_target.h"
+#include "trial/workloads/service/start_patience.h"
 
 namespace ocrtune {
 namespace {
@@ -23,6 +26,9 @@ constexpr double kScanSeconds = 0.5;   // between two looks for what an ended ro
 Result<HttpTargetOptions> http_options(const ServedTargetOptions& options) {
   HttpTargetOptions http;
   http.url = options.url;
+  http.timeout_seconds = options.request_seconds;
+  http.start_seconds = std::max(options.start_seconds, options.busy_start_seconds);
+  http.max_connections = options.max_in_flight;
   http.check = options.check;
   for (const std::string& path : options.inputs) {
     http.bodies.push_back(OCRTUNE_TRY(read_request(path)));
@@ -31,24 +37,20 @@ Result<HttpTargetOptions> http_options(const ServedTargetOptions& options) {
 }
 
 std::vector<std::string> urls_of(const ServedTargetOptions& options) {
-  const std::string name = "{copy}";
-  const std::size_t at = options.url.find(name);
-  if (at == std::string::npos) return {options.url};
+  if (options.url.find("{copy}") == std::string::npos) return {options.url};
   std::vector<std::string> urls;
-  for (int copy = 0; copy < options.copies; ++copy) {
-    urls.push_back(options.url);
-    urls.back().replace(at, name.size(), fmt::format("{}", copy));
-  }
+  for (int copy = 0; copy < options.copies; ++copy) urls.push_back(fill_copy(options.url, copy));
   return urls;
 }
 
 // All that answer at these addresses. Errors: those of the first that does not.
 Result<std::unique_ptr<LoadTarget>> make_http_targets(const std::vector<std::string>& urls,
-                                                      HttpTargetOptions http) {
+                                                      HttpTargetOptions http,
+                                                      bool* may_still_start = nullptr) {
   std::vector<std::unique_ptr<LoadTarget>> targets;
   for (const std::string& url : urls) {
     http.url = url;
-    targets.push_back(OCRTUNE_TRY(make_http_target(http)));
+    targets.push_back(OCRTUNE_TRY(make_http_target(http, may_still_start)));
   }
   if (targets.size() == 1) return std::move(targets.front());
   return std::unique_ptr<LoadTarget>(std::make_unique<SpreadTarget>(std::move(targets)));
@@ -78,6 +80,7 @@ class StartedServer final : public LoadTarget {
   }
   std::string failure() const override { return ended_.empty() ? inner_->failure() : ended_; }
   std::string ended() const override { return ended_; }
+  JobTimes job_times() const override { return inner_->job_times(); }
 
  private:
   // Notes the server's end. One that left the work to its children lives as long as they do.
@@ -89,6 +92,7 @@ class StartedServer final : public LoadTarget {
     if (tree_.scan().empty())
       ended_ = "the server ended with " + root_->poll_exit()->text() + said();
   }
+  std::string other_ports(const std::string& url);
   std::string said() const {
     const std::string last = root_->output().tail(1);
     return last.empty() ? "" : ": " + last.substr(0, last.find('\n'));
@@ -102,34 +106,53 @@ class StartedServer final : public LoadTarget {
   double next_scan_ = 0;
 };
 
+// Where it listens instead of where it is asked; empty: nowhere.
+std::string StartedServer::other_ports(const std::string& url) {
+  const std::vector<int> ports = listening_ports(tree_.scan());
+  const int asked = url_place(url).port;
+  if (ports.empty() || std::find(ports.begin(), ports.end(), asked) != ports.end()) return "";
+  return fmt::format("; it listens on {}, not on {}: does its command take {{port}}?",
+                     fmt::join(ports, ", "), asked);
+}
+
 Status StartedServer::open(const ServedTargetOptions& options, const HttpTargetOptions& http) {
   ProcessOptions process;
   process.arguments = options.command;
   root_ = OCRTUNE_TRY(tree_.start(process));
-  const double end = steady_clock().now_seconds() + options.start_seconds;
+  StartPatience patience(options.start_seconds, http.start_seconds, steady_clock().now_seconds());
   HttpTargetOptions knock = http;
-  knock.timeout_seconds = std::min(http.timeout_seconds, options.start_seconds);
-  while (true) {
+  bool over = false;
+  knock.go_on = [&]() -> Status {
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
-    auto target = make_http_targets(urls_of(options), knock);
-    root_->wait(target ? 0 : kPauseSeconds);
     next_scan_ = 0;
     look();
     if (!ended_.empty()) return Error{ErrorKind::failed, ended_};
+    const double now = steady_clock().now_seconds();
+    patience.look(now, cpu_seconds_of(tree_));
+    over = patience.over(now);
+    return over ? Status(Error{ErrorKind::failed, "it does not answer"}) : Status();
+  };
+  while (true) {
+    // A knock that is taken may be answered late: the model is loaded before it.
+    knock.start_seconds = std::max(kPauseSeconds, patience.left(steady_clock().now_seconds()));
+    bool may_still_start = false;
+    auto target = make_http_targets(urls_of(options), knock, &may_still_start);
+    root_->wait(target ? 0 : kPauseSeconds);
+    const Status goes_on = knock.go_on();
+    if (!goes_on && !over) return goes_on.error();
     if (target) {
       inner_ = std::move(*target);
       tree_.scan();  // while parents tell whose the children are
       return Status();
     }
-    // A refused connection or a 503 is a server that still starts; any other answer is its last.
-    const std::string& said_no = target.error().what;
-    const bool answers = said_no.find(" answers HTTP ") != std::string::npos;
-    const bool starting = said_no.find(" answers HTTP 503") != std::string::npos;
-    if (target.error().kind != ErrorKind::failed || (answers && !starting)) return target.error();
-    if (steady_clock().now_seconds() > end) {
+    if (!over && (target.error().kind != ErrorKind::failed || !may_still_start)) {
+      return target.error();
+    }
+    if (over) {
       return Error{ErrorKind::failed,
-                   fmt::format("the server gave no good answer within {}: {}{}",
-                               format_duration(options.start_seconds), said_no, said())};
+                   fmt::format("the server gave no good answer within {}: {}{}{}",
+                               format_duration(patience.waited(steady_clock().now_seconds())),
+                               target.error().what, said(), other_ports(urls_of(options)[0]))};
     }
   }
 }
@@ -151,6 +174,7 @@ Result<std::unique_ptr<LoadTarget>> make_served_target(const ServedTargetOptions
     command.inputs = options.inputs;
     command.start_seconds = options.start_seconds;
     command.check = options.check;
+    command.busy_start_seconds = options.busy_start_seconds;
     auto target = OCRTUNE_TRY(CommandTarget::start(command));
     return std::unique_ptr<LoadTarget>(std::move(target));
   }

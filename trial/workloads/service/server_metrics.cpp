@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "trial/workloads/service/http_target.h"
+#include "trial/workloads/service/server_address.h"
 
 namespace ocrtune {
 namespace {
@@ -101,12 +102,7 @@ MetricsPlace metrics_place(const std::string& text, const std::string& server_ur
       if (!trim(name).empty()) place.names.emplace_back(trim(name));
     }
   }
-  if (starts_with(place.url, "/")) {
-    const std::size_t host = server_url.find("://");
-    const std::size_t end =
-        server_url.find_first_of("/?#", host == std::string::npos ? 0 : host + 3);
-    place.url = server_url.substr(0, end) + place.url;
-  }
+  place.url = at_server(place.url, server_url);
   return place;
 }
 

@@ -110,7 +110,8 @@ TEST(FindHighestRate, ASearchThatWasCutShortIsOpen) {
   const auto whole = search(service_of(1.2, 2, true), options);
   ASSERT_TRUE(whole.ok());
   EXPECT_FALSE(whole->open());
-  EXPECT_GT(whole->requests_per_second, cut->requests_per_second);
+  EXPECT_GT(whole->requests_per_second, 0.7 * 2 / 1.2);
+  EXPECT_LT(whole->broken_at, 1.1 * whole->requests_per_second);
 }
 
 TEST(FindHighestRate, ABudgetThatProvesNothingSaysWhatToTry) {
@@ -171,6 +172,39 @@ TEST(FindHighestRate, BurstsOfATraceLowerTheRate) {
   ASSERT_TRUE(smooth.ok() && bursty.ok());
   EXPECT_TRUE(bursty->found);
   EXPECT_LT(bursty->requests_per_second, smooth->requests_per_second);
+}
+
+// A long limit hides a line that grows: in the time of a trial nothing is late yet.
+TEST(FindHighestRate, NoRateAboveTheClosedMaximumIsKept) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    for (const double limit : {0.5, 5.0}) {
+      SloSearchOptions options = search_of_a_trial();
+      options.slo = {0.95, limit};
+      options.budget_seconds = 250 * limit;
+      options.seed = seed;
+      const auto found = search(service_of(0.1, 1, true, seed), options);
+      ASSERT_TRUE(found.ok());
+      ASSERT_TRUE(found->found);
+      EXPECT_LE(found->requests_per_second, found->saturated_at);
+      EXPECT_LE(found->requests_per_second, 10.01);
+      for (const RateProbe& probe : found->probes) {
+        EXPECT_LE(probe.requests_per_second, found->saturated_at);
+        if (probe.verdict == SloVerdict::met) {
+          EXPECT_GE(probe.seconds, 5 * limit);
+        }
+      }
+    }
+  }
+}
+
+TEST(FindHighestRate, ATargetThatSheds429IsNotAnError) {
+  SimulatedService service = service_of(0.06, 6, true);
+  service.max_in_flight = 6;
+  const auto found = search(service, options_of({0.95, 0.5}, 200));
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found->found);
+  EXPECT_LT(found->requests_per_second, 100);
+  EXPECT_GT(found->closed.refused_from, 6);
 }
 
 }  // namespace

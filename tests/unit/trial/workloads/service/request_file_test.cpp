@@ -96,5 +96,41 @@ TEST(AnswerFault, AGoodAnswerHoldsWhatIsWanted) {
   EXPECT_THAT(answer_fault({"ok"}, R"({"ok": false})"), HasSubstr("lacks ok"));
 }
 
+TEST_F(RequestFiles, AJobSaysHowItIsFollowed) {
+  const auto body = read(R"(file = "a.png"
+json = '{"file": "{base64}"}'
+submit = "task.id"
+poll = "/status/{job}"
+done = ["state=success", "state=partial"]
+result = "/result/{job}?full=1"
+poll_every = "250ms"
+)");
+  ASSERT_TRUE(body.ok()) << body.error().what;
+  ASSERT_TRUE(body->job);
+  EXPECT_EQ(body->job->poll_seconds, 0.25);
+  EXPECT_EQ(job_id(*body->job, R"({"task": {"id": 12}})").value(), "12");
+  EXPECT_FALSE(job_id(*body->job, R"({"task": {}})").ok());
+  EXPECT_EQ(job_state(*body->job, R"({"state": "partial"})"), JobState::done);
+  EXPECT_EQ(job_state(*body->job, R"({"state": "pending"})"), JobState::queued);
+  EXPECT_EQ(job_url(body->job->result, "12", "http://box:9/async"),
+            "http://box:9/result/12?full=1");
+  EXPECT_FALSE(read("file = \"a.png\"\njson = '{}'\n")->job);
+}
+
+TEST_F(RequestFiles, AJobThatCannotBeFollowedIsRefused) {
+  const std::string begin = "file = \"a.png\"\njson = '{}'\n";
+  for (const auto& [text, key] :
+       {std::pair{"submit = \"id\"\ndone = [\"a=b\"]\n", "poll"},
+        std::pair{"submit = \"id\"\npoll = \"/x\"\ndone = [\"a=b\"]\n", "poll"},
+        std::pair{"submit = \"id\"\npoll = \"/{job}\"\n", "done"},
+        std::pair{"poll = \"/{job}\"\ndone = [\"a=b\"]\n", "submit"},
+        std::pair{"submit = \"id\"\npoll = \"/{job}\"\ndone = [\"a\"]\npoll_every = \"soon\"\n",
+                  "poll_every"}}) {
+    const auto body = read(begin + text);
+    ASSERT_FALSE(body.ok()) << text;
+    EXPECT_THAT(body.error().what, HasSubstr(key)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace ocrtune

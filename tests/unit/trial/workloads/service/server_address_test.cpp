@@ -1,4 +1,6 @@
-#include "trial/workloads/service/http_target.h"
+#include "trial/workloads/service/server_address.h"
+
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -23,6 +25,25 @@ TEST(NearbyUrl, OtherHostsAreNot) {
         "http://127.0.0.1.example.org", "http://10.example.org"}) {
     EXPECT_FALSE(is_nearby_url(url)) << url;
   }
+}
+
+TEST(UrlPlace, HostAndPort) {
+  for (const auto& [url, host, port] :
+       {std::tuple{"http://127.0.0.1:8080/ocr", "127.0.0.1", 8080},
+        std::tuple{"https://ocr.example.org/x:y", "ocr.example.org", 443},
+        std::tuple{"http://[::1]:81/?a=b:c", "::1", 81}, std::tuple{"http://[::1]", "::1", 80},
+        std::tuple{"http://me:secret@box:9", "box", 9}, std::tuple{"http://box:{port}/", "box", 0},
+        std::tuple{"http://box:70000/", "box", 0}}) {
+    EXPECT_EQ(url_place(url).host, host) << url;
+    EXPECT_EQ(url_place(url).port, port) << url;
+  }
+}
+
+TEST(UrlPlace, PathsAtAServer) {
+  EXPECT_EQ(url_path("http://box:9/a/b?c=/d"), "/a/b");
+  EXPECT_EQ(url_path("http://box:9"), "/");
+  EXPECT_EQ(at_server("/metrics", "http://box:9/a/b?c"), "http://box:9/metrics");
+  EXPECT_EQ(at_server("http://other/x", "http://box:9/a"), "http://other/x");
 }
 
 }  // namespace

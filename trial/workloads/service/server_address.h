@@ -1,0 +1,42 @@
+// The address of a server: where it is, whether somebody listens there, and on which ports the
+// processes of a tree listen.
+//
+// Who listens is asked of the kernel, never of a proxy: an address is taken when it cannot be
+// bound, or, where it is another machine's, when it takes a connection. Source: ip(7), proc(5)
+// (net/tcp, PID/fd).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/process_tree.h"
+
+namespace ocrtune {
+
+struct UrlPlace {
+  std::string host;  // without the brackets of an IPv6 address
+  int port = 0;      // 80 or 443 where the URL has none; 0: it is no port
+};
+UrlPlace url_place(std::string_view url);
+
+std::string url_path(
+    std::string_view url);  // "/ocr", without what stands behind a '?'; at least "/"
+
+// `path` at the server of `server_url`, where it begins with "/"; else it is an address itself.
+std::string at_server(const std::string& path, const std::string& server_url);
+
+// Loopback, private and link-local addresses, names without a dot, .local, .internal and .lan: what
+// http_proxy and https_proxy do not count for. Other hosts are asked through the proxy.
+bool is_nearby_url(std::string_view url);
+
+// A nearby URL, or one whose name has nearby addresses alone. Asks the resolver.
+bool is_private_url(const std::string& url);
+
+// Whether a program takes connections at the address of `url`, HTTP or not.
+bool is_listened_at(const std::string& url);
+
+// TCP ports on which these processes listen, ascending, each once.
+std::vector<int> listening_ports(const std::vector<ProcessFacts>& members);
+
+}  // namespace ocrtune
