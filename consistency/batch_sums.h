@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "consistency/consistency.h"
+#include "consistency/config_difference.h"
 #include "consistency/flat_config.h"
 
 namespace ocrtune {

@@ -6,11 +6,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "consistency/config_difference.h"
 #include "consistency/flat_config.h"
 
 namespace ocrtune {
@@ -45,12 +45,6 @@ std::string content_text(const FileContent& content);  // "00ff... 6625": hash a
 // Of the file that a value of this config names: as collected on its node, else as it is found
 // beside the config or here. Nothing: neither.
 std::optional<FileContent> content_of(const std::string& value, const FlatConfig& config);
-
-struct ConfigDifference {
-  std::string key;
-  std::map<std::string, std::string> values;  // node -> value; "(absent)"
-  std::string effect;
-};
 
 struct ConsistencyOptions {
   std::vector<int> nproc;       // processes on each node; one number stands for all; empty: unknown

@@ -21,7 +21,7 @@ namespace {
 constexpr double kLimits = 180;  // multiples of the SLO's time that a proof takes, warm-up included
 constexpr double kLeast = 12;    // seconds
 constexpr double kMaxShare = 0.2;  // of the budget
-constexpr double kStartSeconds = 30;
+constexpr double kProofStartSeconds = 30;
 
 Result<std::unique_ptr<Runner>> runner_of(const SessionDoors& doors, const RunOptions& options,
                                           const Machine& machine, double prove_per_second = 0) {
@@ -322,7 +322,7 @@ std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runne
   if (!prover) return std::nullopt;
   TrialLimits limits = trial_limits(run.options);
   limits.measure_seconds = seconds;
-  limits.max_seconds = 2 * seconds + kStartSeconds;
+  limits.max_seconds = 2 * seconds + kProofStartSeconds;
   Trial trial = (*prover)->run(knobs, limits);
   const bool refuted = trial.outcome == Outcome::unsupported && trial.cause == "promise";
   if (interrupted() || (!trial.ok() && !refuted)) return std::nullopt;

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "probes/placement/partition.h"
 #include "trial/workloads/command/command_fill.h"
-#include "trial/workloads/command/preset_file.h"
+#include "trial/workloads/command/command_preset.h"
 #include "tuner/session/run_workload.h"
 #include "tuner/space/default_space.h"
 
@@ -25,14 +25,6 @@ std::vector<std::string> constraints_of(const RunOptions& options, const Machine
   return constraints;
 }
 
-bool preset_trains(const std::string& name) {
-  const auto presets = preset_files();
-  if (!presets) return true;
-  const auto found = std::find_if(presets->begin(), presets->end(),
-                                  [&](const PresetFile& preset) { return preset.name == name; });
-  return found == presets->end() || found->trains;
-}
-
 // The global batch of the user's start, where it is known and no list of batches frees it: an
 // answer that is faster because it trains by another recipe is another answer. 0: free.
 std::int64_t recipe_batch(const RunOptions& options) {
@@ -42,7 +34,7 @@ std::int64_t recipe_batch(const RunOptions& options) {
     return 0;
   }
   const bool engine = options.command.empty() || options.engine == kPaddleEngine;
-  if (engine) return global_batch(options.baseline);
+  if (engine) return options.axes.contains("batch") ? 0 : global_batch(options.baseline);
   const bool known = options.prints() && !options.baseline_guessed() &&
                      !options.baseline.untold.batch && options.axes.count("batch") == 0;
   return known && preset_trains(options.preset) ? global_batch(options.baseline) : 0;

@@ -261,7 +261,11 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   const Setting& chosen = *verdict.chosen;
   const auto worked = std::count_if(settings.begin(), settings.end(),
                                     [](const Setting& setting) { return setting.works(); });
-  if (worked == 1 && space_points > 1) {
+  // One that reads otherwise had a rate: it is no answer, and leaves none open.
+  const auto refused = std::count_if(settings.begin(), settings.end(), [](const Setting& setting) {
+    return setting.summary.outcome == Outcome::wrong_result;
+  });
+  if (worked == 1 && refused == 0 && space_points > 1) {
     return reason<ReasonCode::only_rate>(knobs_text(chosen.summary.knobs), counted(space_points));
   }
   if (verdict.objective.goal == Goal::memory) return {};

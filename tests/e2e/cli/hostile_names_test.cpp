@@ -50,6 +50,7 @@ constexpr const char* kConfig =
 TEST_F(HostileNames, InitExecutesNothingOfTheFolder) {
   write("tools/train.py", "open('pwned', 'w')\n");
   write("ppocr/__init__.py", "");
+  write("labels.txt", "a.png\ttext\n");
   write("configs/rec/mine.yml", kConfig);
   write("configs/rec/zz\nsetup = [\"touch pwned\"]\n#.yml", kConfig);
   for (const char* name : {"paddle", "torch", "sitecustomize"}) {

@@ -242,10 +242,16 @@ TEST_F(DeploymentFiles, SampleRunGoesIntoEveryFormat) {
 TEST_F(DeploymentFiles, OwnCommandHasItsPeakAndTheMargin) {
   RunRecord run = sample_run();
   run.options.command = {"/bin/sh", "-c", "true", "{batch}", "--api-key", "abcdef"};
-  run.options.memory_margin = 0.5;
+  Safety& safety = run.result.verdict.safety;
+  safety.margin = 0.5;
+  safety.resources[0].possible_bytes = safety.resources[0].peak_bytes + (1 << 20);
+  safety.resources[0].limit_bytes *= 2;
   const auto deployment = deployment_of(run);
   ASSERT_TRUE(deployment) << deployment.error().what;
-  EXPECT_EQ(deployment->memory_bytes, run.result.recommendation.peak_bytes * 3 / 2);
+  EXPECT_EQ(deployment->memory_bytes, safety.resources[0].possible_bytes * 3 / 2)
+      << "above what may have been held between two readings";
+  safety.resources[0].peak_bytes = safety.resources[0].possible_bytes = 59 << 20;
+  EXPECT_EQ(deployment_of(run)->memory_bytes, (59 + 256) << 20) << "a floor for small programs";
   EXPECT_THAT(deployment->launch.arguments, Contains("true"));
   EXPECT_THAT(deployment->launch.arguments, Contains("<SECRET>"));
   EXPECT_THAT(deployment->launch.arguments, Not(Contains("abcdef")));

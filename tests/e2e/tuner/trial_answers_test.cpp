@@ -28,7 +28,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Played {
+struct PlayedTrial {
   bool measured = false;
   std::string text;   // of the result, and the evidence
   std::string error;  // with its outcome
@@ -53,7 +53,7 @@ class TrialAnswersTest : public ::testing::Test {
     }
   }
 
-  Played play(const std::vector<std::string>& server) {
+  PlayedTrial play(const std::vector<std::string>& server) {
     const std::string port = fmt::format("{}", free_port());
     spec_.url = "http://127.0.0.1:" + port + "/";
     spec_.command = {"python3",
@@ -68,7 +68,7 @@ class TrialAnswersTest : public ::testing::Test {
       ::_exit(run_load_trial(spec_, events) ? 0 : 1);
     }
     ::close(ends[1]);
-    Played played;
+    PlayedTrial played;
     LineSplitter lines;
     bool over = false;
     const auto hear = [&](const std::string& line) {
@@ -99,11 +99,11 @@ class TrialAnswersTest : public ::testing::Test {
 };
 
 TEST_F(TrialAnswersTest, ASettingThatReadsOtherwiseIsNoResultUnlessThatIsAllowed) {
-  const Played exact = play({"--mode", "exact"});
+  const PlayedTrial exact = play({"--mode", "exact"});
   EXPECT_THAT(exact.text, HasSubstr("the same text on 5 of 5 inputs"));
   spec_.present = false;
   EXPECT_TRUE(play({"--mode", "exact"}).measured);
-  const Played fast = play({"--mode", "fast"});
+  const PlayedTrial fast = play({"--mode", "fast"});
   EXPECT_FALSE(fast.measured);
   EXPECT_THAT(fast.error, HasSubstr("wrong_result: reads 5 of 5 inputs otherwise"));
   EXPECT_THAT(fast.error, HasSubstr("as 'order 0 of 1000' for 'Order 0 Of 1000'"));
@@ -112,7 +112,7 @@ TEST_F(TrialAnswersTest, ASettingThatReadsOtherwiseIsNoResultUnlessThatIsAllowed
 }
 
 TEST_F(TrialAnswersTest, ALoadAtWhichTextsAreWrongEndsTheSearch) {
-  const Played played = play({"--wrong-from", "3"});
+  const PlayedTrial played = play({"--wrong-from", "3"});
   EXPECT_TRUE(played.measured) << played.error;
   EXPECT_THAT(played.text, HasSubstr(" with 2 in flight"));
   EXPECT_THAT(played.text, HasSubstr("have another text than with fewer"));
@@ -120,14 +120,14 @@ TEST_F(TrialAnswersTest, ALoadAtWhichTextsAreWrongEndsTheSearch) {
 }
 
 TEST_F(TrialAnswersTest, TextsOfOtherInputsEndTheSearch) {
-  const Played played = play({"--swap-from", "3"});
+  const PlayedTrial played = play({"--swap-from", "3"});
   EXPECT_TRUE(played.measured) << played.error;
   EXPECT_THAT(played.text, HasSubstr(" with 2 in flight"));
   EXPECT_THAT(played.text, HasSubstr("that of another input"));
 }
 
 TEST_F(TrialAnswersTest, WhatVariesByItselfIsNoFault) {
-  const Played played = play({"--vary", "0.2"});
+  const PlayedTrial played = play({"--vary", "0.2"});
   EXPECT_TRUE(played.measured) << played.error;
   EXPECT_THAT(played.text, Not(HasSubstr("another text than with fewer")));
   spec_.present = false;

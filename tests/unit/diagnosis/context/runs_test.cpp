@@ -9,7 +9,8 @@
 namespace ocrtune {
 namespace {
 
-const std::string kFull = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1 GiB.\n";
+const std::string kFullLines =
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1 GiB.\n";
 const std::string kPort = "OSError: [Errno 98] Address already in use\n";
 
 std::string first_of(const std::string& text) {
@@ -23,7 +24,7 @@ TEST(Runs, TheLastRunDecides) {
         "[2024/01/01 10:00:00] ppocr INFO: train with paddle 3.0.0 and device Place(gpu:0)\n",
         "systemd[1]: ocr.service: Scheduled restart job, restart counter is at 2.\n",
         "[2024-05-14 06:58:02 +0000] [7] [INFO] Starting gunicorn 21.2.0\n"}) {
-    EXPECT_EQ(first_of(kFull + begin + kPort), "port_in_use") << begin;
+    EXPECT_EQ(first_of(kFullLines + begin + kPort), "port_in_use") << begin;
   }
 }
 
@@ -37,14 +38,14 @@ TEST(Runs, SectionsOfOneRunAreNoRuns) {
 
 // It has only begun: what ended the one before is still the answer.
 TEST(Runs, ARunThatSaysNothingYetDecidesNothing) {
-  EXPECT_EQ(first_of(kFull + "=== run 2 ===\nloading the model\n"), "gpu_out_of_memory");
+  EXPECT_EQ(first_of(kFullLines + "=== run 2 ===\nloading the model\n"), "gpu_out_of_memory");
 }
 
 TEST(Runs, AStepThatCountsAnewIsAnotherRun) {
   const auto step = [](int n) { return "Epoch [1] step: " + std::to_string(n) + " loss: 0.5\n"; };
   std::string steps;
   for (int i = 0; i < 5; ++i) steps += step(i);
-  EXPECT_EQ(first_of(step(5000) + step(5010) + kFull + steps + kPort), "port_in_use");
+  EXPECT_EQ(first_of(step(5000) + step(5010) + kFullLines + steps + kPort), "port_in_use");
   EXPECT_EQ(step_of("[2024] ppocr INFO: epoch: [3/5], global_step: 40, loss: 1"), 3);
   EXPECT_FALSE(step_of("loss: 0.5"));
 }

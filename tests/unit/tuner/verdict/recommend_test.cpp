@@ -304,6 +304,15 @@ TEST_F(Recommend, OneRateOfManySettingsIsInconclusive) {
   EXPECT_TRUE(result().inconclusive.empty()) << "there is nothing else to try";
 }
 
+TEST_F(Recommend, WhatReadsOtherwiseLeavesNothingOpen) {
+  options_.baseline = setting(1);
+  race(setting(1), 50, 1);
+  trials_.push_back(failed(setting(2), Outcome::wrong_result, "reads 5 of 5 inputs otherwise"));
+  const TuneResult found = result();
+  EXPECT_EQ(found.recommendation.knobs, setting(1));
+  EXPECT_TRUE(found.inconclusive.empty());
+}
+
 TEST_F(Recommend, WhatNoiseHidesIsNamedThoughItDidNotRace) {
   options_.expected_noise = 0.03;
   race(setting(4), 120, 4);

@@ -91,8 +91,7 @@ TEST(Rehearsal, AFailureIsTheEvaluationsUnlessItIsMemory) {
       "is not 11\n";
   const Reason why = rehearsal_reason({failed}, with_batch(settings, 16), 2000, 0);
   EXPECT_EQ(why.code, ReasonCode::rehearsal_failed);
-  EXPECT_EQ(why.nested(0).text(0),
-            "exit code 1: no such label file: ValueError: 6625 is not 11   [t.py:7]");
+  EXPECT_EQ(why.nested(0).text(0), "exit code 1: no such label file: ValueError: 6625 is not 11");
   failed.outcome = Outcome::out_of_memory;
   weigh_rehearsals({failed}, settings);
   EXPECT_FALSE(with_batch(settings, 16).works());
