@@ -151,6 +151,10 @@ TEST_F(Supervise, ACheckpointDoesNotMakeAnIncurableFailureEndless) {
     const std::string name = "epoch_" + std::to_string(commands_.size()) + ".pt";
     ASSERT_TRUE(write_file(join_path(folder, name), "weights"));
   };
+  on_end_ = [&](AttemptEnd& end) {  // a step further each time
+    end.last.progress_lines = 1;
+    end.last.furthest.global_step = static_cast<double>(commands_.size());
+  };
   const SuperviseEnd end = scripted(std::vector<std::string>(50, kMissing));
   EXPECT_EQ(end.state, SuperviseState::gave_up);
   EXPECT_EQ(end.attempts.size(), 3u);
