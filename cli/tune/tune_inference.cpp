@@ -121,8 +121,7 @@ Status read_inference(RunOptions& options, const InferenceFlags& flags, const st
   if (!options.url.empty() && options.command.empty()) {
     HttpTargetOptions http;
     http.url = options.url;
-    http.start_seconds =
-        options.start_timeout_seconds > 0 ? options.start_timeout_seconds : kStartSeconds;
+    http.start_seconds = kStartSeconds;
     for (const std::string& input : options.inputs) {
       http.bodies.push_back(OCRTUNE_TRY(read_request(input)));
     }
