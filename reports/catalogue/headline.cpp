@@ -114,6 +114,7 @@ Bilingual recipe_words(const TuneResult& result) {
 }
 
 Bilingual beside_load(const TuneResult& result) {
+  if (result.settings.size() == 1) return phrase(" Measured beside other load.");
   return result.verdict.same_when_idle
              ? phrase(
                    " Measured in turns beside other load; its own CPU time says the same for an "

@@ -148,6 +148,7 @@ const std::vector<Phrase>& phrase_table() {
        "此时每个样本的学习价值未测量。"},
       {"Measured in turns beside other load: rates and gain are those beside it.",
        "在其他负载下轮流测得：速率与提升均为该负载下的数值。"},
+      {" Measured beside other load.", "在其他负载下测得。"},
       {" Measured in turns beside other load; on an idle machine: open.",
        "在其他负载下轮流测得；空闲机器上的情况未定。"},
       {" Measured in turns beside other load; its own CPU time says the same for an idle machine.",

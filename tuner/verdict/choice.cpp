@@ -182,6 +182,7 @@ Choice choose(const std::vector<Setting>& settings, const RecommendOptions& opti
   Choice verdict;
   verdict.limit_bytes = options.limit_bytes;
   verdict.margin = options.margin;
+  verdict.recipe_batch = options.recipe_batch;
   verdict.objective = options.objective;
   verdict.noise = noise;
   if (options.baseline) {

@@ -9,6 +9,7 @@
 
 #include "base/stats.h"
 #include "trial/observe/thread_runtimes.h"
+#include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {
 namespace {
@@ -25,6 +26,10 @@ constexpr double kRivalChance = 0.2, kClearlyFaster = 1.05;
 int rounds_to_settle(double difference, double noise) {
   const double each = kWide * noise * std::sqrt(2.0) / std::max(difference, 0.002);
   return std::clamp(static_cast<int>(std::ceil(each * each)), 2, 1000);
+}
+
+bool of_another_recipe(const Knobs& knobs, const Choice& verdict) {
+  return verdict.recipe_batch > 0 && global_batch(knobs) != verdict.recipe_batch;
 }
 
 double log_behind(const Setting& best, const Setting& other) {
@@ -187,6 +192,7 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
   };
   for (const int point : space.neighbours(chosen)) {
     const Knobs& knobs = space.knobs(point);
+    if (of_another_recipe(knobs, verdict)) continue;
     const Setting* run = find_setting(settings, knobs);
     if (run != nullptr && (among(verdict.near, run) || among(verdict.ties, run))) continue;
     if (run != nullptr) {
@@ -225,7 +231,8 @@ const Setting* ahead_on_paper(const Choice& verdict, const std::vector<Setting>&
     return verdict.baseline == verdict.chosen ? nullptr : verdict.baseline;
   }
   const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
-    return &setting != verdict.chosen && setting.works();
+    return &setting != verdict.chosen && setting.works() &&
+           !of_another_recipe(setting.summary.knobs, verdict);
   });
   return next == settings.end() ? nullptr : &*next;
 }
@@ -273,6 +280,7 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   double most = kRivalChance;
   for (const Setting& other : settings) {
     if (&other == &chosen || !other.works() || other.crowds_out) continue;
+    if (of_another_recipe(other.summary.knobs, verdict)) continue;
     if (!chosen.summary.modelled && !other.summary.modelled) continue;
     const bool tie =
         std::find(verdict.ties.begin(), verdict.ties.end(), &other) != verdict.ties.end();

@@ -20,6 +20,7 @@ struct Choice {  // what the reasons are about
   std::uint64_t limit_bytes = 0;           // 0: unknown
   double margin = 0;
   Objective objective;
+  std::int64_t recipe_batch = 0;  // settings with another global batch are no rivals; 0: all are
   double noise = 0;
   int crowding = 0;  // settings that were left out as Setting::crowds_out
   double trial_seconds = 0;

@@ -29,7 +29,7 @@ Safety judge_safety(const SettingSummary& chosen, bool grows, const RecommendOpt
   safety.margin = options.margin;
   safety.resources.push_back(chosen.host);
   safety.resources.back().limit_bytes = options.host_limit_bytes;
-  if (options.uses_gpus) {
+  if (options.uses_gpus || chosen.gpu.peak_bytes > 0) {
     Resource gpu = chosen.gpu;
     gpu.kind = ResourceKind::gpu_memory;
     if (options.gpu_limit_bytes > 0) gpu.limit_bytes = options.gpu_limit_bytes;

@@ -52,6 +52,7 @@ Played play(const RecordedTable& table, double budget, std::uint64_t seed) {
   const Space space(knobs_of(table));
   SearchOptions options;
   options.safety.limit_bytes = table.memory_bytes;
+  options.safety.margin = 0.05;
   options.first_trial_seconds = 1;
   options.seed = seed;
   Knobs baseline;
@@ -66,6 +67,7 @@ Played play(const RecordedTable& table, double budget, std::uint64_t seed) {
   RecommendOptions recommend_options;
   recommend_options.baseline = baseline;
   recommend_options.limit_bytes = table.memory_bytes;
+  recommend_options.margin = options.safety.margin;
   recommend_options.stop_reason = end->stop_reason;
   return {*end, recommend(space, *search, end->trials, recommend_options),
           runner.out_of_memory_trials()};
@@ -124,6 +126,7 @@ TEST(TuneLoop, AStoredRunIsJudgedAsItWas) {
     const Space space(knobs_of(table));
     SearchOptions options;
     options.safety.limit_bytes = table.memory_bytes;
+    options.safety.margin = 0.05;
     options.first = {played.end.trials[0].knobs};
     const auto search = find_strategy("ours")->make(space, options);
     for (const Trial& trial : played.end.trials) search->tell(trial);
@@ -143,6 +146,7 @@ TEST(TuneLoop, GoesOnFromEarlierTrials) {
   const Space space(knobs_of(table));
   SearchOptions options;
   options.safety.limit_bytes = table.memory_bytes;
+  options.safety.margin = 0.05;
   options.first_trial_seconds = 1;
   const auto search = find_strategy("ours")->make(space, options);
   CountingClock clock;
@@ -308,7 +312,8 @@ TEST(TuneLoop, SaysSoWhenNothingWorks) {
   EXPECT_FALSE(played.result.found);
   EXPECT_EQ(played.result.answer.code, ReasonCode::none_works);
   EXPECT_LE(played.end.trials.size(), 6U) << "more trials would tell nothing new";
-  EXPECT_NE(played.end.stop_reason.find("failed in the same way"), std::string::npos);
+  EXPECT_NE(played.end.stop_reason.find("failed in the same way"), std::string::npos)
+      << played.end.stop_reason;
 }
 
 }  // namespace

@@ -9,10 +9,10 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kTurnSeconds = 0.1;    // between two looks at an interrupt
-constexpr double kOpenSeconds = 0.002;  // between two new connections: a backlog may hold five
-constexpr double kLongRound = 5;        // a first round this long counts: connecting is nothing
-constexpr double kWarmSeconds = 4;      // beyond which, and four rounds, nobody waits for the rest
+constexpr double kClosedTurnSeconds = 0.1;  // between two looks at an interrupt
+constexpr double kOpenSeconds = 0.002;      // between two new connections: a backlog may hold five
+constexpr double kLongRound = 5;            // a first round this long counts: connecting is nothing
+constexpr double kWarmSeconds = 4;  // beyond which, and four rounds, nobody waits for the rest
 constexpr std::int64_t kManyBad = 20;
 constexpr double kBadShare = 0.1;
 
@@ -46,7 +46,7 @@ class ClosedRun {
   }
 
  private:
-  double pause() const { return opened_ < plan_.in_flight ? kOpenSeconds : kTurnSeconds; }
+  double pause() const { return opened_ < plan_.in_flight ? kOpenSeconds : kClosedTurnSeconds; }
 
   bool sending() const {
     if (interrupted() || done_ || !target_.ended().empty()) return false;
@@ -131,7 +131,7 @@ class ClosedRun {
     const double end = clock_.now_seconds() + plan_.patience_seconds;
     while (!started_.empty() && clock_.now_seconds() < end && !interrupted() &&
            target_.ended().empty()) {
-      collect_late(std::min(end, clock_.now_seconds() + kTurnSeconds));
+      collect_late(std::min(end, clock_.now_seconds() + kClosedTurnSeconds));
     }
   }
 
@@ -180,7 +180,7 @@ std::int64_t drain(LoadTarget& target, Clock& clock, std::int64_t unanswered,
   while (unanswered > 0 && clock.now_seconds() < until_seconds && !interrupted() &&
          target.ended().empty()) {
     finished.clear();
-    target.collect(std::min(until_seconds, clock.now_seconds() + kTurnSeconds), finished);
+    target.collect(std::min(until_seconds, clock.now_seconds() + kClosedTurnSeconds), finished);
     unanswered -= static_cast<std::int64_t>(finished.size());
   }
   return std::max<std::int64_t>(unanswered, 0);

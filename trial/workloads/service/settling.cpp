@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kAlike = 1.5;          // times the time alone
 constexpr double kAlikeSeconds = 0.02;  // and this: short answers vary by more
-constexpr double kPauseSeconds = 0.1;
+constexpr double kSettlingPauseSeconds = 0.1;
 
 }  // namespace
 
@@ -25,14 +25,15 @@ Settled wait_until_empty(LoadTarget& target, Clock& clock, std::int64_t unanswer
     ClosedPlan plan;
     plan.min_seconds = 0;
     plan.max_requests = 1;
-    plan.max_seconds = plan.patience_seconds = std::max(end - clock.now_seconds(), kPauseSeconds);
+    plan.max_seconds = plan.patience_seconds =
+        std::max(end - clock.now_seconds(), kSettlingPauseSeconds);
     plan.first_request = next_request;
     const ClosedResult one = run_closed(target, clock, plan);
     next_request += static_cast<std::uint64_t>(one.issued);
     settled.empty = one.latency.count() > 0 &&
                     one.latency.quantile(0.5) <= kAlike * alone_seconds + kAlikeSeconds;
     if (settled.empty) break;
-    clock.sleep_seconds(kPauseSeconds);
+    clock.sleep_seconds(kSettlingPauseSeconds);
   }
   settled.seconds = clock.now_seconds() - start;
   settled.next_request = next_request;

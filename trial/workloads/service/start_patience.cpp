@@ -3,14 +3,14 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kLookSeconds = 1;   // a shorter stretch says little of a share
-constexpr double kWorkShare = 0.05;  // of a CPU: less is waiting
+constexpr double kPatienceLookSeconds = 1;  // a shorter stretch says little of a share
+constexpr double kWorkShare = 0.05;         // of a CPU: less is waiting
 
 }  // namespace
 
 void StartPatience::look(double now_seconds, double cpu_seconds) {
   const double passed = now_seconds - last_look_;
-  if (passed < kLookSeconds) return;
+  if (passed < kPatienceLookSeconds) return;
   if (cpu_seconds - cpu_seconds_ >= kWorkShare * passed) last_work_ = now_seconds;
   cpu_seconds_ = cpu_seconds;
   last_look_ = now_seconds;
