@@ -25,11 +25,12 @@ constexpr double kShares[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5};  // of the sure rate,
 // Requests, or pages, of the day that holds the peak.
 std::vector<double> day_of(const CapacityDemand& demand) {
   const std::vector<double> rates = rates_by_minute(demand.profile);
-  const auto first =
-      static_cast<std::size_t>(busiest_part(demand.profile).begins_minute / (24 * 60) * (24 * 60));
+  constexpr std::size_t kDayMinutes = std::size_t{24} * 60;
+  const auto minute_of_peak = static_cast<std::size_t>(busiest_part(demand.profile).begins_minute);
+  const std::size_t first = minute_of_peak / kDayMinutes * kDayMinutes;
   Random random(kDaySeed);
   std::vector<double> arrivals;
-  for (std::size_t minute = 0; minute < 24 * 60; ++minute) {
+  for (std::size_t minute = 0; minute < kDayMinutes; ++minute) {
     const double rate = rates[(first + minute) % rates.size()];
     const double begin = static_cast<double>(minute) * kMinute;
     if (rate <= 0) continue;

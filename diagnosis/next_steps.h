@@ -11,7 +11,8 @@ namespace ocrtune {
 const std::vector<NextStep>& next_step_table();
 
 // At most three, for the first suspect against those behind it and against those that its lines
-// cannot rule out. None where the first is nearly certain, and none that reads what `logs` hold already.
+// cannot rule out. None where the first is nearly certain, and none that reads what `logs` hold
+// already.
 std::vector<NextStep> next_steps(const std::vector<Cause>& causes,
                                  const std::vector<LogScan>& logs = {});
 

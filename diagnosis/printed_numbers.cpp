@@ -82,13 +82,13 @@ void CauseRanker::read_gpu_memory() {
     double free = 0, total = 0;
     if (memory.asked_bytes > std::min(most, kAnyCard)) {
       clue.cause = &find_cause("shape_mismatch");
-    } else if (memory.own_bytes > 0 && memory.other_bytes > 2 * memory.own_bytes &&
-               memory.other_bytes > 0.4 * memory.total_bytes) {
-      clue.cause = &find_cause("gpu_busy");
-    } else if (re2::RE2::PartialMatch(clue.line.text, kAtStart, &free, &total) &&
-               free < 0.85 * total) {
-      clue.cause = &find_cause("gpu_busy");
+      continue;
     }
+    const bool by_others = memory.own_bytes > 0 && memory.other_bytes > 2 * memory.own_bytes &&
+                           memory.other_bytes > 0.4 * memory.total_bytes;
+    const bool at_start =
+        re2::RE2::PartialMatch(clue.line.text, kAtStart, &free, &total) && free < 0.85 * total;
+    if (by_others || at_start) clue.cause = &find_cause("gpu_busy");
   }
 }
 

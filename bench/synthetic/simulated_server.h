@@ -25,7 +25,7 @@ struct SimulatedService {
   double failed_share = 0;       // of the requests
   double wait_seconds = 0;       // no answer comes earlier after its request
   double connect_seconds = 0;    // more of a request that has more beside it than there ever were
-  int max_in_flight = 0;        // one more is turned away at once; 0: none is
+  int max_in_flight = 0;         // one more is turned away at once; 0: none is
   int ends_at = 0;               // it ends with so many in flight; 0: never
   bool blocks_caller = false;    // start() returns only when the answer is there
   std::uint64_t seed = 1;

@@ -15,36 +15,35 @@ enum class SourceKind {
 };
 
 // Programs are bits: a log of a server holds its framework too.
-enum Program : std::uint32_t {
-  kPaddleTrain = 1U << 0,  // PaddleOCR's tools/train.py
-  kPaddleInfer = 1U << 1,  // paddleocr, tools/infer
-  kPaddleX = 1U << 2,
-  kPaddle = 1U << 3,
-  kTorch = 1U << 4,
-  kLightning = 1U << 5,
-  kAccelerate = 1U << 6,  // Hugging Face's accelerate and Trainer
-  kDeepSpeed = 1U << 7,
-  kMmcv = 1U << 8,
-  kVllm = 1U << 9,
-  kSglang = 1U << 10,
-  kTriton = 1U << 11,
-  kOnnxRuntime = 1U << 12,
-  kOpenVino = 1U << 13,
-  kGunicorn = 1U << 14,
-  kUvicorn = 1U << 15,
-  kCelery = 1U << 16,
-  kRay = 1U << 17,
-  kBurn = 1U << 18,
-  kKraken = 1U << 19,
-  kDoctr = 1U << 20,
-  kOcrMyPdf = 1U << 21,
-  kNccl = 1U << 22,
-  kSlurm = 1U << 23,
-  kKubernetes = 1U << 24,
-  kDocker = 1U << 25,
-  kTorchLauncher = 1U << 26,  // torchrun
-  kOllama = 1U << 27,         // llama.cpp and what stands on it
-};
+using Program = std::uint32_t;
+inline constexpr Program kPaddleTrain = 1U << 0;  // PaddleOCR's tools/train.py
+inline constexpr Program kPaddleInfer = 1U << 1;  // paddleocr, tools/infer
+inline constexpr Program kPaddleX = 1U << 2;
+inline constexpr Program kPaddle = 1U << 3;
+inline constexpr Program kTorch = 1U << 4;
+inline constexpr Program kLightning = 1U << 5;
+inline constexpr Program kAccelerate = 1U << 6;  // Hugging Face's accelerate and Trainer
+inline constexpr Program kDeepSpeed = 1U << 7;
+inline constexpr Program kMmcv = 1U << 8;
+inline constexpr Program kVllm = 1U << 9;
+inline constexpr Program kSglang = 1U << 10;
+inline constexpr Program kTriton = 1U << 11;
+inline constexpr Program kOnnxRuntime = 1U << 12;
+inline constexpr Program kOpenVino = 1U << 13;
+inline constexpr Program kGunicorn = 1U << 14;
+inline constexpr Program kUvicorn = 1U << 15;
+inline constexpr Program kCelery = 1U << 16;
+inline constexpr Program kRay = 1U << 17;
+inline constexpr Program kBurn = 1U << 18;
+inline constexpr Program kKraken = 1U << 19;
+inline constexpr Program kDoctr = 1U << 20;
+inline constexpr Program kOcrMyPdf = 1U << 21;
+inline constexpr Program kNccl = 1U << 22;
+inline constexpr Program kSlurm = 1U << 23;
+inline constexpr Program kKubernetes = 1U << 24;
+inline constexpr Program kDocker = 1U << 25;
+inline constexpr Program kTorchLauncher = 1U << 26;  // torchrun
+inline constexpr Program kOllama = 1U << 27;         // llama.cpp and what stands on it
 
 // The programs whose own words stand in the text.
 std::uint32_t programs_in(std::string_view text);

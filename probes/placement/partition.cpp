@@ -42,7 +42,7 @@ auto place_key(const Core& core) {
 
 // Allowed CPUs as cores, fastest kind first, neighbours side by side. A CPU of unknown place is a
 // core of its own.
-Cores allowed_cores(const CpuFacts& cpu) {
+Cores cores_in_order(const CpuFacts& cpu) {
   std::map<int, CpuPlace> known;
   for (const CpuPlace& place : cpu.places) known[place.cpu] = place;
   std::map<int, std::vector<CpuPlace>> by_core;
@@ -333,7 +333,7 @@ std::optional<std::vector<CpuSet>> deal_whole_cores(const Cores& cores, const Jo
 }
 
 Result<std::vector<CpuSet>> bind(const CpuFacts& cpu, const Job& job) {
-  const Cores cores = allowed_cores(cpu);
+  const Cores cores = cores_in_order(cpu);
   for (const Cores& own : candidates(cores, job.nproc, job.nproc * job.threads)) {
     if (auto masks = deal_whole_cores(own, job)) return *masks;
   }

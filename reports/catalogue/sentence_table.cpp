@@ -27,8 +27,7 @@ const std::vector<Phrase>& sentence_table() {
       {"GPUs without work: {}; the command used none of them.",
        "没有工作的 GPU：{}；该命令一个也没有使用。"},
       // Why a supervised run gives up, and what it tries next (supervise/supervise.cpp).
-      {"{} {0:failure|failures} in a row without getting further",
-       "连续 {} 次失败，训练没有前进"},
+      {"{} {0:failure|failures} in a row without getting further", "连续 {} 次失败，训练没有前进"},
       {"the checkpoint before it: {}", "之前的检查点：{}"},
       {"{}: a restart cannot cure it. {}", "{}：重启无法解决。{}"},
       {"{}, and nothing in the command is left to make safer",
