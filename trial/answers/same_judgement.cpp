@@ -87,7 +87,9 @@ std::map<std::int64_t, InputSum> sums_of(const std::vector<const SameResult*>& s
       for (const InputDifference& one : result->differing) sums[one.input];
     }
   }
-  for (auto& [input, sum] : sums) {
+  for (auto& entry : sums) {
+    const auto& input = entry.first;
+    auto& sum = entry.second;
     const auto add = [&](const SameResult& result, std::int64_t& answers, std::int64_t& differing) {
       const auto found = std::find_if(result.differing.begin(), result.differing.end(),
                                       [&](const auto& one) { return one.input == input; });

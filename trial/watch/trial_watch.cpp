@@ -567,7 +567,7 @@ void TrialWatch::summarise() {
   const double rate = judged_rate_ > 0 ? judged_rate_ : estimate.samples_per_second;
   trial_.samples_per_second = trial_.ok() ? rate : 0;
   if (trial_.ok() && !(judged_rate_ > 0)) {
-    for (std::string& line : rate_words(estimate)) note(std::move(line));
+    for (const std::string& line : rate_words(estimate)) note(line);
   }
   trial_.latency = step_latency(measured_steps_);
   note_memory();

@@ -100,7 +100,7 @@ class ClosedRun {
     const double taken = one.finished_seconds - start_;
     const bool all = first_answered_ == plan_.in_flight;
     // One connection that is never made must not hold up the others.
-    const bool enough = taken > kWarmSeconds && answers_ >= 4 * plan_.in_flight;
+    const bool enough = taken > kWarmSeconds && answers_ >= std::int64_t{4} * plan_.in_flight;
     if (all || enough) begin(one.finished_seconds, all && taken > kLongRound);
   }
 
