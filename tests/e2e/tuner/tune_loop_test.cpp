@@ -133,6 +133,7 @@ TEST(TuneLoop, AStoredRunIsJudgedAsItWas) {
     RecommendOptions recommend_options;
     recommend_options.baseline = played.end.trials[0].knobs;
     recommend_options.limit_bytes = table.memory_bytes;
+    recommend_options.margin = options.safety.margin;
     recommend_options.stop_reason = played.end.stop_reason;
     const TuneResult again = recommend(space, *search, played.end.trials, recommend_options);
     EXPECT_EQ(again.certificate, played.result.certificate) << budget;

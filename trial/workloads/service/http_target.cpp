@@ -56,7 +56,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::uint64_t kFirstRequest = UINT64_MAX;
-constexpr double kLookSeconds = 0.2;  // between two looks at whether to go on waiting
+constexpr double kHttpLookSeconds = 0.2;  // between two looks at whether to go on waiting
 std::once_flag g_started;
 
 void start_curl() {
@@ -410,7 +410,7 @@ Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& op
   const double began = steady_clock().now_seconds();
   const double end = began + first.timeout_seconds + 1;
   while (finished.empty() && steady_clock().now_seconds() < end) {
-    target->collect(std::min(end, steady_clock().now_seconds() + kLookSeconds), finished);
+    target->collect(std::min(end, steady_clock().now_seconds() + kHttpLookSeconds), finished);
     if (finished.empty() && options.go_on) OCRTUNE_TRY(options.go_on());
   }
   if (may_still_start != nullptr) {
