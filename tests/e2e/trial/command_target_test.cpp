@@ -78,7 +78,7 @@ TEST(CommandTarget, RefusesWhatCannotStart) {
   ASSERT_FALSE(silent.ok());
   const auto mute = CommandTarget::start({{"sleep", "5"}, {}, 0.2});
   ASSERT_FALSE(mute.ok());
-  EXPECT_THAT(mute.error().what, HasSubstr("answered nothing in 0.2 s"));
+  EXPECT_THAT(mute.error().what, HasSubstr("answered nothing on its standard output in 0.2 s"));
 }
 
 }  // namespace
