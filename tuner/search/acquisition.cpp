@@ -47,8 +47,6 @@ constexpr std::size_t kRivals = 40;      // untried settings that may be the bes
 constexpr int kDraws = 400;
 constexpr double kStepTail = 0.05;  // of a step at the percentile over what the rate says
 
-double share_below(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
-
 double log_batches(const Knobs& knobs) {
   return std::log(static_cast<double>(knobs.nproc) * knobs.batch);
 }
@@ -83,7 +81,7 @@ double Acquisition::chance_allowed(const SpeedForecast& speed) const {
   const bool latency = board_->options.objective.goal == Goal::latency;
   const double log_rate =
       speed.log_rate + (latency ? log_batches(board_->space->knobs(speed.point)) : 0.0);
-  return share_below((log_rate - least) / speed.stddev);
+  return normal_share_below((log_rate - least) / speed.stddev);
 }
 
 std::vector<int> Acquisition::ranked() const {
@@ -213,7 +211,7 @@ std::optional<Acquired> Acquisition::min_memory(const std::vector<int>& asked) c
     if (!(bytes > 0) || !board_->open(point)) continue;
     const SpeedForecast speed = forecaster_->forecast(point);
     const double saved = known - std::log(bytes);
-    const double chance = share_below((speed.log_rate - floor) / speed.stddev);
+    const double chance = normal_share_below((speed.log_rate - floor) / speed.stddev);
     if (saved * chance > found.gain) found = {point, saved * chance};
   }
   constexpr double kWorthATrial = 0.01;

@@ -43,16 +43,6 @@ Error sqlite_error(sqlite3* connection, int code, const std::string& path) {
   return Error{kind, fmt::format("store {}: {}", path, reason)};
 }
 
-std::string immutable_uri(const std::string& path) {
-  std::string uri = "file:";
-  for (const char byte : path) {
-    const bool special = byte == '%' || byte == '?' || byte == '#';
-    uri +=
-        special ? fmt::format("%{:02X}", static_cast<unsigned char>(byte)) : std::string(1, byte);
-  }
-  return uri + "?immutable=1";
-}
-
 }  // namespace
 
 Statement::Statement(sqlite3* connection, std::string_view sql, const std::string& path)
@@ -120,8 +110,7 @@ std::int64_t Statement::integer() { return sqlite3_column_int64(statement_, colu
 Result<std::unique_ptr<Sqlite>> Sqlite::open(const std::string& path, Access access) {
   sqlite3* connection = nullptr;
   const int flags = access == Access::write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
-  const std::string name = access == Access::immutable ? immutable_uri(path) : path;
-  const int code = sqlite3_open_v2(name.c_str(), &connection, flags | SQLITE_OPEN_URI, nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
   if (code != SQLITE_OK) {
     Error error = sqlite_error(connection, code, path);
     sqlite3_close(connection);

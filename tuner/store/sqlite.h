@@ -48,8 +48,7 @@ class Statement {
 
 class Sqlite {
  public:
-  // `immutable` reads a file that nobody writes to, without locks and files beside it.
-  enum class Access { immutable, read, write };
+  enum class Access { read, write };
   static Result<std::unique_ptr<Sqlite>> open(const std::string& path, Access access);
   Sqlite(const Sqlite&) = delete;
   Sqlite& operator=(const Sqlite&) = delete;

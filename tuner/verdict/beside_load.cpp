@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/stats.h"
-#include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {
 namespace {
@@ -14,13 +13,10 @@ namespace {
 constexpr double kOpenGain = 1.2;
 constexpr int kTurns = 3;  // changes between the two: A B A B
 
-bool keeps_recipe(const Choice& choice, const Setting& setting) {
-  return choice.recipe_batch == 0 || global_batch(setting.summary.knobs) == choice.recipe_batch;
-}
-
 const Setting* next_best(const Choice& choice, const std::vector<Setting>& settings) {
   const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
-    return &setting != choice.chosen && setting.works() && keeps_recipe(choice, setting);
+    return &setting != choice.chosen && setting.works() &&
+           keeps_recipe(choice, setting.summary.knobs);
   });
   return next == settings.end() ? nullptr : &*next;
 }
@@ -28,7 +24,7 @@ const Setting* next_best(const Choice& choice, const std::vector<Setting>& setti
 bool nothing_open(const Choice& choice, const std::vector<Setting>& settings) {
   return std::all_of(settings.begin(), settings.end(), [&](const Setting& other) {
     if (&other == choice.chosen || !other.works() || other.crowds_out) return true;
-    if (!keeps_recipe(choice, other)) return true;
+    if (!keeps_recipe(choice, other.summary.knobs)) return true;
     return ratio_interval(other, *choice.chosen).high <= kOpenGain;
   });
 }

@@ -64,12 +64,10 @@ const Setting* best_of(const std::vector<const Setting*>& from, double noise) {
 
 // Takes out of `working` and gives what trains by another recipe; nothing, if nothing would stay.
 std::vector<const Setting*> leave_recipe(std::vector<const Setting*>& working,
-                                         std::int64_t recipe_batch) {
-  if (recipe_batch == 0) return {};
+                                         const Choice& verdict) {
   std::vector<const Setting*> kept, others;
   for (const Setting* setting : working) {
-    const bool keeps = global_batch(setting->summary.knobs) == recipe_batch;
-    (keeps ? kept : others).push_back(setting);
+    (keeps_recipe(verdict, setting->summary.knobs) ? kept : others).push_back(setting);
   }
   if (kept.empty()) return {};
   working = std::move(kept);
@@ -190,7 +188,7 @@ Choice choose(const std::vector<Setting>& settings, const RecommendOptions& opti
     if (baseline != nullptr && baseline->works()) verdict.baseline = baseline;
   }
   auto working = allowed(settings, options);
-  const auto others = leave_recipe(working, options.recipe_batch);
+  const auto others = leave_recipe(working, verdict);
   const auto among = candidates(working, options, noise);
   if (among.empty()) return verdict;
   if (options.objective.goal == Goal::memory) {

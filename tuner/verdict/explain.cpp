@@ -28,10 +28,6 @@ int rounds_to_settle(double difference, double noise) {
   return std::clamp(static_cast<int>(std::ceil(each * each)), 2, 1000);
 }
 
-bool of_another_recipe(const Knobs& knobs, const Choice& verdict) {
-  return verdict.recipe_batch > 0 && global_batch(knobs) != verdict.recipe_batch;
-}
-
 double log_behind(const Setting& best, const Setting& other) {
   return std::log(best.estimate.median / other.estimate.median);
 }
@@ -105,6 +101,10 @@ std::vector<Neighbour> nearest_failures(const Knobs& chosen, const std::vector<S
 }
 
 }  // namespace
+
+bool keeps_recipe(const Choice& verdict, const Knobs& knobs) {
+  return verdict.recipe_batch == 0 || global_batch(knobs) == verdict.recipe_batch;
+}
 
 Reason failure_of(const SettingSummary& setting) {
   const Reason outcome = outcome_reason(setting.outcome);
@@ -192,7 +192,7 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
   };
   for (const int point : space.neighbours(chosen)) {
     const Knobs& knobs = space.knobs(point);
-    if (of_another_recipe(knobs, verdict)) continue;
+    if (!keeps_recipe(verdict, knobs)) continue;
     const Setting* run = find_setting(settings, knobs);
     if (run != nullptr && (among(verdict.near, run) || among(verdict.ties, run))) continue;
     if (run != nullptr) {
@@ -232,7 +232,7 @@ const Setting* ahead_on_paper(const Choice& verdict, const std::vector<Setting>&
   }
   const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
     return &setting != verdict.chosen && setting.works() &&
-           !of_another_recipe(setting.summary.knobs, verdict);
+           keeps_recipe(verdict, setting.summary.knobs);
   });
   return next == settings.end() ? nullptr : &*next;
 }
@@ -280,7 +280,7 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   double most = kRivalChance;
   for (const Setting& other : settings) {
     if (&other == &chosen || !other.works() || other.crowds_out) continue;
-    if (of_another_recipe(other.summary.knobs, verdict)) continue;
+    if (!keeps_recipe(verdict, other.summary.knobs)) continue;
     if (!chosen.summary.modelled && !other.summary.modelled) continue;
     const bool tie =
         std::find(verdict.ties.begin(), verdict.ties.end(), &other) != verdict.ties.end();

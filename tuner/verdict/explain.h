@@ -26,6 +26,9 @@ struct Choice {  // what the reasons are about
   double trial_seconds = 0;
 };
 
+// Whether a setting trains by the recipe that the answer keeps.
+bool keeps_recipe(const Choice& verdict, const Knobs& knobs);
+
 // How a setting ended that does not work: out of memory: 71 GiB of 64 GiB.
 Reason failure_of(const SettingSummary& setting);
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "trial/workloads/command/command_fill.h"
 #include "tuner/verdict/choice.h"
 
 namespace ocrtune {
@@ -19,7 +18,7 @@ double possible_ratio(const Prediction& prediction, double chosen_objective) {
 }
 
 PossibleGain possible_gain(const Space& space, const Search& search, const Choice& verdict,
-                           const std::vector<Setting>& settings, std::int64_t recipe_batch) {
+                           const std::vector<Setting>& settings) {
   PossibleGain found;
   if (verdict.objective.goal == Goal::memory) return found;
   double most = 0;
@@ -27,7 +26,7 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Choic
   for (const Setting& other : settings) {
     run.insert(other.summary.knobs);
     if (&other == verdict.chosen || !other.works() || other.crowds_out) continue;
-    if (recipe_batch > 0 && global_batch(other.summary.knobs) != recipe_batch) continue;
+    if (!keeps_recipe(verdict, other.summary.knobs)) continue;
     if (breaks(other, verdict.objective)) continue;
     const double gain = ratio_interval(other, *verdict.chosen).high - 1;
     if (gain <= most) continue;
@@ -37,7 +36,7 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Choic
   bool unknown = false;
   for (const Knobs& knobs : space.points()) {
     if (run.count(knobs) > 0) continue;
-    if (recipe_batch > 0 && global_batch(knobs) != recipe_batch) continue;
+    if (!keeps_recipe(verdict, knobs)) continue;
     const Prediction prediction = search.predict(knobs);
     if (!prediction.may_work) continue;
     if (prediction.objective_value.median <= 0) {

@@ -26,9 +26,8 @@ struct PossibleGain {
 // What `prediction` may reach at 95 %, over the chosen setting's estimate.
 double possible_ratio(const Prediction& prediction, double chosen_objective);
 
-// `recipe_batch`: settings with another global batch are no rivals; 0: all are.
 PossibleGain possible_gain(const Space& space, const Search& search, const Choice& verdict,
-                           const std::vector<Setting>& settings, std::int64_t recipe_batch = 0);
+                           const std::vector<Setting>& settings);
 
 int percent_of_gain(double gain);  // rounded up, at least 1
 

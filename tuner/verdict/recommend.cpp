@@ -474,9 +474,7 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   // The search's predictions are of an idle machine: they bound nothing that is measured beside
   // load.
   const PossibleGain possible =
-      result.verdict.beside_load
-          ? PossibleGain()
-          : possible_gain(space, search, verdict, settings, options.recipe_batch);
+      result.verdict.beside_load ? PossibleGain() : possible_gain(space, search, verdict, settings);
   result.certified_gap = possible.gain;
   result.certificate =
       certificate(space, possible.gain, verdict, static_cast<int>(settings.size()));
@@ -539,7 +537,7 @@ std::optional<OpenQuestion> open_question(const Space& space, const Search& sear
                   const Choice& verdict = among.verdict;
                   if (verdict.chosen == nullptr) return std::nullopt;
                   const PossibleGain possible =
-                      possible_gain(seen, search, verdict, among.settings, asked.recipe_batch);
+                      possible_gain(seen, search, verdict, among.settings);
                   const bool settled = possible.gain >= 0 && possible.gain <= kMaxOpenGain;
                   if (settled || possible.rival == nullptr) return std::nullopt;
                   return OpenQuestion{verdict.chosen->summary.knobs, *possible.rival,
