@@ -12,6 +12,8 @@
 #include "base/result.h"
 #include "diagnosis/failure_evidence.h"
 #include "trial/knobs.h"
+#include "trial/same_result.h"
+#include "trial/stage_use.h"
 
 namespace ocrtune {
 
@@ -162,6 +164,8 @@ struct Trial {
   double start_seconds = 0;               // until the first step
   StepLatency latency;
   ThreadUse threads;
+  StageUse stages;
+  SameResult same;                      // its answers beside those of the present setting
   double joules_per_sample = 0;         // of the processor packages; 0: no counter
   double network_bytes_per_second = 0;  // of a job over several hosts, the first one's; 0: unknown
   double control_share = 0;  // control kernel beside this trial over its usual rate; 0: unknown

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/stats.h"
+#include "trial/answers/same_judgement.h"
 #include "trial/reason.h"
 #include "trial/trial.h"
 
@@ -50,6 +51,13 @@ struct Safety {
   }
 };
 
+// What is known of the texts that the recommended setting reads, beside the present one's.
+enum class TextClaim {
+  not_compared,
+  same,     // no more differences than the present setting has with itself
+  allowed,  // other text, by no more than was allowed
+};
+
 // What is decided of a run, once: badges, exit codes, JSON, headline, lists and plans read it.
 struct Verdict {
   Answer answer = Answer::none;
@@ -58,6 +66,7 @@ struct Verdict {
   bool beside_load = false;
   bool same_when_idle = false;  // and the rates freed of that load say the same
   Safety safety;                // of the recommended setting
+  TextClaim text = TextClaim::not_compared;
 };
 
 // use, keep, inconclusive, no_answer
@@ -83,6 +92,7 @@ struct SettingSummary {
   double cpu_seconds_per_sample = 0;    // of all its threads; 0: not observed
   double network_bytes_per_second = 0;  // of several hosts, the last trial's; 0: unknown
   ThreadUse threads;                    // of the last trial that worked
+  SameJudgement same;                   // of all its trials
 };
 
 // A rule of thumb, run as a setting.
@@ -142,6 +152,19 @@ struct BeyondRecipe {
   std::int64_t global_batch = 0;
 };
 
+// The fastest setting that reads another text.
+struct OtherText {
+  Knobs knobs;
+  Interval ratio;  // of samples per second, to the recommended setting's; all zero: unknown
+  SameJudgement same;
+};
+
+// What holds a setting back, and what to try next; each a sentence.
+struct HeldBack {
+  Reason cause;
+  Reason next;
+};
+
 struct TuneResult {
   std::string run_id;
   Verdict verdict;
@@ -157,6 +180,8 @@ struct TuneResult {
   std::optional<std::pair<Knobs, Interval>> contender;
   std::int64_t recipe_batch = 0;  // global batch that the answer keeps; 0: it was free
   std::optional<BeyondRecipe> beyond_recipe;
+  std::optional<OtherText> other_text;
+  std::vector<HeldBack> held_back;   // of the recommended setting; empty: no cause is known
   std::vector<SettingSummary> ties;  // cannot be told from the best; recommended one included
   double certified_gap = -1;         // the best is at most this much faster, at 95 %; -1: unknown
   Reason certificate;  // 95 %: no setting of the declared space is more than 3 % better; 6 tie

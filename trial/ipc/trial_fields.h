@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "trial/ipc/json_fields.h"
+#include "trial/ipc/same_fields.h"
 #include "trial/trial.h"
 
 namespace ocrtune {
@@ -47,6 +48,38 @@ inline void to_json(FieldsJson& json, const GpuShare& share) {
 }
 inline void from_json(const FieldsJson& json, GpuShare& share) {
   share = read_fields<GpuShare>(kGpuShareFields, json);
+}
+
+inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
+  visit("observed_seconds", stages.observed_seconds);
+  visit("looks", stages.looks);
+  visit("busiest_thread_cpus", stages.busiest_thread_cpus);
+  visit("busiest_thread", stages.busiest_thread);
+  visit("busiest_process", stages.busiest_process);
+  visit("busiest_process_cpus", stages.busiest_process_cpus);
+  visit("system_share", stages.system_share);
+  visit("minor_faults_per_second", stages.minor_faults_per_second);
+  visit("major_faults_per_second", stages.major_faults_per_second);
+  visit("storage_bytes_per_second", stages.storage_bytes_per_second);
+  visit("read_bytes_per_second", stages.read_bytes_per_second);
+  visit("opened_bytes", stages.opened_bytes);
+  visit("running_threads", stages.running_threads);
+  visit("disk_threads", stages.disk_threads);
+  visit("lock_threads", stages.lock_threads);
+  visit("network_threads", stages.network_threads);
+  visit("sleeping_threads", stages.sleeping_threads);
+  visit("pipe_threads", stages.pipe_threads);
+  visit("data_share", stages.data_share);
+  visit("gpu_busy_share", stages.gpu_busy_share);
+  visit("first_rate", stages.first_rate);
+  visit("last_rate", stages.last_rate);
+};
+
+inline void to_json(FieldsJson& json, const StageUse& stages) {
+  json = fields_json(kStageFields, stages);
+}
+inline void from_json(const FieldsJson& json, StageUse& stages) {
+  stages = read_fields<StageUse>(kStageFields, json);
 }
 
 // What was seen while it ran: all but knobs, outcome, samples, trace, counters, and what the search
@@ -92,6 +125,8 @@ inline constexpr auto kObservedFields = [](auto& trial, const auto& visit) {
   visit("involuntary_switches_per_second", trial.threads.involuntary_switches_per_second);
   visit("throttled_share", trial.threads.throttled_share);
   visit("runtimes", trial.threads.runtimes);
+  visit("stages", trial.stages);
+  visit("same", trial.same);
   visit("joules_per_sample", trial.joules_per_sample);
   visit("network_bytes_per_second", trial.network_bytes_per_second);
   visit("control_share", trial.control_share);
