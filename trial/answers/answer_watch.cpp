@@ -169,15 +169,19 @@ AnswerWatch::Found AnswerWatch::find_seen(std::size_t kind, std::string_view bod
   return found(input.seen.size() - 1);
 }
 
+std::size_t AnswerWatch::level_at(int in_flight) {
+  std::size_t level = 0;
+  while (level + 1 < kLevels && (1 << level) < in_flight) ++level;
+  return level;
+}
+
 // 0: alone. An answer that comes while a crowd is leaving was made beside it.
 std::size_t AnswerWatch::level_of(int in_flight) {
   if (in_flight >= crowd_ || ++since_crowd_ > crowd_) {
     crowd_ = in_flight;
     since_crowd_ = 0;
   }
-  std::size_t level = 0;
-  while (level + 1 < kLevels && (1 << level) < crowd_) ++level;
-  return level;
+  return level_at(crowd_);
 }
 
 std::string AnswerWatch::check(int kind, std::string_view body, int in_flight) {
@@ -304,23 +308,23 @@ bool AnswerWatch::in_doubt() const {
   return false;
 }
 
-std::int64_t AnswerWatch::right_answers(const Counts& counts) const {
+std::int64_t AnswerWatch::right_answers(const Counts& counts, std::size_t levels) const {
   std::int64_t answers = 0;
-  for (std::size_t i = 0; i < kLevels; ++i) answers += levels_[i].wrong ? 0 : counts[i];
+  for (std::size_t i = 0; i < levels; ++i) answers += levels_[i].wrong ? 0 : counts[i];
   return answers;
 }
 
-InputDifference AnswerWatch::difference_of(std::size_t kind) const {
+InputDifference AnswerWatch::difference_of(std::size_t kind, std::size_t levels) const {
   const Input& input = inputs_[kind];
   const std::vector<std::string>* truth =
       kind < options_.truths.size() ? &options_.truths[kind] : nullptr;
   const std::vector<std::string>& reference = input.seen[0].texts;
   InputDifference difference;
   difference.input = static_cast<std::int64_t>(kind);
-  difference.answers = difference.differing = right_answers(input.unlisted);
+  difference.answers = difference.differing = right_answers(input.unlisted, levels);
   double edits = 0, errors = 0, listed = 0;
   for (const Seen& seen : input.seen) {
-    const std::int64_t right = right_answers(seen.answers);
+    const std::int64_t right = right_answers(seen.answers, levels);
     difference.answers += right;
     if (&seen == &input.seen[0] || right == 0) continue;
     const auto answers = static_cast<double>(right);
@@ -331,7 +335,7 @@ InputDifference AnswerWatch::difference_of(std::size_t kind) const {
       errors += answers * static_cast<double>(texts_distance(*truth, seen.texts));
   }
   // Texts beyond those that are told apart: as far off as the whole length.
-  const auto unlisted = static_cast<double>(right_answers(input.unlisted));
+  const auto unlisted = static_cast<double>(right_answers(input.unlisted, levels));
   const auto length = static_cast<double>(length_of(reference));
   const double all = std::max(1.0, listed + unlisted);
   difference.characters = std::llround((edits + unlisted * length) / all);
@@ -342,7 +346,8 @@ InputDifference AnswerWatch::difference_of(std::size_t kind) const {
   return difference;
 }
 
-SameResult AnswerWatch::result() const {
+SameResult AnswerWatch::result(int in_flight) const {
+  const std::size_t levels = level_at(in_flight) + 1;
   SameResult result;
   result.all_inputs = static_cast<std::int64_t>(options_.inputs.size());
   result.not_compared = has_reference_ ? reference_.usable() : NotCompared::no_reference;
@@ -352,7 +357,7 @@ SameResult AnswerWatch::result() const {
   for (std::size_t kind = 0; kind < inputs_.size(); ++kind) {
     const Input& input = inputs_[kind];
     if (input.seen.empty()) continue;
-    const InputDifference difference = difference_of(kind);
+    const InputDifference difference = difference_of(kind, levels);
     if (difference.answers == 0) continue;
     ++result.inputs;
     result.answers += difference.answers;
@@ -364,7 +369,7 @@ SameResult AnswerWatch::result() const {
     if (difference.differing == 0) continue;
     result.differing.push_back(difference);
     for (std::size_t i = 1; i < input.seen.size() && result.examples.size() < kExamples; ++i) {
-      if (right_answers(input.seen[i].answers) == 0) continue;
+      if (right_answers(input.seen[i].answers, levels) == 0) continue;
       result.examples.push_back(
           example_of(options_.inputs[kind], input.seen[0].texts, input.seen[i].texts));
       break;

@@ -49,7 +49,8 @@ class AnswerWatch {
   // cannot yet tell from the program's own variation.
   bool in_doubt() const;
 
-  SameResult result() const;
+  // Of the answers with up to so many in flight, and of loads at which answers are right.
+  SameResult result(int in_flight = 1 << 30) const;
 
  private:
   enum class State { off, asking, counting };
@@ -87,14 +88,15 @@ class AnswerWatch {
   };
   Found find_seen(std::size_t kind, std::string_view body);
   std::int64_t owner_of(std::size_t kind, std::uint64_t hash) const;
+  static std::size_t level_at(int in_flight);
   std::size_t level_of(int in_flight);
-  std::int64_t right_answers(const Counts& counts) const;
+  std::int64_t right_answers(const Counts& counts, std::size_t levels) const;
   AnswerStratum stratum_of(const Input& input, std::size_t level) const;
   double chance_of(std::size_t level) const;
   double change_at(std::size_t level) const;
   void judge(std::size_t level);
   std::string fault_at(std::size_t level, bool swapped) const;
-  InputDifference difference_of(std::size_t kind) const;
+  InputDifference difference_of(std::size_t kind, std::size_t levels) const;
 
   AnswerWatchOptions options_;
   State state_ = State::off;

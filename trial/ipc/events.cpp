@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "trial/ipc/same_fields.h"
 
 namespace ocrtune {
 namespace {
@@ -95,6 +96,10 @@ Json json_of(const ServiceEvent& event) {
           {"alone_seconds", event.facts.alone_seconds},
           {"ended_early", event.facts.ended_early},
           {"server", valid_utf8(event.facts.server)}};
+}
+
+Json json_of(const AnswersEvent& event) {
+  return {{"event", "answers"}, {"rank", event.rank}, {"same", event.same}};
 }
 
 // Numbers that JSON cannot hold (nan, inf) are written as null and read back as 0.
@@ -220,6 +225,13 @@ Result<Event> parse_event(const std::string& line) {
                       {word(object, "name"), word(object, "words"), number(object, "cost_share")}});
   }
   if (name == "service") return Event(service_of(object));
+  if (name == "answers") {
+    try {
+      return Event(AnswersEvent{whole(object, "rank", 0), object.at("same").get<SameResult>()});
+    } catch (const std::exception&) {
+      return broken(line);
+    }
+  }
   if (name == "result") {
     const ResultEvent event = result_of(object);
     if (!(event.samples_per_second > 0) || !(event.seconds > 0)) return broken(line);

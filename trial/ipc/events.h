@@ -82,6 +82,12 @@ struct ServiceEvent {
   ServiceFacts facts;
 };
 
+// The answers of a service beside those of the present setting.
+struct AnswersEvent {
+  int rank = 0;
+  SameResult same;
+};
+
 // The measured process judged for itself: the trial ends with this rate.
 struct ResultEvent {
   int rank = 0;
@@ -92,7 +98,7 @@ struct ResultEvent {
 };
 
 using Event = std::variant<HelloEvent, ReadyEvent, StepEvent, DoneEvent, ErrorEvent, NoteEvent,
-                           ResultEvent, MemoryEvent, SlowHostEvent, ServiceEvent>;
+                           ResultEvent, MemoryEvent, SlowHostEvent, ServiceEvent, AnswersEvent>;
 
 std::string event_line(const Event& event);          // with its newline
 Result<Event> parse_event(const std::string& line);  // invalid: quotes the line's start

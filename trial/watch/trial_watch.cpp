@@ -230,6 +230,7 @@ void TrialWatch::on_event(const Event& event) {
   if (const auto* one = std::get_if<NoteEvent>(&event)) note(one->text);
   if (const auto* slow = std::get_if<SlowHostEvent>(&event)) trial_.slow_host = slow->host;
   if (const auto* service = std::get_if<ServiceEvent>(&event)) trial_.service = service->facts;
+  if (const auto* answers = std::get_if<AnswersEvent>(&event)) trial_.same = answers->same;
   if (const auto* result = std::get_if<ResultEvent>(&event)) on_result(*result);
   if (const auto* memory = std::get_if<MemoryEvent>(&event)) on_memory(*memory);
   if (const auto* error = std::get_if<ErrorEvent>(&event)) {

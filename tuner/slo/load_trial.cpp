@@ -460,9 +460,8 @@ class LoadTrial {
       if (!conflicts.empty()) return refuse("placement", conflicts[0]);
     }
     if (answers_) {
-      const Status same = answers_->judge(rate);
-      if (!same) return refuse("text", same.error().what, Outcome::wrong_result);
-      for (const std::string& line : answers_->words()) events_.say(NoteEvent{0, line});
+      const int in_flight = facts_.in_flight > 0 ? facts_.in_flight : spec_.max_in_flight;
+      events_.say(AnswersEvent{0, answers_->result(in_flight)});
     }
     ResultEvent result;
     result.samples_per_second = rate;

@@ -6,13 +6,11 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "trial/answers/truth_file.h"
-#include "trial/ipc/same_fields.h"
 #include "trial/workloads/service/request_file.h"
 
 namespace ocrtune {
@@ -21,20 +19,8 @@ namespace {
 constexpr int kLeastAskings = 2;       // of an input: what differs between them is left out
 constexpr int kUsefulAskings = 16;     // of all inputs together, at least
 constexpr double kAskingTimeout = 60;  // seconds; the target itself gives a request up earlier
-constexpr int kComparisons = 20;       // settings of a tune, which share the doubt
 constexpr int kDoubtAskings = 16;      // between two looks
 constexpr std::uint64_t kFirstAsking = std::uint64_t{1} << 51;
-
-const char* not_compared_words(NotCompared why) {
-  switch (why) {
-    case NotCompared::no_text:
-      return "the answers hold none; same = [...] in a .request.toml names its path";
-    case NotCompared::all_varies:
-      return "it differs each time the same input is sent";
-    default:
-      return "there is no answer to compare with";
-  }
-}
 
 }  // namespace
 
@@ -112,67 +98,13 @@ Status TrialAnswers::take_reference(LoadTarget& target, Clock& clock) {
 
 Status TrialAnswers::read_reference() {
   const std::string text = OCRTUNE_TRY(read_file(spec_.reference));
-  try {
-    const auto json = nlohmann::json::parse(text);
-    watch_.use(OCRTUNE_TRY(AnswerReference::parse(json.at("reference").get<std::string>())));
-    json.at("present").get_to(present_);
-  } catch (const nlohmann::json::exception& problem) {
-    return Error{ErrorKind::invalid, spec_.reference + ": " + problem.what()};
-  }
+  watch_.use(OCRTUNE_TRY(AnswerReference::parse(text)));
   return Status();
 }
 
 Status TrialAnswers::write_reference() const {
   if (spec_.reference.empty()) return Status();
-  const nlohmann::json json = {{"reference", watch_.reference().text()}, {"present", present_}};
-  return write_file(spec_.reference, json.dump());
-}
-
-Status TrialAnswers::judge(double requests_per_second) {
-  const SameResult own = watch_.result();
-  std::vector<const SameResult*> present;
-  for (const SameResult& one : present_) present.push_back(&one);
-  judgement_ = judge_same({&own}, present, spec_.max_change, kComparisons);
-  if (spec_.present || spec_.reference.empty()) {
-    judgement_.differs = false;
-    present_.push_back(own);
-    return write_reference();
-  }
-  if (judgement_.allowed) return Status();
-  std::string what = fmt::format(
-      "reads {} of {} inputs otherwise than the present setting ({:.2g} % of the characters)",
-      judgement_.differing_inputs, judgement_.inputs, 100 * judgement_.changed_share);
-  if (judgement_.error_rate >= 0) {
-    what += fmt::format(", {:.2g} % of the characters wrong instead of {:.2g} %",
-                        100 * judgement_.error_rate, 100 * judgement_.reference_error_rate);
-  }
-  if (!own.examples.empty()) {
-    what += fmt::format(", as '{}' for '{}'", own.examples[0].read, own.examples[0].expected);
-  }
-  return Error{ErrorKind::failed, fmt::format("{}; its rate is {} requests/s", what,
-                                              format_count(requests_per_second))};
-}
-
-std::vector<std::string> TrialAnswers::words() const {
-  const SameResult own = watch_.result();
-  std::vector<std::string> lines;
-  if (!own.compared()) {
-    lines.push_back(fmt::format("text not compared: {}", not_compared_words(own.not_compared)));
-  } else if (!judgement_.differs) {
-    lines.push_back(fmt::format("the same text on {} of {} inputs, in {} answers",
-                                own.inputs - own.differing_inputs(), own.inputs, own.answers));
-  } else {
-    lines.push_back(
-        fmt::format("{} of {} inputs are read otherwise", own.differing_inputs(), own.inputs));
-  }
-  if (own.wrong_in_flight > 0) {
-    lines.push_back(fmt::format(
-        "with {} in flight {} of {} answers have another text than with fewer{}",
-        own.wrong_in_flight, own.wrong_answers, own.wrong_of_answers,
-        own.swapped_answers > 0 ? fmt::format(", {} that of another input", own.swapped_answers)
-                                : ""));
-  }
-  return lines;
+  return write_file(spec_.reference, watch_.reference().text());
 }
 
 void TrialAnswers::settle_doubt(LoadTarget& target, Clock& clock, double seconds) {

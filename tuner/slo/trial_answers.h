@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "trial/answers/answer_watch.h"
-#include "trial/answers/same_judgement.h"
 #include "trial/workloads/engine_infer/infer_trial_spec.h"
 #include "trial/workloads/service/http_target.h"
 #include "trial/workloads/service/load_target.h"
@@ -36,14 +35,8 @@ class TrialAnswers {
   void settle_doubt(LoadTarget& target, Clock& clock, double seconds);
   int right_in_flight(int wanted);
 
-  // When the loads have ended. The present setting's answers are kept, for the trials that follow.
-  // failed: another setting reads otherwise beyond what the present one varies by itself, by more
-  // than is allowed.
-  Status judge(double requests_per_second);
-  // What became of the answers, for the trial's evidence.
-  std::vector<std::string> words() const;
-
-  AnswerWatch& watch() { return watch_; }
+  // When the loads have ended: of the answers with up to so many in flight.
+  SameResult result(int in_flight) const { return watch_.result(in_flight); }
 
  private:
   TrialAnswers(const InferTrialSpec& spec, AnswerWatchOptions options);
@@ -54,8 +47,6 @@ class TrialAnswers {
   const InferTrialSpec& spec_;
   AnswerWatchOptions options_;
   AnswerWatch watch_;
-  std::vector<SameResult> present_;  // of trials of the present setting
-  SameJudgement judgement_;          // of this one
   std::uint64_t next_request_;
 };
 

@@ -17,6 +17,7 @@
 #include "base/line_splitter.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "trial/answers/same_gate.h"
 #include "trial/free_port.h"
 #include "trial/ipc/event_writer.h"
 #include "trial/ipc/events.h"
@@ -26,12 +27,12 @@ namespace ocrtune {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 struct PlayedTrial {
   bool measured = false;
   std::string text;   // of the result, and the evidence
   std::string error;  // with its outcome
+  SameResult same;
 };
 
 class TrialAnswersTest : public ::testing::Test {
@@ -41,7 +42,6 @@ class TrialAnswersTest : public ::testing::Test {
     folder_ = *make_temporary_directory("trial_answers");
     spec_.seconds = 3;
     spec_.reference = folder_ + "/reference.json";
-    spec_.present = true;
     for (int i = 0; i < 5; ++i) {
       spec_.inputs.push_back(fmt::format("{}/{}.png", folder_, i));
       ASSERT_TRUE(write_file(spec_.inputs.back(), fmt::format("picture {} ", i)));
@@ -79,6 +79,7 @@ class TrialAnswersTest : public ::testing::Test {
         played.measured = over = true;
         played.text += result->text;
       }
+      if (const auto* answers = std::get_if<AnswersEvent>(&*event)) played.same = answers->same;
       if (const auto* error = std::get_if<ErrorEvent>(&*event)) {
         played.error = std::string(outcome_name(error->outcome)) + ": " + error->reason;
         over = true;
@@ -98,24 +99,39 @@ class TrialAnswersTest : public ::testing::Test {
   std::string folder_;
 };
 
+// As the runner judges what the trials found.
+Outcome judged(SameGate gate, const PlayedTrial& present, const PlayedTrial& other) {
+  Trial first, second;
+  first.outcome = second.outcome = Outcome::ok;
+  first.same = present.same;
+  second.same = other.same;
+  gate.judge(first, true);
+  gate.judge(second, false);
+  return second.outcome;
+}
+
 TEST_F(TrialAnswersTest, ASettingThatReadsOtherwiseIsNoResultUnlessThatIsAllowed) {
   const PlayedTrial exact = play({"--mode", "exact"});
-  EXPECT_THAT(exact.text, HasSubstr("the same text on 5 of 5 inputs"));
-  spec_.present = false;
-  EXPECT_TRUE(play({"--mode", "exact"}).measured);
+  EXPECT_EQ(exact.same.inputs, 5);
+  EXPECT_EQ(exact.same.differing_inputs(), 0);
+  const PlayedTrial again = play({"--mode", "exact"});
+  EXPECT_EQ(judged(SameGate(0), exact, again), Outcome::ok);
   const PlayedTrial fast = play({"--mode", "fast"});
-  EXPECT_FALSE(fast.measured);
-  EXPECT_THAT(fast.error, HasSubstr("wrong_result: reads 5 of 5 inputs otherwise"));
-  EXPECT_THAT(fast.error, HasSubstr("as 'order 0 of 1000' for 'Order 0 Of 1000'"));
-  spec_.max_change = 0.5;
-  EXPECT_TRUE(play({"--mode", "fast"}).measured);
+  EXPECT_TRUE(fast.measured);
+  EXPECT_EQ(fast.same.differing_inputs(), 5);
+  ASSERT_FALSE(fast.same.examples.empty());
+  EXPECT_EQ(fast.same.examples[0].expected, "Order 0 Of 1000");
+  EXPECT_EQ(fast.same.examples[0].read, "order 0 of 1000");
+  EXPECT_EQ(judged(SameGate(0), exact, fast), Outcome::wrong_result);
+  EXPECT_EQ(judged(SameGate(0.5), exact, fast), Outcome::ok);
 }
 
 TEST_F(TrialAnswersTest, ALoadAtWhichTextsAreWrongEndsTheSearch) {
   const PlayedTrial played = play({"--wrong-from", "3"});
   EXPECT_TRUE(played.measured) << played.error;
   EXPECT_THAT(played.text, HasSubstr(" with 2 in flight"));
-  EXPECT_THAT(played.text, HasSubstr("have another text than with fewer"));
+  EXPECT_EQ(played.same.wrong_in_flight, 4);
+  EXPECT_EQ(played.same.differing_inputs(), 0);  // of what the loads that stand were answered
   EXPECT_THAT(played.text, HasSubstr("requests fail from 3 in flight on"));
 }
 
@@ -123,15 +139,15 @@ TEST_F(TrialAnswersTest, TextsOfOtherInputsEndTheSearch) {
   const PlayedTrial played = play({"--swap-from", "3"});
   EXPECT_TRUE(played.measured) << played.error;
   EXPECT_THAT(played.text, HasSubstr(" with 2 in flight"));
-  EXPECT_THAT(played.text, HasSubstr("that of another input"));
+  EXPECT_GT(played.same.swapped_answers, 0);
+  EXPECT_EQ(played.same.differing_inputs(), 0);
 }
 
 TEST_F(TrialAnswersTest, WhatVariesByItselfIsNoFault) {
   const PlayedTrial played = play({"--vary", "0.2"});
   EXPECT_TRUE(played.measured) << played.error;
-  EXPECT_THAT(played.text, Not(HasSubstr("another text than with fewer")));
-  spec_.present = false;
-  EXPECT_TRUE(play({"--vary", "0.2"}).measured);
+  EXPECT_EQ(played.same.wrong_in_flight, 0);
+  EXPECT_EQ(judged(SameGate(0), played, play({"--vary", "0.2"})), Outcome::ok);
 }
 
 TEST_F(TrialAnswersTest, APathThatIsInNoAnswerIsSaid) {

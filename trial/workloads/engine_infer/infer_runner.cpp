@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "probes/placement/partition.h"
+#include "trial/answers/same_gate.h"
 #include "trial/free_port.h"
 #include "trial/malloc_environment.h"
 #include "trial/watch/trial_watch.h"
@@ -41,7 +42,10 @@ class InferRunner : public Runner {
  public:
   // `folder`: of the pictures of noise, or of the reference answers; it is removed.
   InferRunner(InferenceWorkload workload, const Machine& machine, std::string folder)
-      : workload_(std::move(workload)), machine_(machine), folder_(std::move(folder)) {
+      : workload_(std::move(workload)),
+        machine_(machine),
+        folder_(std::move(folder)),
+        same_(workload_.max_change) {
     if (workload_.user_service()) reference_ = join_path(folder_, "reference.json");
   }
   ~InferRunner() override {
@@ -145,12 +149,16 @@ class InferRunner : public Runner {
 
   // Where the first trial is not of the present setting (a run that goes on, or is verified), that
   // one is started to be asked.
-  Trial compared(const Knobs& knobs, const TrialLimits& limits) const {
+  Trial compared(const Knobs& knobs, const TrialLimits& limits) {
     const bool starts = !workload_.command.workload.command.empty();
-    if (starts && knobs != workload_.present && !path_exists(reference_)) {
-      (void)run_service(workload_.present, limits, true);
+    const bool present = knobs == workload_.present;
+    if (starts && !present && !path_exists(reference_)) {
+      Trial asked = run_service(workload_.present, limits, true);
+      same_.judge(asked, true);
     }
-    return run_service(knobs, limits, false);
+    Trial trial = run_service(knobs, limits, false);
+    same_.judge(trial, present);
+    return trial;
   }
 
   Trial run_service(const Knobs& knobs, const TrialLimits& limits, bool ask_only) const {
@@ -158,7 +166,6 @@ class InferRunner : public Runner {
     spec.reference = reference_;
     spec.truth = workload_.truth;
     spec.max_change = workload_.max_change;
-    spec.present = knobs == workload_.present;
     spec.ask_only = ask_only;
     const CommandWorkload command = with_addresses(workload_.command.workload, workload_);
     if (workload_.command.refuse) {
@@ -209,6 +216,7 @@ class InferRunner : public Runner {
   Machine machine_;
   std::string folder_;
   std::string reference_;  // file
+  SameGate same_;
 };
 
 }  // namespace

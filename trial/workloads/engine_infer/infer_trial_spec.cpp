@@ -23,7 +23,6 @@ constexpr auto kTrialFields = [](auto& spec, const auto& visit) {
   visit("reference", spec.reference);
   visit("truth", spec.truth);
   visit("max_change", spec.max_change);
-  visit("present", spec.present);
   visit("ask_only", spec.ask_only);
   visit("request_seconds", spec.request_seconds);
   visit("max_in_flight", spec.max_in_flight);

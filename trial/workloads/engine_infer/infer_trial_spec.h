@@ -35,7 +35,6 @@ struct InferTrialSpec {
   std::string reference;  // file that holds these; empty, or not there yet: they are asked for
   std::string truth;      // label file with the true texts of `inputs`; empty: none
   double max_change = 0;  // share of the characters that more in flight may change
-  bool present = false;   // it is the setting that others are compared with
   bool ask_only = false;  // writes `reference` and ends
   // What is asked.
   std::string slo;              // "p99=50ms"; empty: the most that it does
