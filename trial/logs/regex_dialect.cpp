@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "trial/logs/log_dialects.h"
 #include "trial/logs/log_text.h"
+#include "trial/logs/named_pattern.h"
 
 namespace ocrtune {
 namespace {
@@ -42,28 +43,6 @@ const std::map<std::string, Setter>& group_table() {
   return kTable;
 }
 
-// With (?P<name>...) for (?<name>...), which RE2 reads from 2023 on.
-std::string with_python_names(const std::string& pattern) {
-  std::string text;
-  bool in_class = false;
-  for (std::size_t at = 0; at < pattern.size(); ++at) {
-    const char c = pattern[at];
-    text += c;
-    if (c == '\\' && at + 1 < pattern.size()) {
-      text += pattern[++at];
-      continue;
-    }
-    if (c == '[') in_class = true;
-    if (c == ']') in_class = false;
-    const bool named = c == '(' && !in_class && pattern.compare(at, 3, "(?<") == 0 &&
-                       at + 3 < pattern.size() && pattern[at + 3] != '=' && pattern[at + 3] != '!';
-    if (!named) continue;
-    text += "?P<";
-    at += 2;
-  }
-  return text;
-}
-
 bool says_a_rate(const std::map<std::string, int>& groups) {
   for (const auto& [name, number] : groups) {
     if (name != "samples" && name != "seconds" && name != "loss") return true;
@@ -71,26 +50,10 @@ bool says_a_rate(const std::map<std::string, int>& groups) {
   return groups.contains("samples") && groups.contains("seconds");
 }
 
-// A pattern in ASCII reads any bytes, a log in GBK too.
-RE2::Options options_for(const std::string& pattern) {
-  RE2::Options options;
-  options.set_log_errors(false);
-  const bool ascii =
-      std::all_of(pattern.begin(), pattern.end(), [](char c) { return (c & 0x80) == 0; });
-  options.set_encoding(ascii ? RE2::Options::EncodingLatin1 : RE2::Options::EncodingUTF8);
-  return options;
-}
-
 }  // namespace
 
 Result<LogDialect> regex_dialect(const std::string& pattern) {
-  const auto compiled =
-      std::make_shared<const RE2>(with_python_names(pattern), options_for(pattern));
-  if (!compiled->ok()) {
-    return Error{ErrorKind::usage, fmt::format("regex: '{}' does not compile: {}; the syntax is "
-                                               "RE2's, without look-around and back references",
-                                               pattern, compiled->error())};
-  }
+  const std::shared_ptr<const RE2> compiled = OCRTUNE_TRY(compile_named(pattern));
   const std::map<std::string, int>& groups = compiled->NamedCapturingGroups();
   std::vector<std::string> known;
   for (const auto& [name, set] : group_table()) known.push_back(name);

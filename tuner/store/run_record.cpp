@@ -73,6 +73,9 @@ void visit_options(Options& options, const Visit& visit) {
   visit("log_file", options.log_file);
   visit("setup", options.setup);
   visit("cleanup", options.cleanup);
+  visit("answers", options.answers);
+  visit("truth", options.truth);
+  visit("max_change", options.max_change);
   visit("axes", options.axes);
   visit("given", options.given);
   visit("constraints", options.constraints);

@@ -77,6 +77,10 @@ struct RunOptions {
   std::string metric, metric_of;  // NAME[:UNIT]; "", "rank" or "job"
   std::string log_file;           // read instead of the output
   std::string setup, cleanup;     // one command a line
+  std::vector<std::string>
+      answers;            // where the texts are that it reads: trial/answers/answer_places.h
+  std::string truth;      // label file with the true texts; empty: none
+  double max_change = 0;  // share of the characters that a setting may read otherwise
   // The search.
   std::map<std::string, std::vector<std::string>> axes;  // knob -> values, as the user set them
   std::set<std::string> given;           // the axes that the user named; the others are pinned

@@ -42,6 +42,9 @@ struct CommandWorkload {
   std::string metric;                  // NAME[:UNIT] of the number that is the speed; may be empty
   std::optional<bool> per_rank;        // whose numbers the log gives; unset: the reader's habit
   std::string log_file;                // read this (placeholders) instead of stdout and stderr
+  std::vector<std::string> answers;    // where its texts are: trial/answers/answer_places.h
+  std::string truth;                   // label file with the true texts; empty: none
+  double max_change = 0;               // share of the characters that a setting may read otherwise
   std::string preset;                  // "" or a row of preset_table()
   std::vector<std::string> knobs;  // names that the space turns or the user has fixed; others are
                                    // left as the command has them
