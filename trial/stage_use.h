@@ -1,7 +1,7 @@
 // Where a trial's CPU time and its waiting went while it was measured: a part of Trial.
 //
 // Shares are of the time that was observed, means over the trial. What a thread waits for is read
-// from /proc by looks at intervals; a look counts each thread that is not asleep for good.
+// from /proc by looks at intervals; threads that never ran between the looks are left out.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,21 @@ struct StageUse {
   double observed_seconds = 0;  // 0: nobody looked
   std::int64_t looks = 0;       // at the threads' states; 0: not allowed
 
-  double busiest_thread_cpus = 0;   // of the thread that ran most, at most 1
+  // Of the thread that ran or waited for a CPU for the longest time.
+  double busiest_thread_cpus = 0;   // that it ran on, at most 1
+  double busiest_thread_share = 0;  // of the time, running or waiting for a CPU
   std::string busiest_thread;       // its name
   std::string busiest_process;      // name of its process
   double busiest_process_cpus = 0;  // of the process that ran most
+  double saturated_threads = 0;     // that ran or waited for a CPU nearly all the time
+  int allowed_cpus = 0;             // that the busy threads may use; 0: unknown
+  double starts_per_second = 0;     // of processes that come and go
   double system_share = 0;          // of the CPU time, in the kernel
   double minor_faults_per_second = 0;
   double major_faults_per_second = 0;
 
   double storage_bytes_per_second = 0;  // read from the disk, of all processes
+  double written_bytes_per_second = 0;  // to the disk
   double read_bytes_per_second = 0;     // read by system calls, page cache included
   std::uint64_t opened_bytes = 0;       // size of the regular files seen open for reading
 
@@ -29,6 +35,7 @@ struct StageUse {
   double running_threads = 0;   // running or waiting for a CPU
   double disk_threads = 0;      // in uninterruptible sleep
   double lock_threads = 0;      // in futex
+  double mutex_threads = 0;     // of these, waiting for a mutex that another thread holds
   double network_threads = 0;   // in poll, epoll, select, recv, accept
   double sleeping_threads = 0;  // in nanosleep
   double pipe_threads = 0;      // in read or write of a pipe

@@ -1,0 +1,29 @@
+/* --threads threads compute pages of their own: as fast as there are CPUs. */
+#include "pace.h"
+
+static _Atomic long pages;
+
+static void* read_pages(void* unused) {
+  (void)unused;
+  volatile double s = 0;
+  for (;;) {
+    s += burn(5);
+    ++pages;
+  }
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  const int threads = flag(argc, argv, "--threads", 1);
+  for (int i = 0; i < threads; ++i) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, read_pages, NULL);
+  }
+  long seen = 0;
+  for (;;) {
+    pause_seconds(0.25);
+    const long count = pages;
+    done((int)(count - seen));
+    seen = count;
+  }
+}
