@@ -242,7 +242,7 @@ std::vector<Measured> measured_settings(const RunRecord& run, double noise) {
     if (!setting.works()) continue;
     const Knobs& knobs = setting.summary.knobs;
     all.push_back({knobs, setting.rates, setting.summary.peak_bytes, relative_times(run, knobs),
-                   setting.estimate});
+                   setting.summary.samples_per_second});
   }
   return all;
 }

@@ -116,7 +116,7 @@ std::string rate_basis(const RunRecord& run) {
   if (run.result.verdict.beside_load) return "95 % interval, beside other load";
   for (const SettingSummary& setting : run.result.settings) {
     if (setting.knobs != run.result.recommendation.knobs || !setting.modelled) continue;
-    return "95 %, put right for other load: run again when quiet";
+    return "95 %, beside other load: run again when quiet";
   }
   return "95 % interval";
 }

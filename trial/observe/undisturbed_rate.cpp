@@ -26,7 +26,6 @@ constexpr double kSaturation = 0.5;
 // Runnable threads of the trial for each CPU: fewer leave CPUs free, more fill them by themselves.
 constexpr double kHalfFull = 0.85, kFull = 1;
 constexpr double kCleanShare = 0.5;  // of what waits may have cost clean windows, that is not known
-constexpr double kMostChange = 1.3;  // of a rate by the model, that is told
 constexpr double kFormError =
     0.15;  // of what was put right: the form of the model is not the truth
 constexpr double kWindowNoise = 0.02;  // of a window's rate, at least
@@ -336,15 +335,16 @@ Seen look_at(const std::vector<Sample>& samples, double min_cpu_seconds) {
 
 // The model's rate, no higher than anything that was seen allows.
 void bound(const Seen& seen, double min_cpu_seconds, RateEstimate& estimate) {
-  double& rate = estimate.model_samples_per_second;
-  rate = std::min(rate, seen.best);
+  double most = seen.best;
   double least = min_cpu_seconds;
   if (!(least > 0) && !seen.cpu_seconds.empty()) {
     least = *std::min_element(seen.cpu_seconds.begin(), seen.cpu_seconds.end());
   }
-  if (least > 0) rate = std::min(rate, seen.max_cpus / least);
-  estimate.samples_per_second = rate;
+  if (least > 0) most = std::min(most, seen.max_cpus / least);
+  const double rate = std::min(estimate.model_samples_per_second, most);
   const double raw = estimate.raw_samples_per_second;
+  estimate.model_samples_per_second = estimate.samples_per_second = rate;
+  estimate.most_samples_per_second = std::min(most, kMostChange * raw);
   if (rate <= kMostChange * raw && raw <= kMostChange * rate) return;
   estimate.disturbed = true;
   estimate.samples_per_second = raw;
@@ -375,6 +375,26 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double min_cpu
     }
   }
   estimate.cpu_seconds = median(std::move(seen.cpu_seconds));
+  double& most = estimate.most_samples_per_second;
+  most = std::max(most, estimate.samples_per_second);
+  for (const Window& window : seen.clean) most = std::max(most, window.samples_per_second);
+  return estimate;
+}
+
+RateEstimate undisturbed_rate(const Trial& trial, double min_cpu_seconds) {
+  RateEstimate estimate = undisturbed_rate(trial.samples, min_cpu_seconds);
+  const bool served = trial.service.in_flight > 0 || trial.service.alone_seconds > 0;
+  const double rate = trial.samples_per_second;
+  if (!served || !(rate > 0)) return estimate;
+  if (estimate.modelled && estimate.model_samples_per_second > 0) {
+    const double change =
+        std::log(estimate.model_samples_per_second / estimate.raw_samples_per_second);
+    estimate.model_error = std::hypot(estimate.model_error, change);
+    estimate.sharing_error = 0;
+  }
+  estimate.samples_per_second = estimate.model_samples_per_second = rate;
+  estimate.raw_samples_per_second = estimate.most_samples_per_second = rate;
+  estimate.disturbed = estimate.modelled;
   return estimate;
 }
 

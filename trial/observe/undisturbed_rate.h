@@ -21,6 +21,8 @@
 
 namespace ocrtune {
 
+inline constexpr double kMostChange = 1.3;  // of what was measured, that is told
+
 struct RateEstimate {
   // To be told: measured, or put right by at most 30 %. 0: no window has a rate.
   double samples_per_second = 0;
@@ -33,6 +35,9 @@ struct RateEstimate {
   // what external load beside running threads costs. The latter is one unknown of the machine, so
   // it errs alike in all trials; its sign counts.
   double model_error = 0, sharing_error = 0;
+  // The most that may be told of its program: the best window that nothing disturbed, or 30 % above
+  // what was measured; of answers that were counted, those.
+  double most_samples_per_second = 0;
   bool modelled = false;   // rests on disturbed windows
   bool disturbed = false;  // and is told as it was measured: the model would change it by too much
   double cpu_seconds = 0;  // of one sample, median over the windows; 0: not observed
@@ -42,6 +47,11 @@ struct RateEstimate {
 // `min_cpu_seconds`: of one sample where no thread spins for another that waits for a CPU; what
 // disturbed windows took beyond it, they may have spun. 0: not known, they did not spin.
 RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double min_cpu_seconds = 0);
+
+// Of a whole trial. Where a load generator counted a server's answers, the rate is what was served:
+// load on the machine slows the generator as well, and no model says by how much. What the model
+// would have changed is then an error.
+RateEstimate undisturbed_rate(const Trial& trial, double min_cpu_seconds = 0);
 
 // For people: what was measured where the rate is another one, whether it is told as it was
 // measured beside other load, and how the slow windows came. Empty: nothing of it.

@@ -21,7 +21,7 @@ Knobs work_of(Knobs knobs) {
 
 bool SampleCost::add(const Trial& trial) {
   if (!trial.ok()) return false;
-  const RateEstimate estimate = undisturbed_rate(trial.samples);
+  const RateEstimate estimate = undisturbed_rate(trial);
   if (!(estimate.cpu_seconds > 0)) return false;
   if (!estimate.modelled) quiet_[trial.knobs].push_back(estimate.cpu_seconds);
   const auto [found, added] = by_work_.emplace(work_of(trial.knobs), estimate.cpu_seconds);
@@ -40,10 +40,10 @@ double SampleCost::least(const Knobs& knobs) const {
 double rate_by(const SampleCost& cost, const Trial& trial, const Objective& objective) {
   const double value = objective_value_of(trial, objective);
   if (!learns_rates(objective)) return value;
-  const double told = undisturbed_rate(trial.samples).samples_per_second;
+  const double told = undisturbed_rate(trial).samples_per_second;
   if (!(told > 0)) return value;
   const double least = cost.least(trial.knobs);
-  return value * undisturbed_rate(trial.samples, least).model_samples_per_second / told;
+  return value * undisturbed_rate(trial, least).model_samples_per_second / told;
 }
 
 }  // namespace ocrtune

@@ -219,7 +219,7 @@ class InertSearch : public Search {
       if (!other && point != contexts_[i].own) continue;
       started_ = true;
       if (!trial.ok()) return drop(i);
-      const RateEstimate estimate = undisturbed_rate(trial.samples);
+      const RateEstimate estimate = undisturbed_rate(trial);
       Side side{other, i, trial.samples_per_second, estimate.cpu_seconds, trial.threads.busy};
       if (!(side.cpu_seconds > 0) || trial.threads.alive == 0) {
         over_ = true;  // no second witness

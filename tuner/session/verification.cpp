@@ -40,7 +40,7 @@ Rates rates_of(const std::vector<Trial>& trials, const std::vector<Setting>& set
     rates.trials.push_back(seen.empty() ? trial.samples_per_second : median(seen));
   }
   const Setting* setting = find_setting(settings, knobs);
-  if (setting != nullptr) rates.undisturbed = setting->estimate;
+  if (setting != nullptr) rates.undisturbed = setting->summary.samples_per_second;
   return rates;
 }
 
@@ -104,8 +104,8 @@ void claim(const RunRecord& run, const Verification& verification, double noise,
   all.then = run.result.recommendation.samples_per_second;
   all.base_then = run.result.baseline.samples_per_second;
   all.gain_then = run.result.gain;
-  if (all.then.median <= 0 && recommended != nullptr) all.then = recommended->estimate;
-  if (all.base_then.median <= 0 && baseline != nullptr) all.base_then = baseline->estimate;
+  if (all.then.median <= 0 && recommended != nullptr) all.then = recommended->summary.samples_per_second;
+  if (all.base_then.median <= 0 && baseline != nullptr) all.base_then = baseline->summary.samples_per_second;
   if (all.gain_then.median <= 0 && recommended != nullptr && baseline != nullptr) {
     all.gain_then = ratio_interval(*recommended, *baseline);
   }

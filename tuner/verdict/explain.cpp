@@ -145,7 +145,7 @@ std::vector<Reason> reasons_for(const Choice& verdict) {
   std::vector<Reason> reasons;
   const Setting& chosen = *verdict.chosen;
   const SettingSummary& summary = chosen.summary;
-  const Interval& rate = rate_of(chosen, verdict.objective);
+  const Interval& rate = summary.samples_per_second;
   reasons.push_back(reason<ReasonCode::ran_times>(counted(summary.trials), as_rate(rate.median),
                                                   as_rate(rate.low), as_rate(rate.high)));
   if (summary.step_seconds > 0 &&

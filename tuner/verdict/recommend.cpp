@@ -10,6 +10,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "trial/observe/thread_use.h"
+#include "trial/observe/undisturbed_rate.h"
 #include "trial/workloads/command/command_fill.h"
 #include "tuner/recommendation.h"
 #include "tuner/search/search.h"
@@ -168,17 +169,30 @@ Reason certificate(const Space& space, double gain, const Choice& verdict, int t
   return reason<ReasonCode::certified>(counted(percent_of_gain(gain)), ties);
 }
 
+// The search predicts for an idle machine. Where its word on the best setting is far above the rate
+// that is told of it, the others are told beside the same load.
+double told_share(const Search& search, const Setting& best) {
+  const double told = best.summary.samples_per_second.median;
+  const double predicted = search.predict(best.summary.knobs).samples_per_second.median;
+  return told > 0 && predicted > kMostChange * told ? told / predicted : 1;
+}
+
 std::vector<PredictedSetting> predict_untried(const Space& space, const Search& search,
                                               const std::vector<Setting>& settings) {
   std::set<Knobs> tried;
   for (const Setting& setting : settings) tried.insert(setting.summary.knobs);
+  const double share = settings.empty() ? 1 : told_share(search, settings.front());
   std::vector<PredictedSetting> predicted;
   for (const Knobs& knobs : space.points()) {
     if (tried.contains(knobs)) continue;
     const Prediction prediction = search.predict(knobs);
     const double bytes = prediction.memory.known ? prediction.memory.bytes : 0;
-    predicted.push_back({knobs, prediction.samples_per_second, static_cast<std::uint64_t>(bytes),
-                         prediction.admitted, prediction.reason});
+    const Interval& rate = prediction.samples_per_second;
+    predicted.push_back({knobs,
+                         {share * rate.median, share * rate.low, share * rate.high},
+                         static_cast<std::uint64_t>(bytes),
+                         prediction.admitted,
+                         prediction.reason});
   }
   return predicted;
 }
@@ -262,7 +276,7 @@ void recommend_chosen(TuneResult& result, const Choice& verdict) {
   Recommendation& recommendation = result.recommendation;
   recommendation.knobs = summary.knobs;
   recommendation.env = knob_environment(summary.knobs);
-  recommendation.samples_per_second = rate_of(*verdict.chosen, verdict.objective);
+  recommendation.samples_per_second = summary.samples_per_second;
   recommendation.peak_bytes = summary.peak_bytes;
   recommendation.step_seconds = summary.step_seconds;
   recommendation.samples_per_joule = summary.samples_per_joule;

@@ -19,6 +19,8 @@ constexpr double kDisturbedError = 3;        // times the noise, where nothing s
 struct Gathered {
   std::vector<double> objective_values, step_seconds, samples_per_joule;
   std::vector<double> cpu_seconds, disturbed_cpu_seconds;  // of a sample
+  std::vector<double> raw_rates;
+  double most_clean = 0, most_modelled = 0;  // that a trial of its kind allows to be told
   SettingSummary summary;
   int failures = 0;
   bool raced = false, modelled = true;
@@ -48,8 +50,11 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   if (trial.joules_per_sample > 0) into.samples_per_joule.push_back(1 / trial.joules_per_sample);
   into.objective_values.push_back(objective_value);
   into.raced = into.raced || trial.phase == "race";
-  const RateEstimate rate = undisturbed_rate(trial.samples);
+  const RateEstimate rate = undisturbed_rate(trial);
   into.modelled = into.modelled && rate.modelled;
+  if (rate.raw_samples_per_second > 0) into.raw_rates.push_back(rate.raw_samples_per_second);
+  double& most = rate.modelled ? into.most_modelled : into.most_clean;
+  most = std::max(most, rate.most_samples_per_second);
   if (rate.cpu_seconds > 0) {
     (rate.modelled ? into.disturbed_cpu_seconds : into.cpu_seconds).push_back(rate.cpu_seconds);
   }
@@ -65,7 +70,7 @@ RateObservation observation_of(const Trial& trial, std::size_t setting, const Sa
               static_cast<std::size_t>(trial.knobs.threads);
   seen.round = trial.round;
   seen.log_rate = std::log(rate_by(cost, trial, objective));
-  const RateEstimate estimate = undisturbed_rate(trial.samples, cost.least(trial.knobs));
+  const RateEstimate estimate = undisturbed_rate(trial, cost.least(trial.knobs));
   if (!estimate.modelled) return seen;
   seen.error = rates ? estimate.error : kDisturbedError * noise;
   seen.model_error = rates ? estimate.model_error : 0;
@@ -84,6 +89,19 @@ std::shared_ptr<const RateFit> fit_of(const std::vector<Trial>& trials,
     seen.push_back(observation_of(trial, places.at(trial.knobs), cost, objective, noise));
   }
   return std::make_shared<const RateFit>(seen, places.size(), noise);
+}
+
+// The rate by the fit, as far as it may be told: not above the best window that nothing disturbed,
+// nor by more than 30 % above what was measured. A fit that goes further is no evidence: then the
+// rate is told as it was measured beside the load.
+Interval told_rate(const Interval& fitted, const Gathered& seen, double noise) {
+  const double measured = kMostChange * median(seen.raw_rates);
+  const double most = std::max(seen.most_clean, std::min(seen.most_modelled, measured));
+  if (seen.raw_rates.empty() || fitted.median <= most) return fitted;
+  if (seen.most_clean > 0) return {most, std::min(fitted.low, most), fitted.high};
+  std::vector<RateObservation> raw;
+  for (const double rate : seen.raw_rates) raw.push_back({.log_rate = std::log(rate)});
+  return RateFit(raw, 1, noise).rate(0);
 }
 
 std::vector<std::vector<double>> repeats_of(const std::vector<Trial>& trials,
@@ -167,7 +185,7 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     const int worked = setting.summary.trials - gathered.failures;
     if (gathered.failures > 0 && worked > gathered.failures) setting.summary.outcome = Outcome::ok;
     setting.estimate = fit->rate(setting.place);
-    setting.summary.samples_per_second = rates->rate(setting.place);
+    setting.summary.samples_per_second = told_rate(rates->rate(setting.place), gathered, noise);
     setting.summary.modelled = gathered.modelled && !setting.rates.empty();
     setting.summary.cpu_seconds_per_sample = median(
         gathered.cpu_seconds.empty() ? gathered.disturbed_cpu_seconds : gathered.cpu_seconds);
@@ -180,10 +198,6 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     return a.estimate.median > b.estimate.median;
   });
   return settings;
-}
-
-const Interval& rate_of(const Setting& setting, const Objective& objective) {
-  return learns_rates(objective) ? setting.estimate : setting.summary.samples_per_second;
 }
 
 Reason outcome_reason(Outcome outcome) {

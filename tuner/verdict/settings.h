@@ -17,7 +17,8 @@ struct Setting {
   SettingSummary summary;
   std::vector<double> rates;  // of every ok trial, in order
   bool raced = false;         // measured again beside the leaders
-  // What choice, claim and every report rest on: read off the one fit of all settings.
+  // What the choice rests on: read off the one fit of all settings, and for comparing alone. What
+  // is told of the setting is summary.samples_per_second, which no more than was seen allows.
   Interval estimate;
   double forecast = 0;      // of the same by the search's model; 0: none
   bool crowds_out = false;  // its rate is also what it took from other programs' CPU time
@@ -47,9 +48,6 @@ bool noise_is_measured(const std::vector<Trial>& trials, const Objective& object
 // rate(a) / rate(b) with a 95 % interval; both come from one settings_of. Rounds that both ran are
 // paired.
 Interval ratio_interval(const Setting& a, const Setting& b);
-
-// Samples per second, whatever the objective asks for.
-const Interval& rate_of(const Setting& setting, const Objective& objective);
 
 Reason outcome_reason(Outcome outcome);  // the outcome alone: out of memory
 

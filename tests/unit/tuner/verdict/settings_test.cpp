@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "trial/observe/undisturbed_rate.h"
 
 namespace ocrtune {
 namespace {
@@ -113,6 +114,71 @@ TEST(RatioInterval, PairsByRoundNotByOrder) {
   const Interval ratio = ratio_interval(*find_setting(settings, two), *find_setting(settings, one));
   EXPECT_NEAR(ratio.median, 1, 0.01);
   EXPECT_LT(ratio.high, 1.03);
+}
+
+// Windows of a program that waited for `waited` of its time, beside strangers.
+Trial beside_load(int nproc, double rate, double waited, int round) {
+  Trial trial = ran(nproc, rate, "race", round);
+  trial.samples.clear();
+  for (int i = 0; i < 8; ++i) {
+    Sample sample;
+    sample.samples_per_second = rate;
+    sample.seconds = 0.25;
+    Interference& seen = sample.interference;
+    seen.spoilt_by = "other processes used 1.50 CPUs";
+    seen.observed_seconds = 0.25;
+    seen.cpu_seconds = 0.25 * (1 - waited);
+    seen.available_cpus = 2;
+    seen.external_cpus = 1.5;
+    seen.external_wait_seconds = seen.longest_external_wait_seconds = 0.25 * waited;
+    trial.samples.push_back(sample);
+  }
+  trial.samples_per_second = undisturbed_rate(trial).samples_per_second;
+  return trial;
+}
+
+const SettingSummary& only_setting(const std::vector<Setting>& settings) {
+  EXPECT_EQ(settings.size(), 1U);
+  return settings.at(0).summary;
+}
+
+TEST(ToldRate, IsAsMeasuredWhereTheFitGoesFarBeyondIt) {
+  std::vector<Trial> trials;
+  int round = 0;
+  for (const double rate : {64.0, 120.0, 194.0, 130.0}) {
+    trials.push_back(beside_load(1, rate, 0.65, ++round));
+  }
+  const std::vector<Setting> settings = settings_of(trials, 0.03);
+  EXPECT_GT(settings.at(0).estimate.median, 1.3 * 125) << "the model compares, as before";
+  const Interval& told = only_setting(settings).samples_per_second;
+  EXPECT_LE(told.median, 1.3 * 125);
+  EXPECT_LT(told.low, 125);
+  EXPECT_GT(told.high, 125);
+}
+
+TEST(ToldRate, StaysByTheFitWhereThatIsWithinWhatWasSeen) {
+  const std::vector<Setting> near = settings_of({beside_load(1, 100, 0.08, 0)}, 0.03);
+  EXPECT_GT(only_setting(near).samples_per_second.median, 103);
+  EXPECT_EQ(only_setting(near).samples_per_second.median, near.at(0).estimate.median);
+  // A trial that nothing disturbed is what the slowed one would have been.
+  const std::vector<Setting> seen =
+      settings_of({beside_load(1, 40, 0.6, 0), ran(1, 100, "model")}, 0.03);
+  EXPECT_GT(only_setting(seen).samples_per_second.median, 90);
+  EXPECT_LE(only_setting(seen).samples_per_second.median, 100);
+}
+
+TEST(ToldRate, OfAServerIsWhatItServed) {
+  std::vector<Trial> trials;
+  for (const double rate : {2900.0, 3038.0, 2950.0}) {
+    Trial trial = beside_load(1, rate, 0.7, 0);
+    trial.samples_per_second = rate;
+    trial.service.in_flight = 8;
+    trials.push_back(trial);
+  }
+  const std::vector<Setting> settings = settings_of(trials, 0.03);
+  EXPECT_LE(only_setting(settings).samples_per_second.median, 3038);
+  EXPECT_LE(settings.at(0).estimate.median, 3038);
+  EXPECT_GT(settings.at(0).estimate.high, 1.5 * 3038) << "what load took of it is not known";
 }
 
 TEST(RepeatNoise, IsNotMeasuredWhereNothingWasRepeated) {
