@@ -124,7 +124,7 @@ class InertSearch : public Search {
     return inner_->predict(fold(knobs, inert()));
   }
   std::vector<InertKnob> inert() const override { return found_; }
-  const Space* narrowed() const override { return narrowed_.get(); }
+  const Space* own_space() const override { return narrowed_.get(); }
 
  private:
   struct Context {

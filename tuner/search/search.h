@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trial/trial.h"
@@ -59,6 +60,9 @@ struct SearchOptions {
   // Samples between two updates of the weights that the answer keeps; 0: the recipe is free.
   std::int64_t recipe_batch = 0;
   std::vector<std::string> doubted;  // knobs that may never reach the program: tested first
+  // Counts whose list ocrtune made itself, and how far it may go on
+  // (tuner/search/growing_search.h).
+  std::vector<std::pair<std::string, int>> further;
 };
 
 class Search {
@@ -82,9 +86,11 @@ class Search {
   virtual Prediction predict(const Knobs& knobs) const = 0;
   // The speed model in words; empty where there is none.
   virtual std::vector<FittedTerm> terms() const { return {}; }
-  // Knobs that were found to change nothing, and the space without them; null: none was.
+  // Knobs that were found to change nothing.
   virtual std::vector<InertKnob> inert() const { return {}; }
-  virtual const Space* narrowed() const { return nullptr; }
+  // The space that is searched, without these knobs and with lists that went on; null: the one that
+  // was given.
+  virtual const Space* own_space() const { return nullptr; }
 };
 
 // With the inert knobs at what is kept of them.

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/stats.h"
 #include "tuner/search/coordinate_search.h"
+#include "tuner/search/growing_search.h"
 #include "tuner/search/inert_search.h"
 #include "tuner/search/model_search.h"
 #include "tuner/search/recipe_search.h"
@@ -138,14 +139,18 @@ std::unique_ptr<Search> keeping_the_recipe(const Space& space, const SearchOptio
                                   : sweep_or_model(space, options);
 }
 
+std::unique_ptr<Search> without_inert_knobs(const Space& space, const SearchOptions& options) {
+  if (options.doubted.empty()) return keeping_the_recipe(space, options);
+  return make_inert_search(space, options, options.doubted[0], keeping_the_recipe);
+}
+
 }  // namespace
 
 const std::vector<StrategyRow>& strategy_table() {
   static const std::vector<StrategyRow> kTable = {
       {"ours", "sweep of a small space that the budget holds; else model and race",
        [](const Space& space, const SearchOptions& options) {
-         if (options.doubted.empty()) return keeping_the_recipe(space, options);
-         return make_inert_search(space, options, options.doubted[0], keeping_the_recipe);
+         return make_growing_search(space, options, without_inert_knobs);
        }},
       {"coordinate", "one knob at a time from a sane setting, best single trial wins",
        [](const Space& space, const SearchOptions& options) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/secrets.h"
+#include "tuner/search/growing_search.h"
 #include "tuner/search/inert_search.h"
 #include "tuner/session/run_launch.h"
 #include "tuner/session/run_workload.h"
@@ -71,8 +72,11 @@ Status judge(RunRecord& run) {
 Status settle(RunRecord& run) {
   auto setup = OCRTUNE_TRY(tune_setup(run.options, run.machine));
   OCRTUNE_TRY(strategy_of(run));
-  if (run.options.strategy != "ours") setup.search.doubted.clear();
-  const auto search = make_inert_test(setup.space, setup.search);
+  if (run.options.strategy != "ours") {
+    setup.search.doubted.clear();
+    setup.search.further.clear();
+  }
+  const auto search = make_growing_search(setup.space, setup.search, make_inert_test);
   for (const Trial& trial : run.trials) search->tell(trial);
   setup.recommend.run_id = run.id;
   setup.recommend.stop_reason = run.stop_reason;

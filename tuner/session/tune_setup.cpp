@@ -68,6 +68,23 @@ bool within_lists(const RunOptions& options, const Knobs& knobs) {
   });
 }
 
+// Lists of ours that may be too short for a program that waits more than it computes: its loader
+// workers and its processes. Twice as many at a time, and never without the evidence of idle CPUs.
+std::vector<std::pair<std::string, int>> lists_that_go_on(const RunOptions& options,
+                                                          const WorkloadSpace& workload) {
+  constexpr int kMostOfEach = 64;
+  std::vector<std::pair<std::string, int>> lists;
+  if (options.command.empty() || options.engine == kPaddleEngine) return lists;
+  for (const char* name : {"workers", "nproc"}) {
+    const bool counts_gpus = std::string(name) == "nproc" && options.command_gpus > 0;
+    const bool ours =
+        std::any_of(workload.axes.begin(), workload.axes.end(),
+                    [&](const Axis& axis) { return axis.name == name && axis.values.size() > 1; });
+    if (ours && !counts_gpus && !options.axes.contains(name)) lists.emplace_back(name, kMostOfEach);
+  }
+  return lists;
+}
+
 }  // namespace
 
 Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) {
@@ -105,6 +122,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
   if (options.prints() && options.objective.goal == Goal::throughput) {
     setup.search.doubted = {"threads"};
   }
+  setup.search.further = lists_that_go_on(options, request.workload);
   setup.recommend.cpus = setup.search.cpus;
   setup.recommend.baseline = options.baseline;
   setup.recommend.rules = rules;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "trial/workloads/command/command_fill.h"
@@ -74,16 +75,30 @@ std::vector<const Setting*> leave_recipe(std::vector<const Setting*>& working,
   return others;
 }
 
-bool safer(const Setting* a, const Setting* b) {
-  const auto weight = [](const Setting* setting) {
-    const SettingSummary& summary = setting->summary;
-    const double peak = std::log(1 + static_cast<double>(summary.peak_bytes)) / kPeakStep;
-    return std::make_tuple(nodes_of(summary.knobs), std::floor(peak), summary.knobs.nproc,
-                           summary.knobs.threads, summary.knobs.workers, summary.knobs.batch,
-                           summary.knobs.accumulate);
+// Fewest nodes; of these, among those whose memory is within what repeats differ by of the least,
+// the fewest processes and threads.
+const Setting* lightest_of(std::vector<const Setting*> from) {
+  const auto keep_least = [&](auto measure, double slack) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Setting* setting : from) least = std::min(least, measure(*setting));
+    std::erase_if(from,
+                  [&](const Setting* setting) { return measure(*setting) > least * (1 + slack); });
   };
-  return weight(a) < weight(b);
+  const auto nodes = [](const Setting& one) -> double { return nodes_of(one.summary.knobs); };
+  const auto peak = [](const Setting& one) { return static_cast<double>(one.summary.peak_bytes); };
+  keep_least(nodes, 0);
+  keep_least(peak, kPeakStep);
+  const auto weight = [](const Setting* setting) {
+    const Knobs& knobs = setting->summary.knobs;
+    return std::make_tuple(knobs.nproc, knobs.threads, knobs.workers, knobs.batch,
+                           knobs.accumulate);
+  };
+  return *std::min_element(from.begin(), from.end(), [&](const Setting* a, const Setting* b) {
+    return weight(a) < weight(b);
+  });
 }
+
+bool lighter(const Setting* a, const Setting* b) { return a != b && lightest_of({b, a}) == a; }
 
 std::vector<const Setting*> candidates(const std::vector<const Setting*>& working,
                                        const RecommendOptions& options, double noise) {
@@ -98,9 +113,9 @@ std::vector<const Setting*> candidates(const std::vector<const Setting*>& workin
   const Setting* best = best_of(raced, noise);
   for (const Setting* setting : working) {
     if (setting->raced) continue;
-    const bool lighter = setting->rates.size() > 1 && safer(setting, best) &&
+    const bool instead = setting->rates.size() > 1 && lighter(setting, best) &&
                          standing(*setting, noise) >= standing(*best, noise);
-    if (lighter || ratio_interval(*setting, *best).low > 1) raced.push_back(setting);
+    if (instead || ratio_interval(*setting, *best).low > 1) raced.push_back(setting);
   }
   return raced;
 }
@@ -159,7 +174,7 @@ void choose_least_memory(std::vector<const Setting*> among, const Objective& obj
     return setting->estimate.median < floor || setting->summary.peak_bytes == 0;
   });
   if (among.empty()) return;
-  const Setting* least = *std::min_element(among.begin(), among.end(), safer);
+  const Setting* least = lightest_of(among);
   const double most = static_cast<double>(least->summary.peak_bytes) * (1 + kSameMemory);
   for (const Setting* setting : among) {
     if (static_cast<double>(setting->summary.peak_bytes) <= most) verdict.ties.push_back(setting);
@@ -205,7 +220,7 @@ Choice choose(const std::vector<Setting>& settings, const RecommendOptions& opti
     const bool close = behind <= options.tie_tolerance;
     (close ? verdict.ties : verdict.unsettled).push_back(other);
   }
-  verdict.chosen = *std::min_element(verdict.ties.begin(), verdict.ties.end(), safer);
+  verdict.chosen = lightest_of(verdict.ties);
   keep_fewer_nodes(working, verdict);
   keep_baseline(working, verdict);
   name_near(working, verdict);

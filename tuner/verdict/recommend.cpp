@@ -509,7 +509,7 @@ template <typename Judge>
 auto judged(const Space& space, const Search& search, const std::vector<Trial>& trials,
             const RecommendOptions& options, Judge judge) {
   const std::vector<InertKnob> inert = search.inert();
-  if (search.narrowed() == nullptr) return judge(space, trials, options);
+  if (search.own_space() == nullptr) return judge(space, trials, options);
   std::vector<Trial> kept;
   kept.reserve(trials.size());
   for (const Trial& trial : trials) kept.push_back(folded(trial, inert));
@@ -518,7 +518,7 @@ auto judged(const Space& space, const Search& search, const std::vector<Trial>& 
   for (Trial& trial : asked.soaks) trial = folded(trial, inert);
   if (asked.baseline) asked.baseline = fold(*asked.baseline, inert);
   for (RuleSetting& rule : asked.rules) rule.knobs = fold(rule.knobs, inert);
-  return judge(*search.narrowed(), kept, asked);
+  return judge(*search.own_space(), kept, asked);
 }
 
 }  // namespace

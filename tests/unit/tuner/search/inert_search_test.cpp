@@ -244,7 +244,7 @@ TEST(InertSearch, AStoredRunIsJudgedAlike) {
   for (const Trial& trial : found.trials) test->tell(trial);
   ASSERT_EQ(test->inert().size(), 1U);
   EXPECT_EQ(test->inert()[0].kept, search->inert()[0].kept);
-  EXPECT_EQ(test->narrowed()->size(), search->narrowed()->size());
+  EXPECT_EQ(test->own_space()->size(), search->own_space()->size());
 }
 
 TEST(InertSearch, ABudgetThatHoldsFewTrialsIsNotSpentOnIt) {

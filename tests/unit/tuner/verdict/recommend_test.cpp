@@ -227,6 +227,19 @@ TEST_F(Recommend, OfATieTheSafestIsChosen) {
   }
 }
 
+// Peaks that repeats of one setting would differ by decide nothing, wherever they lie.
+TEST_F(Recommend, OfATieInMemoryTooTheLighterIsChosen) {
+  Knobs more = setting(1);
+  more.threads = 2;
+  space_ = Space({setting(1), more});
+  for (double gigabytes = 1; gigabytes < 1.1; gigabytes += 0.005) {
+    trials_.clear();
+    race(setting(1), 120, 1.01 * gigabytes);
+    race(more, 120, gigabytes);
+    EXPECT_EQ(result().recommendation.knobs, setting(1)) << gigabytes;
+  }
+}
+
 TEST_F(Recommend, ARaceThatOnlyOneBeganDecidesNothing) {
   trials_.push_back(ran(setting(1), 100, 0.5, "baseline"));
   trials_.push_back(ran(setting(2), 205, 1.2, "model"));
