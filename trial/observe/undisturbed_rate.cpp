@@ -344,7 +344,7 @@ void bound(const Seen& seen, double min_cpu_seconds, RateEstimate& estimate) {
   const double rate = std::min(estimate.model_samples_per_second, most);
   const double raw = estimate.raw_samples_per_second;
   estimate.model_samples_per_second = estimate.samples_per_second = rate;
-  estimate.most_samples_per_second = std::min(most, kMostChange * raw);
+  estimate.max_samples_per_second = std::min(most, kMostChange * raw);
   if (rate <= kMostChange * raw && raw <= kMostChange * rate) return;
   estimate.disturbed = true;
   estimate.samples_per_second = raw;
@@ -375,7 +375,7 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double min_cpu
     }
   }
   estimate.cpu_seconds = median(std::move(seen.cpu_seconds));
-  double& most = estimate.most_samples_per_second;
+  double& most = estimate.max_samples_per_second;
   most = std::max(most, estimate.samples_per_second);
   for (const Window& window : seen.clean) most = std::max(most, window.samples_per_second);
   return estimate;
@@ -393,7 +393,7 @@ RateEstimate undisturbed_rate(const Trial& trial, double min_cpu_seconds) {
     estimate.sharing_error = 0;
   }
   estimate.samples_per_second = estimate.model_samples_per_second = rate;
-  estimate.raw_samples_per_second = estimate.most_samples_per_second = rate;
+  estimate.raw_samples_per_second = estimate.max_samples_per_second = rate;
   estimate.disturbed = estimate.modelled;
   return estimate;
 }

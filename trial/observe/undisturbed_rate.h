@@ -37,7 +37,7 @@ struct RateEstimate {
   double model_error = 0, sharing_error = 0;
   // The most that may be told of its program: the best window that nothing disturbed, or 30 % above
   // what was measured; of answers that were counted, those.
-  double most_samples_per_second = 0;
+  double max_samples_per_second = 0;
   bool modelled = false;   // rests on disturbed windows
   bool disturbed = false;  // and is told as it was measured: the model would change it by too much
   double cpu_seconds = 0;  // of one sample, median over the windows; 0: not observed

@@ -70,8 +70,10 @@ class GrowingSearch final : public Search {
     for (const auto& [knob, most] : options_.further) {
       const int next = next_value(knob, most);
       if (next == 0) continue;
+      auto longer = std::make_unique<const Space>(with_next(knob, next));
+      if (longer->size() == space_->size()) continue;
       grown_ = true;
-      use(std::make_unique<const Space>(with_next(knob, next)));
+      use(std::move(longer));
       return true;
     }
     return false;
@@ -115,7 +117,8 @@ class GrowingSearch final : public Search {
     for (std::size_t i = 0; i < before; ++i) {
       if (value_of(static_cast<int>(i), knob) != last) continue;
       Knobs more = points[i];
-      if (set_knob(more, knob, fmt::format("{}", next))) points.push_back(std::move(more));
+      if (!set_knob(more, knob, fmt::format("{}", next))) continue;
+      if (!options_.allows || options_.allows(more)) points.push_back(std::move(more));
     }
     return Space(std::move(points));
   }

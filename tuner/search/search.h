@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,6 +64,7 @@ struct SearchOptions {
   // Counts whose list ocrtune made itself, and how far it may go on
   // (tuner/search/growing_search.h).
   std::vector<std::pair<std::string, int>> further;
+  std::function<bool(const Knobs&)> allows;  // a setting of such a longer list; empty: any
 };
 
 class Search {

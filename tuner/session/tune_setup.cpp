@@ -123,6 +123,7 @@ Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine) 
     setup.search.doubted = {"threads"};
   }
   setup.search.further = lists_that_go_on(options, request.workload);
+  setup.search.allows = OCRTUNE_TRY(setting_filter(machine, request));
   setup.recommend.cpus = setup.search.cpus;
   setup.recommend.baseline = options.baseline;
   setup.recommend.rules = rules;

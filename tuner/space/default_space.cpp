@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -167,7 +168,24 @@ void thin(std::vector<Knobs>& points, int cpus, std::size_t most) {
   std::sort(points.begin(), points.end());
 }
 
+bool meets(const Knobs& knobs, const std::vector<Constraint>& constraints) {
+  return std::all_of(constraints.begin(), constraints.end(),
+                     [&](const Constraint& one) { return satisfies(knobs, one); });
+}
+
 }  // namespace
+
+Result<std::function<bool(const Knobs&)>> setting_filter(const Machine& machine,
+                                                         const SpaceRequest& request) {
+  std::set<std::string> listed;
+  for (const Axis& list : request.lists) listed.insert(list.name);
+  const auto constraints = OCRTUNE_TRY(constraints_of(request, listed));
+  const auto cpu = std::make_shared<const CpuFacts>(machine.cpu);
+  const auto bindable = std::make_shared<Bindable>(*cpu);
+  return std::function<bool(const Knobs&)>([cpu, bindable, constraints](const Knobs& knobs) {
+    return meets(knobs, constraints) && bindable->refusal(knobs).empty();
+  });
+}
 
 std::vector<RuleSetting> rule_settings(const Machine& machine, const Knobs& base) {
   const RulesOfThumb& rules = machine.rules_of_thumb;
@@ -215,9 +233,8 @@ Result<Space> make_space(const Machine& machine, const SpaceRequest& request) {
   }
   thin(points, usable_cpu_count(machine.cpu), request.max_points);
   for (const Knobs& knobs : request.always) {
-    const bool meets = std::all_of(constraints.begin(), constraints.end(),
-                                   [&](const auto& one) { return satisfies(knobs, one); });
-    if (knobs == request.base || (meets && !unbindable(knobs))) points.push_back(knobs);
+    const bool asked = knobs == request.base;
+    if (asked || (meets(knobs, constraints) && !unbindable(knobs))) points.push_back(knobs);
   }
   return Space(std::move(points));
 }

@@ -2,6 +2,7 @@
 // place of its axes where given, less what cannot run.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,5 +37,10 @@ struct RuleSetting {
   Knobs knobs;
 };
 std::vector<RuleSetting> rule_settings(const Machine& machine, const Knobs& base);
+
+// Whether a setting beyond the lists meets the conditions of a request and can be bound here.
+// Errors: those of make_space's conditions.
+Result<std::function<bool(const Knobs&)>> setting_filter(const Machine& machine,
+                                                         const SpaceRequest& request);
 
 }  // namespace ocrtune

@@ -2,13 +2,14 @@
 // control group that only the tree is in, or PSS read a hundred times a second where none can be
 // made.
 //
-// The peak is within 5 %, or it is said to be not sure; a limit is held within one reading; no run
-// below its limit is stopped.
+// The peak is within 5 %, or it is said to be not sure, in all but a stated share of the trees; a
+// limit is held within one reading; no run below its limit is stopped.
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -183,22 +184,36 @@ std::string untrue_peak(const Told& told) {
                      unsure ? "unsure" : "sure", told.truth_mib);
 }
 
-// While others give memory back, what short-lived children take may show nowhere: `tries` runs of
-// each tree, of which the last counts unless one before it was told truly.
-void run_healthy(const Kind& kind, int runs, int tries, std::uint64_t seed) {
+// Share of trees whose peak may be told too low and sure: while others give memory back, what
+// short-lived children take may show nowhere (bench/RESULTS.md, "Memory truth").
+constexpr double kMissShare = 0.05;
+
+// Misses among so many trees that this share gives once in a thousand times, and no more.
+int max_misses(int trees) {
+  double below = 0, chance = std::pow(1 - kMissShare, trees);  // of none
+  int misses = 0;
+  for (; below + chance < 0.999; ++misses) {
+    below += chance;
+    chance *= (trees - misses) / (misses + 1.0) * kMissShare / (1 - kMissShare);
+  }
+  return misses;
+}
+
+// Gives how many peaks were untrue.
+int run_healthy(const Kind& kind, int runs, std::uint64_t seed) {
   Truth truth;
   Random dice(seed);
-  int unsure = 0;
+  int unsure = 0, misses = 0;
   double worst = 0;
   for (int i = 0; i < runs && !testing::Test::HasFailure(); ++i) {
     const std::string script = kind.script(dice);
-    Told free = truth.run(script, 0);
-    for (int again = 1; again < tries && !untrue_peak(free).empty(); ++again) {
-      free = truth.run(script, 0);
-    }
+    const Told free = truth.run(script, 0);
     EXPECT_EQ(free.end.stop, AttemptStop::none) << script;
-    EXPECT_EQ(untrue_peak(free), "") << script;
-    if (is_unsure_peak(free.end.peak_bytes, free.end.possible_peak_bytes)) {
+    const std::string untrue = untrue_peak(free);
+    if (!untrue.empty()) {
+      ++misses;
+      std::printf("%s: %s\n", script.c_str(), untrue.c_str());
+    } else if (is_unsure_peak(free.end.peak_bytes, free.end.possible_peak_bytes)) {
       ++unsure;
     } else {
       worst = std::max(worst, std::abs(mib(free.end.peak_bytes) / free.truth_mib - 1));
@@ -211,8 +226,9 @@ void run_healthy(const Kind& kind, int runs, int tries, std::uint64_t seed) {
       EXPECT_EQ(limited.end.stop, AttemptStop::none) << script;
     }
   }
-  std::printf("%-20s %d runs, worst peak %.1f %% off, %d not sure\n", kind.name, runs, 100 * worst,
-              unsure);
+  std::printf("%-20s %d runs, %d untrue, the others at worst %.1f %% off, %d not sure\n", kind.name,
+              runs, misses, 100 * worst, unsure);
+  return misses;
 }
 
 // Trees that grow past a limit, at a rate in MiB/s.
@@ -241,7 +257,13 @@ void run_limited(int runs, std::uint64_t seed) {
 }
 
 TEST(MemoryTruth, PeaksAreTrueAndNoHealthyRunIsStopped) {
-  for (const Kind& kind : kHealthy) run_healthy(kind, 1, 3, 7);
+  constexpr int kSeeds = 3;
+  int misses = 0, trees = 0;
+  for (const Kind& kind : kHealthy) {
+    misses += run_healthy(kind, kSeeds, 7);
+    trees += kSeeds;
+  }
+  EXPECT_LE(misses, max_misses(trees)) << "of " << trees;
 }
 
 TEST(MemoryTruth, LimitsAreHeld) { run_limited(3, 7); }
@@ -253,7 +275,9 @@ int slow_runs() {
 
 class SlowMemoryTruth : public testing::TestWithParam<Kind> {};
 
-TEST_P(SlowMemoryTruth, ManyRuns) { run_healthy(GetParam(), slow_runs(), 1, 11); }
+TEST_P(SlowMemoryTruth, ManyRuns) {
+  EXPECT_LE(run_healthy(GetParam(), slow_runs(), 11), max_misses(slow_runs()));
+}
 
 INSTANTIATE_TEST_SUITE_P(Trees, SlowMemoryTruth, testing::ValuesIn(kHealthy),
                          [](const auto& one) { return std::string(one.param.name); });

@@ -94,6 +94,13 @@ TEST(GrowingSearch, AListOfTheUsersEndsWhereItEnds) {
   EXPECT_EQ(*search_for(160, 0.001, options).workers.rbegin(), 2);
 }
 
+TEST(GrowingSearch, ConditionsHoldBeyondTheListToo) {
+  SearchOptions options = going_on();
+  options.allows = [](const Knobs& knobs) { return knobs.nproc * knobs.workers <= 4; };
+  const Searched done = search_for(160, 0.001, options);
+  EXPECT_EQ(*done.workers.rbegin(), 4);
+}
+
 // A stored run is judged by its trials alone.
 TEST(GrowingSearch, IsTheSameForTheSameTrials) {
   const Searched done = search_for(160, 0.001, going_on());
