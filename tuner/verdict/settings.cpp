@@ -20,7 +20,7 @@ struct Gathered {
   std::vector<double> objective_values, step_seconds, samples_per_joule;
   std::vector<double> cpu_seconds, disturbed_cpu_seconds;  // of a sample
   std::vector<double> raw_rates;
-  double most_clean = 0, most_modelled = 0;  // that a trial of its kind allows to be told
+  double max_clean = 0, max_modelled = 0;  // that a trial of its kind allows to be told
   SettingSummary summary;
   int failures = 0;
   bool raced = false, modelled = true;
@@ -53,8 +53,8 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   const RateEstimate rate = undisturbed_rate(trial);
   into.modelled = into.modelled && rate.modelled;
   if (rate.raw_samples_per_second > 0) into.raw_rates.push_back(rate.raw_samples_per_second);
-  double& most = rate.modelled ? into.most_modelled : into.most_clean;
-  most = std::max(most, rate.most_samples_per_second);
+  double& most = rate.modelled ? into.max_modelled : into.max_clean;
+  most = std::max(most, rate.max_samples_per_second);
   if (rate.cpu_seconds > 0) {
     (rate.modelled ? into.disturbed_cpu_seconds : into.cpu_seconds).push_back(rate.cpu_seconds);
   }
@@ -96,9 +96,9 @@ std::shared_ptr<const RateFit> fit_of(const std::vector<Trial>& trials,
 // rate is told as it was measured beside the load.
 Interval told_rate(const Interval& fitted, const Gathered& seen, double noise) {
   const double measured = kMostChange * median(seen.raw_rates);
-  const double most = std::max(seen.most_clean, std::min(seen.most_modelled, measured));
+  const double most = std::max(seen.max_clean, std::min(seen.max_modelled, measured));
   if (seen.raw_rates.empty() || fitted.median <= most) return fitted;
-  if (seen.most_clean > 0) return {most, std::min(fitted.low, most), fitted.high};
+  if (seen.max_clean > 0) return {most, std::min(fitted.low, most), fitted.high};
   std::vector<RateObservation> raw;
   for (const double rate : seen.raw_rates) raw.push_back({.log_rate = std::log(rate)});
   return RateFit(raw, 1, noise).rate(0);

@@ -45,14 +45,14 @@ Trial waits(const Knobs& knobs, double cpu_seconds_of_sample) {
   return trial;
 }
 
-struct Searched {
+struct Grown {
   std::set<int> workers;  // that were tried
   std::unique_ptr<Search> search;
 };
 
-Searched search_for(double seconds, double cpu_seconds_of_sample, const SearchOptions& options) {
+Grown search_for(double seconds, double cpu_seconds_of_sample, const SearchOptions& options) {
   const Space space = own_lists();
-  Searched done{{}, find_strategy("ours")->make(space, options)};
+  Grown done{{}, find_strategy("ours")->make(space, options)};
   for (double left = seconds; left > 0; left -= 4) {
     const auto proposal = done.search->next(left);
     if (!proposal) break;
@@ -75,7 +75,7 @@ SearchOptions going_on() {
 }
 
 TEST(GrowingSearch, AListThatEndsTooEarlyGoesOn) {
-  const Searched done = search_for(160, 0.001, going_on());
+  const Grown done = search_for(160, 0.001, going_on());
   EXPECT_TRUE(done.workers.contains(16)) << "twelve are enough";
   EXPECT_FALSE(done.workers.contains(64)) << "32 brought nothing";
   ASSERT_NE(done.search->own_space(), nullptr);
@@ -83,7 +83,7 @@ TEST(GrowingSearch, AListThatEndsTooEarlyGoesOn) {
 }
 
 TEST(GrowingSearch, WhatKeepsTheCpusBusyGoesNoFurther) {
-  const Searched done = search_for(160, 2 / 40.0, going_on());
+  const Grown done = search_for(160, 2 / 40.0, going_on());
   EXPECT_EQ(*done.workers.rbegin(), 2);
   EXPECT_EQ(done.search->own_space(), nullptr);
 }
@@ -97,13 +97,13 @@ TEST(GrowingSearch, AListOfTheUsersEndsWhereItEnds) {
 TEST(GrowingSearch, ConditionsHoldBeyondTheListToo) {
   SearchOptions options = going_on();
   options.allows = [](const Knobs& knobs) { return knobs.nproc * knobs.workers <= 4; };
-  const Searched done = search_for(160, 0.001, options);
+  const Grown done = search_for(160, 0.001, options);
   EXPECT_EQ(*done.workers.rbegin(), 4);
 }
 
 // A stored run is judged by its trials alone.
 TEST(GrowingSearch, IsTheSameForTheSameTrials) {
-  const Searched done = search_for(160, 0.001, going_on());
+  const Grown done = search_for(160, 0.001, going_on());
   const Space space = own_lists();
   const auto again = find_strategy("ours")->make(space, going_on());
   for (const int workers : {0, 1, 2, 4, 8, 16}) {
