@@ -104,8 +104,10 @@ void claim(const RunRecord& run, const Verification& verification, double noise,
   all.then = run.result.recommendation.samples_per_second;
   all.base_then = run.result.baseline.samples_per_second;
   all.gain_then = run.result.gain;
-  if (all.then.median <= 0 && recommended != nullptr) all.then = recommended->summary.samples_per_second;
-  if (all.base_then.median <= 0 && baseline != nullptr) all.base_then = baseline->summary.samples_per_second;
+  if (all.then.median <= 0 && recommended != nullptr)
+    all.then = recommended->summary.samples_per_second;
+  if (all.base_then.median <= 0 && baseline != nullptr)
+    all.base_then = baseline->summary.samples_per_second;
   if (all.gain_then.median <= 0 && recommended != nullptr && baseline != nullptr) {
     all.gain_then = ratio_interval(*recommended, *baseline);
   }
