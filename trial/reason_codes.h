@@ -107,6 +107,14 @@
   X(gpus_idle, 2) \
   X(answers_in_flight, 4) \
   X(server_reports, 1) \
+  X(cache_passed_over, 1) \
+  X(cache_may_answer, 1) \
+  X(texts_wrong_in_flight, 3) \
+  X(texts_swapped_in_flight, 4) \
+  X(text_none, 0) \
+  X(text_varies, 0) \
+  X(text_no_answers, 0) \
+  X(text_no_reference, 0) \
   X(one_host_is_faster, 5) \
   X(one_host_is_faster_unknown, 3) \
   /* tuner/verdict: why not another one. */ \

@@ -58,8 +58,9 @@ struct SameResult {
   std::int64_t wrong_answers = 0;
   std::int64_t wrong_of_answers = 0;
   std::int64_t swapped_answers = 0;  // that belong to another input, at any load
-  double repeat_speedup =
-      0;  // an input's second asking was answered so many times faster; 0: unknown
+  // An input's second asking was answered so many times faster; 0: it was not, or is unknown.
+  double repeat_speedup = 0;
+  bool varied = false;  // each request was a variant of its input, which no cache of results knows
 
   bool compared() const { return not_compared == NotCompared::no; }
   std::int64_t differing_inputs() const { return static_cast<std::int64_t>(differing.size()); }

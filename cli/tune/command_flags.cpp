@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "probes/machine_gpus.h"
+#include "trial/answers/answer_places.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_template.h"
 #include "tuner/session/run_launch.h"
@@ -98,6 +99,18 @@ void declare_command_flags(Flags& cli, CommandFlags& flags, RunOptions& options)
              "Read this file, such as {trial_dir}/log/0, instead of the output")
       .file()
       .under(title);
+  cli.option("--answers", options.answers, "PLACE",
+             "Compare the texts here with those of your setting: files such as "
+             "'{trial_dir}/*.txt', lines, or regex:... with (?<input>...) and (?<text>...)")
+      .under(title);
+  cli.option("--truth", options.truth, "FILE",
+             "Compare by the true texts: a label file of PaddleOCR with the inputs' names")
+      .file()
+      .under(title);
+  cli.option("--max-change", flags.max_change, "SHARE",
+             "Allow a setting to read this share of the characters otherwise: 0.5%")
+      .default_text("0")
+      .under(title);
   cli.option("--env", flags.environment, "NAME[=VALUE]",
              "Set this variable for the command; VALUE may hold placeholders, NAME alone takes it "
              "from the environment")
@@ -114,13 +127,37 @@ void declare_command_flags(Flags& cli, CommandFlags& flags, RunOptions& options)
       .file();
 }
 
+namespace {
+
+// "0.5%" or "0.005".
+Status read_text_flags(const CommandFlags& flags, RunOptions& options) {
+  OCRTUNE_TRY(AnswerPlaces::parse(options.answers));
+  if (!options.truth.empty() && !path_exists(options.truth)) {
+    return Error{ErrorKind::missing, "--truth " + options.truth + " is not there"};
+  }
+  if (flags.max_change.empty()) return Status();
+  const bool percent = flags.max_change.back() == '%';
+  const auto number =
+      parse_number(flags.max_change.substr(0, flags.max_change.size() - (percent ? 1 : 0)));
+  const double share = number ? *number / (percent ? 100 : 1) : -1;
+  if (!(share >= 0 && share <= 1)) {
+    return Error{ErrorKind::usage, "--max-change " + flags.max_change +
+                                       ": give a share of the characters, such as 0.5% or 0.005"};
+  }
+  options.max_change = share;
+  return Status();
+}
+
+}  // namespace
+
 Status read_command_flags(const CommandFlags& flags, RunOptions& options) {
   const std::pair<const char*, bool> given[] = {
       {"--preset", !options.preset.empty()},     {"--log-reader", !options.log_reader.empty()},
       {"--metric", !options.metric.empty()},     {"--metric-of", !options.metric_of.empty()},
       {"--log-file", !options.log_file.empty()}, {"--env", !flags.environment.empty()},
       {"--cwd", !options.directory.empty()},     {"--setup", !flags.setup.empty()},
-      {"--cleanup", !flags.cleanup.empty()}};
+      {"--cleanup", !flags.cleanup.empty()},     {"--answers", !options.answers.empty()}};
+  OCRTUNE_TRY(read_text_flags(flags, options));
   if (options.command.empty()) {
     for (const auto& [name, is_given] : given) {
       if (!is_given) continue;

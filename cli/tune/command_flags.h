@@ -14,6 +14,7 @@ namespace ocrtune {
 struct CommandFlags {
   std::vector<std::string> environment;     // NAME=VALUE
   std::vector<std::string> setup, cleanup;  // one command line each
+  std::string max_change;                   // as typed
 };
 
 void declare_command_flags(Flags& cli, CommandFlags& flags, RunOptions& options);

@@ -360,7 +360,7 @@ void share_budget(TuneFlags& flags, const Machine& machine) {
 
 void make_paths_absolute(RunOptions& options) {
   std::vector<std::string*> paths = {&options.label_file, &options.place, &options.checkpoint,
-                                     &options.trace};
+                                     &options.trace, &options.truth};
   for (std::string& input : options.inputs) paths.push_back(&input);
   if (names_onnx_file(options.model)) paths.push_back(&options.model);
   const std::string here = real_path(".").value_or("");

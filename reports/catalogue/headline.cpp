@@ -9,8 +9,10 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/command/command_preset.h"
 #include "tuner/session/run_workload.h"
 #include "tuner/verdict/possible.h"
+#include "tuner/verdict/text_claim.h"
 
 namespace ocrtune {
 namespace {
@@ -110,6 +112,44 @@ Bilingual recipe_words(const TuneResult& result) {
       {fmt::format("{}", beyond.global_batch), knobs_text(beyond.knobs, result.inert_names()),
        fmt::format("{:.2f}", beyond.ratio.median), fmt::format("{:.2f}", beyond.ratio.low),
        fmt::format("{:.2f}", beyond.ratio.high)}));
+  return words;
+}
+
+std::string share_text(double share) { return fmt::format("{:.2g} %", 100 * share); }
+
+Bilingual claim_words(const RunRecord& run, const SameJudgement& same) {
+  const RunOptions& options = run.options;
+  const auto number = [](std::int64_t count) { return fmt::format("{}", count); };
+  if (!same.compared) {
+    const bool reads = options.infers() || !options.answers.empty() ||
+                       (!options.preset.empty() && !preset_trains(options.preset));
+    return reads ? phrase(" The text was not compared.") : Bilingual();
+  }
+  if (run.result.verdict.text == TextClaim::allowed) {
+    return phrase(
+        " It reads {} of {} inputs otherwise ({} of the characters), as was allowed.",
+        {number(same.differing_inputs), number(same.inputs), share_text(same.changed_share)});
+  }
+  if (same.differing_inputs == 0) {
+    return phrase(" The same text on all {} inputs.", {number(same.inputs)});
+  }
+  return phrase(" Its text differs no more than that of {} does from run to run.",
+                {phrase(baseline_phrase(options))});
+}
+
+// What is known of the texts that it reads, and what a setting that reads others would bring.
+Bilingual text_words(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  Bilingual words = claim_words(run, recommended_text(result));
+  if (!result.other_text) return words;
+  const OtherText& other = *result.other_text;
+  const Bilingual more = phrase(
+      " {} is {} times as fast and reads {} of {} inputs otherwise ({} of the characters).",
+      {knobs_text(other.knobs, result.inert_names()), fmt::format("{:.2f}", other.ratio.median),
+       fmt::format("{}", other.same.differing_inputs), fmt::format("{}", other.same.inputs),
+       share_text(other.same.changed_share)});
+  words.english += more.english;
+  words.chinese += more.chinese;
   return words;
 }
 
@@ -217,12 +257,18 @@ Bilingual headline(const RunRecord& run) {
     return result.answer.empty() ? phrase("No setting was measured.") : both(result.answer);
   }
   if (answer == Answer::inconclusive) return open_sentence(run);
-  if (result.objective != "throughput") return both(result.answer);
-  Bilingual sentence = compared(run);
-  const Bilingual left = result.verdict.beside_load ? beside_load(result) : what_is_left(result);
-  const Bilingual recipe = recipe_words(result);
-  sentence.english += recipe.english + left.english;
-  sentence.chinese += recipe.chinese + left.chinese;
+  const bool other_goal = result.objective != "throughput";
+  Bilingual sentence = other_goal ? both(result.answer) : compared(run);
+  const auto add = [&](const Bilingual& more) {
+    sentence.english += more.english;
+    sentence.chinese += more.chinese;
+  };
+  const Bilingual text = text_words(run);
+  if (other_goal && !text.english.empty()) add({".", "。"});
+  add(text);
+  if (other_goal) return sentence;
+  add(recipe_words(result));
+  add(result.verdict.beside_load ? beside_load(result) : what_is_left(result));
   return sentence;
 }
 

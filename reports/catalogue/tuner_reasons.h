@@ -226,6 +226,33 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::answers_in_flight, "{} requests/s with {} in flight: p50 {}, p99 {}.",
      "{1} 个并发请求时为 {0} 请求/s：p50 {2}，p99 {3}。"},
     {ReasonCode::server_reports, "The server reports: {}.", "服务自身报告：{}。"},
+    {ReasonCode::cache_passed_over,
+     "a repeated input is answered {} times as fast; each request was a variant of its own, which "
+     "no cache of results knows",
+     "重复的输入应答快 {} 倍；每个请求都是独立的变体，结果缓存不起作用"},
+    {ReasonCode::cache_may_answer,
+     "a repeated input is answered {} times as fast, and these inputs cannot be varied: the rate "
+     "may be that of a cache",
+     "重复的输入应答快 {} 倍，且这些输入无法变化：该速率可能来自缓存"},
+    {ReasonCode::texts_wrong_in_flight,
+     "with {} in flight {} of {} answers have another text than with fewer",
+     "并发 {} 个请求时，{2} 个应答中有 {1} 个的文本与较少并发时不同"},
+    {ReasonCode::texts_swapped_in_flight,
+     "with {} in flight {} of {} answers have another text than with fewer, {} that of another "
+     "input",
+     "并发 {} 个请求时，{2} 个应答中有 {1} 个的文本与较少并发时不同，其中 {3} 个属于其他输入"},
+    {ReasonCode::text_none,
+     "text not compared: the answers hold none; --answers, or same = [...] in a .request.toml, "
+     "says where it is",
+     "文本未作比对：应答中没有文本；用 --answers 或 .request.toml 中的 same = [...] 指明其位置"},
+    {ReasonCode::text_varies, "text not compared: it differs each time the same input is read",
+     "文本未作比对：同一输入每次读取结果都不同"},
+    {ReasonCode::text_no_answers, "text not compared: nothing was printed or written there",
+     "文本未作比对：指定位置没有任何输出"},
+    {ReasonCode::text_no_reference,
+     "text not compared: the present setting ended no run over its inputs; --log-reader runs times "
+     "whole runs",
+     "文本未作比对：当前配置没有完整运行过一遍输入；--log-reader runs 按整次运行计时"},
     {ReasonCode::one_host_is_faster,
      "One host is faster than {}: {} of the time there goes to the network and to waiting. The "
      "network would have to give {} Gbit/s, it gave {}; or gradients would have to be summed over "

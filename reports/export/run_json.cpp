@@ -9,6 +9,7 @@
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/reasons.h"
 #include "tuner/verdict/explain.h"
+#include "tuner/verdict/text_claim.h"
 
 namespace ocrtune {
 namespace {
@@ -138,6 +139,38 @@ Json recipe_json(const TuneResult& result) {
   return {{"global_batch", result.recipe_batch}, {"beyond", beyond}};
 }
 
+// The texts that the recommended setting reads, beside those of the baseline.
+Json text_json(const TuneResult& result) {
+  constexpr const char* kClaims[] = {"not_compared", "same", "allowed"};
+  const auto facts = [](const SameJudgement& same) -> Json {
+    Json examples = Json::array();
+    for (const AnswerExample& one : same.examples) {
+      examples.push_back({{"input", valid_utf8(one.input)},
+                          {"expected", valid_utf8(one.expected)},
+                          {"read", valid_utf8(one.read)}});
+    }
+    const auto rate = [](double share) { return share < 0 ? Json() : Json(share); };
+    return {{"inputs", same.inputs},
+            {"all_inputs", same.all_inputs},
+            {"differing_inputs", same.differing_inputs},
+            {"changed_share", same.changed_share},
+            {"error_rate", rate(same.error_rate)},
+            {"reference_error_rate", rate(same.reference_error_rate)},
+            {"examples", examples}};
+  };
+  const SameJudgement same = recommended_text(result);
+  Json json = {
+      {"claim", kClaims[static_cast<int>(result.verdict.text)]},
+      {"not_compared", same.compared ? Json() : Json(not_compared_name(same.not_compared))},
+      {"recommended", same.compared ? facts(same) : Json()},
+      {"other", nullptr}};
+  if (!result.other_text) return json;
+  json["other"] = facts(result.other_text->same);
+  json["other"]["knobs"] = knobs_json(result.other_text->knobs);
+  json["other"]["ratio"] = interval_json(result.other_text->ratio, true);
+  return json;
+}
+
 Json inert_json(const std::vector<InertKnob>& knobs) {
   Json list = Json::array();
   for (const InertKnob& knob : knobs) {
@@ -216,6 +249,7 @@ std::string run_json(const RunRecord& run, int indent) {
       {"gain", interval_json(result.gain, result.gain.median > 0)},
       {"contender", contender_json(result)},
       {"recipe", recipe_json(result)},
+      {"text", text_json(result)},
       {"objective", result.objective},
       {"ties", ties},
       {"pareto", {{"axes", result.pareto_axes}, {"settings", pareto}}},

@@ -77,8 +77,9 @@ struct PathPairs {
     }
   }
 
-  bool counts() const {
-    if (dated || 2 * repeated < inputs) return false;
+  // `named`: the user has said that it counts.
+  bool counts(bool named) const {
+    if ((dated && !named) || 2 * repeated < inputs) return false;
     return !differs || !countable;
   }
 };
@@ -113,7 +114,8 @@ AnswerReference AnswerReference::learn(const std::vector<std::vector<std::string
     }
   }
   for (const auto& [path, pairs] : paths) {
-    reference.rules_.push_back({path, pairs.counts(), pairs.unordered, pairs.composed});
+    reference.rules_.push_back(
+        {path, pairs.counts(!reference.same_.empty()), pairs.unordered, pairs.composed});
   }
   for (const std::vector<std::string>& bodies : askings) {
     InputReference& input = reference.inputs_.emplace_back();

@@ -5,16 +5,21 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kComparisons = 20;  // settings of a tune, which share the doubt
+std::vector<const SameResult*> pointers(const std::vector<SameResult>& results) {
+  std::vector<const SameResult*> all;
+  for (const SameResult& one : results) all.push_back(&one);
+  return all;
+}
 
 }  // namespace
 
 void SameGate::judge(Trial& trial, bool present) {
   if (!trial.ok() || !trial.same.compared()) return;
   if (present) return present_.push_back(trial.same);
-  std::vector<const SameResult*> reference;
-  for (const SameResult& one : present_) reference.push_back(&one);
-  const SameJudgement judgement = judge_same({&trial.same}, reference, max_change_, kComparisons);
+  std::vector<SameResult>& own = others_[trial.knobs];
+  own.push_back(trial.same);
+  const SameJudgement judgement =
+      judge_same(pointers(own), pointers(present_), max_change_, kTextComparisons);
   if (judgement.allowed) return;
   trial.outcome = Outcome::wrong_result;
   trial.cause = kTextCause;

@@ -2,6 +2,7 @@
 // safe to recommend.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,16 +16,18 @@ class SameGate {
   // `max_change`: as judge_same() takes it.
   explicit SameGate(double max_change) : max_change_(max_change) {}
 
-  // Keeps trial.same of the present setting. Of another one that reads otherwise, beyond what the
-  // present one varies by itself and by more than is allowed: the trial ends as wrong_result with
-  // cause kTextCause; its rate stays.
+  // Keeps trial.same by trial.knobs. Of a setting that reads otherwise in all its trials together,
+  // beyond what the present one varies by itself and by more than is allowed: the trial ends as
+  // wrong_result with cause kTextCause; its rate stays.
   void judge(Trial& trial, bool present);
 
  private:
   double max_change_;
   std::vector<SameResult> present_;
+  std::map<Knobs, std::vector<SameResult>> others_;
 };
 
+inline constexpr int kTextComparisons = 20;  // settings of a tune, which share the doubt
 inline constexpr const char* kTextCause = "text";
 
 // "reads 12 of 200 inputs otherwise than the present setting (0.8 % of the characters), as 'l' for

@@ -33,6 +33,7 @@ constexpr auto kSameFields = [](auto& same, const auto& visit) {
   visit("wrong_of_answers", same.wrong_of_answers);
   visit("swapped_answers", same.swapped_answers);
   visit("repeat_speedup", same.repeat_speedup);
+  visit("varied", same.varied);
 };
 
 }  // namespace

@@ -56,6 +56,7 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   inputs.recommend.seconds = seconds;
   inputs.recommend.rehearsals = run.rehearsals;
   inputs.recommend.soaks = run.soaks;
+  inputs.recommend.max_change = run.options.max_change;
   inputs.recommend.counts_requests = run.options.serves();
   inputs.recommend.evaluation_steps = std::max(0, run.options.evaluation_steps);
   run.result = recommend(inputs.space, *judgement->search, run.trials, inputs.recommend);

@@ -30,6 +30,8 @@ InferenceWorkload inference_of(const RunOptions& options) {
   inference.inputs = options.inputs;
   inference.metrics = options.server_metrics;
   inference.present = options.baseline;
+  inference.truth = options.truth;
+  inference.max_change = options.max_change;
   inference.slo = options.slo;
   inference.trace = options.trace;
   inference.gpus = options.gpus;
@@ -74,6 +76,10 @@ CommandWorkload command_workload(const RunOptions& options) {
   if (!options.metric_of.empty()) workload.per_rank = options.metric_of == "rank";
   workload.log_file = options.log_file;
   workload.preset = options.preset;
+  workload.answers = options.answers;
+  workload.truth = options.truth;
+  workload.max_change = options.max_change;
+  workload.present = options.baseline;
   for (const auto& [name, values] : options.axes) {
     // One value that is also the baseline's only says that the knob stays as the command has it.
     const bool pinned = values.size() == 1 && values[0] == knob_text(options.baseline, name);

@@ -36,11 +36,12 @@ class TrialAnswers {
   int right_in_flight(int wanted);
 
   // When the loads have ended: of the answers with up to so many in flight.
-  SameResult result(int in_flight) const { return watch_.result(in_flight); }
+  SameResult result(int in_flight) const;
 
  private:
   TrialAnswers(const InferTrialSpec& spec, AnswerWatchOptions options);
-  bool ask(LoadTarget& target, Clock& clock, int kind);
+  bool ask(LoadTarget& target, Clock& clock, int kind, std::uint64_t number);
+  void compare_pairs(const std::vector<double>& first, const std::vector<double>& again);
   Status read_reference();
   Status write_reference() const;
 
@@ -48,6 +49,8 @@ class TrialAnswers {
   AnswerWatchOptions options_;
   AnswerWatch watch_;
   std::uint64_t next_request_;
+  double repeat_speedup_ = 0;  // as in SameResult
+  bool varied_ = false;        // likewise
 };
 
 }  // namespace ocrtune

@@ -26,6 +26,7 @@
 #include "tuner/verdict/rehearsal.h"
 #include "tuner/verdict/settings.h"
 #include "tuner/verdict/soak.h"
+#include "tuner/verdict/text_claim.h"
 #include "tuner/verdict/verdict.h"
 
 namespace ocrtune {
@@ -327,6 +328,7 @@ void add_trial_facts(const std::vector<Trial>& trials, const Knobs& knobs,
   if (!service.server.empty()) {
     reasons.push_back(reason<ReasonCode::server_reports>(service.server));
   }
+  for (const Reason& said : text_reasons(latest->same)) reasons.push_back(said);
 }
 
 // What was seen of its threads and of its knobs.
@@ -482,6 +484,7 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   const Reason hosts = one_host_reason(*verdict.chosen, settings);
   if (!hosts.empty()) result.recommendation.reasons.push_back(hosts);
   add_trial_facts(trials, verdict.chosen->summary.knobs, result.recommendation.reasons);
+  if (options.baseline) claim_texts(trials, *options.baseline, options.max_change, result);
   tell_threads(result, options.cpus);
   const Reason matters = importance_reason(result.settings, result.predicted);
   if (!matters.empty()) result.recommendation.reasons.push_back(matters);

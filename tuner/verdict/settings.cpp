@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/stats.h"
+#include "trial/answers/same_gate.h"
 #include "trial/observe/undisturbed_rate.h"
 #include "tuner/models/repeats.h"
 #include "tuner/models/sample_cost.h"
@@ -24,6 +25,7 @@ struct Gathered {
   SettingSummary summary;
   int failures = 0;
   bool raced = false, modelled = true;
+  bool other_text = false;  // its trials together read otherwise: no chance
 };
 
 void gather(Gathered& into, const Trial& trial, const Objective& objective) {
@@ -36,6 +38,7 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   }
   if (!trial.ok()) {
     ++into.failures;
+    into.other_text = into.other_text || trial.cause == kTextCause;
     summary.outcome = trial.outcome;
     summary.reason = verbatim(trial.reason);
     return;
@@ -183,7 +186,8 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     setting.place = places.at(knobs);
     // One failure and later successes: chance, kept as ok only if most trials worked.
     const int worked = setting.summary.trials - gathered.failures;
-    if (gathered.failures > 0 && worked > gathered.failures) setting.summary.outcome = Outcome::ok;
+    const bool chance = gathered.failures > 0 && worked > gathered.failures;
+    if (chance && !gathered.other_text) setting.summary.outcome = Outcome::ok;
     setting.estimate = fit->rate(setting.place);
     setting.summary.samples_per_second = told_rate(rates->rate(setting.place), gathered, noise);
     setting.summary.modelled = gathered.modelled && !setting.rates.empty();

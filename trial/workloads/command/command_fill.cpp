@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "probes/placement/partition.h"
+#include "trial/answers/answer_places.h"
 #include "trial/malloc_environment.h"
 #include "trial/observe/gpu_names.h"
 #include "trial/observe/rank_binding.h"
@@ -249,6 +250,12 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
   filled.setup = OCRTUNE_TRY(fill_lines(workload.setup, values));
   filled.cleanup = OCRTUNE_TRY(fill_lines(workload.cleanup, values));
   filled.log_file = OCRTUNE_TRY(fill_placeholders(workload.log_file, values));
+  const AnswerPlaces places = OCRTUNE_TRY(AnswerPlaces::parse(workload.answers));
+  for (const std::string& file : places.files) {
+    const std::string path = OCRTUNE_TRY(fill_placeholders(file, values));
+    const bool relative = path.front() != '/' && !workload.directory.empty();
+    filled.answer_files.push_back(relative ? join_path(workload.directory, path) : path);
+  }
   for (const auto& [name, value] : knob_environment(knobs)) {
     if (name != "OMP_NUM_THREADS" || turns(workload, "threads")) {
       set_variable(launch.environment, name, value);

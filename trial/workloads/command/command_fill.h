@@ -18,7 +18,8 @@ struct FilledCommand {
   Launch launch;
   std::vector<std::vector<std::string>> setup, cleanup;
   std::string log_file;
-  std::vector<CpuSet> masks;  // one for each rank; empty: no binding
+  std::vector<std::string> answer_files;  // shell patterns
+  std::vector<CpuSet> masks;              // one for each rank; empty: no binding
 };
 
 // A command and the knobs that fill it.

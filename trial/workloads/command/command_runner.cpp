@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@
 #include "base/process_tree.h"
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
+#include "trial/answers/command_same.h"
 #include "trial/free_port.h"
 #include "trial/logs/log_dialects.h"
 #include "trial/logs/log_reader.h"
@@ -32,7 +35,9 @@ namespace {
 
 constexpr std::size_t kKeptFolders = 3;  // of failed trials
 constexpr int kOomScoreAdjust = 500;
-constexpr double kSureCause = 0.5;  // confidence from which a diagnosis names the outcome
+constexpr int kMaxAsked = 2;         // trials of the present setting for its texts alone
+constexpr double kFreshSeconds = 2;  // before a trial's end: a file may still be written
+constexpr double kSureCause = 0.5;   // confidence from which a diagnosis names the outcome
 
 // Paddle's launcher writes its whole environment to envlog.0 and default.NAME.log.
 bool is_log(const std::string& name) {
@@ -60,16 +65,57 @@ std::string file_tails(const std::string& folder, int depth = 0) {
   return tails;
 }
 
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// Hears the lines that the reader of the speed hears, and the ends of runs among them.
+class AnswerReader : public LogReader {
+ public:
+  AnswerReader(LogReader& reader, AnswerCollector& answers) : reader_(reader), answers_(answers) {}
+
+  void read_line(const std::string& line, double now_seconds, std::vector<Event>& events) override {
+    if (line.find(kRunEnded) != std::string::npos) {
+      answers_.end_run();
+      run_ended_ = wall_seconds();
+    } else {
+      answers_.read_line(line);
+    }
+    reader_.read_line(line, now_seconds, events);
+  }
+  std::string name() const override { return reader_.name(); }
+  std::int64_t known_lines() const override { return reader_.known_lines(); }
+  std::string why_unread(const std::string& file) const override {
+    return reader_.why_unread(file);
+  }
+  bool is_hopeless() const override { return reader_.is_hopeless(); }
+
+  double run_ended() const { return run_ended_; }  // the last one, since 1970; 0: none did
+
+ private:
+  LogReader& reader_;
+  AnswerCollector& answers_;
+  double run_ended_ = 0;
+};
+
 class CommandRunner : public Runner {
  public:
   CommandRunner(PreparedCommand command, const Machine& machine, const SilenceRule& silence,
                 HostPart part)
-      : command_(std::move(command)),
-        machine_(machine),
-        silence_(silence),
-        part_(std::move(part)) {}
+      : command_(std::move(command)), machine_(machine), silence_(silence), part_(std::move(part)) {
+    const CommandWorkload& workload = command_.workload;
+    auto places = AnswerPlaces::parse(workload.answers);
+    if (!places || places->empty() || !workload.present) return;  // fill_for() says what is wrong
+    if (turns(workload, "nproc")) places->part_lines();
+    same_.emplace(std::move(*places), workload.truth, workload.max_change);
+  }
 
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    const auto& present = command_.workload.present;
+    while (same_ && knobs != *present && same_->needs_present() && asked_ < kMaxAsked) {
+      ++asked_;
+      (void)try_once(*present, limits);
+    }
     Trial trial = try_once(knobs, limits);
     trial.knobs = knobs;
     if (trial.reproduce.empty()) {  // it was not started
@@ -106,7 +152,7 @@ class CommandRunner : public Runner {
     } else if (broken) {
       trial = failed(Outcome::crashed, "setup", *broken);
     } else {
-      trial = measure(*filled, knobs, limits);
+      trial = same_ ? compared(*filled, knobs, limits) : measure(*filled, knobs, limits, nullptr);
     }
     const auto untidy = run_lines(filled->cleanup, *filled, "cleanup");
     if (untidy) trial.evidence.push_back(*untidy);
@@ -170,7 +216,23 @@ class CommandRunner : public Runner {
     return std::nullopt;
   }
 
-  Trial measure(const FilledCommand& filled, const Knobs& knobs, const TrialLimits& limits) const {
+  // Measures, and judges what it printed and wrote.
+  Trial compared(const FilledCommand& filled, const Knobs& knobs, const TrialLimits& limits) {
+    AnswerCollector answers(same_->places());
+    const double begin = wall_seconds();
+    double run_ended = 0;
+    Trial trial = measure(filled, knobs, limits, &answers, &run_ended);
+    // A file that was changed last thing may not be whole.
+    answers.read_files(filled.answer_files, begin,
+                       std::max(run_ended, wall_seconds() - kFreshSeconds));
+    trial.knobs = knobs;
+    const Status judged = same_->judge(trial, answers.take(), knobs == *command_.workload.present);
+    if (!judged) return failed(Outcome::unsupported, "answers", judged.error().what);
+    return trial;
+  }
+
+  Trial measure(const FilledCommand& filled, const Knobs& knobs, const TrialLimits& limits,
+                AnswerCollector* answers, double* run_ended = nullptr) const {
     LogContext context;
     context.nproc = nodes_of(knobs) * knobs.nproc;
     context.batch = knobs.untold.batch ? 1 : knobs.batch;  // else a step is all that is known
@@ -183,6 +245,8 @@ class CommandRunner : public Runner {
     TrialPlan plan;
     plan.processes.push_back(options_of(filled.launch.arguments, filled));
     plan.reader = reader->get();
+    std::optional<AnswerReader> hears;
+    if (answers != nullptr) plan.reader = &hears.emplace(**reader, *answers);
     plan.followed_file = filled.log_file;
     plan.binder = &binder;
     plan.ranks = turns(command_.workload, "nproc") ? knobs.nproc : 0;
@@ -194,7 +258,9 @@ class CommandRunner : public Runner {
     plan.silence = silence_;
     plan.part = part_.trial;
     plan.stop_grace_seconds = command_.workload.stop_grace_seconds;
-    return watch_trial(plan, limits);
+    Trial trial = watch_trial(plan, limits);
+    if (hears && run_ended != nullptr) *run_ended = hears->run_ended();
+    return trial;
   }
 
   // Under a name that is nobody's to remove. Returns it; the old one if that is refused. The last
@@ -253,6 +319,8 @@ class CommandRunner : public Runner {
   SilenceRule silence_;
   HostPart part_;
   int count_ = 0;
+  std::optional<CommandSame> same_;  // unset: its texts are not compared
+  int asked_ = 0;                    // trials of the present setting for its texts alone
 };
 
 }  // namespace

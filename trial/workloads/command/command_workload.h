@@ -44,6 +44,7 @@ struct CommandWorkload {
   std::string log_file;                // read this (placeholders) instead of stdout and stderr
   std::vector<std::string> answers;    // where its texts are: trial/answers/answer_places.h
   std::string truth;                   // label file with the true texts; empty: none
+  std::optional<Knobs> present;        // that texts are compared with; unset: they are not
   double max_change = 0;               // share of the characters that a setting may read otherwise
   std::string preset;                  // "" or a row of preset_table()
   std::vector<std::string> knobs;  // names that the space turns or the user has fixed; others are

@@ -95,6 +95,13 @@ Knobs current_setting(const Words& command, bool threads_count) {
   return knobs;
 }
 
+// Its log: predict_rec.py names the picture beside its text, predict_system.py before its texts.
+Words answer_places() {
+  return {R"(regex:Predicts of (?<input>.+?):\('(?<text>.*)', [0-9.e-]+\))",
+          R"(regex:Predict time of (?<input>.+): [0-9.]+s)",
+          R"(regex:ppocr (?:DEBUG|INFO): (?<text>.+), [01]\.[0-9]{3}$)"};
+}
+
 }  // namespace
 
 Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& machine) {
@@ -135,6 +142,7 @@ Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& mac
   command.launch = spread ? one_process_each_gpu(words, gpus) : words;
   set_flag(words, "--draw_img_save_dir", "{trial_dir}/out");
   workload.command = spread ? one_process_each_gpu(words, gpus) : words;
+  if (workload.answers.empty()) workload.answers = answer_places();
   if (workload.log_reader.empty()) workload.log_reader = "paddleocr-infer";
   if (spread) {
     const int most = static_cast<int>(gpus.size());

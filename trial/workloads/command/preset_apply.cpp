@@ -220,6 +220,7 @@ Status apply_preset_file(PreparedCommand& command, const PresetFile& preset,
     if (!preset.metric_of.empty()) workload.per_rank = preset.metric_of == "rank";
   }
   if (workload.log_file.empty()) workload.log_file = preset.log_file;
+  if (workload.answers.empty()) workload.answers = preset.answers;
   command.warnings.insert(command.warnings.end(), preset.notes.begin(), preset.notes.end());
   return Status();
 }

@@ -6,6 +6,7 @@
 
 #include "base/process.h"
 #include "base/text.h"
+#include "trial/answers/answer_places.h"
 #include "trial/knobs.h"
 #include "trial/logs/log_dialects.h"
 #include "trial/logs/log_reader.h"
@@ -130,6 +131,15 @@ void check_preset(TomlReader& reader, const toml::table& document) {
   check.text(document["service"]["url"], "service.url");
   check.text(document["read"]["log_file"], "read.log_file");
   check_reader(reader, document["read"]);
+  const toml::array* answers = document["read"]["answers"].as_array();
+  for (std::size_t i = 0; answers != nullptr && i < answers->size(); ++i) {
+    const auto place = (*answers)[i].value<std::string>();
+    if (!place) continue;
+    const auto parsed = AnswerPlaces::parse({*place});
+    if (!parsed) reader.wrong((*answers)[i], "read.answers", parsed.error().what);
+    if (parsed && !parsed->files.empty())
+      check.text(document["read"]["answers"][i], "read.answers");
+  }
 }
 
 }  // namespace ocrtune

@@ -116,11 +116,12 @@ Result<PresetFile> parse_preset(const std::string& text, const std::string& path
   }
   read_tried(reader, document, preset);
   if (const toml::table* read = reader.section(document, "read")) {
-    reader.allow(*read, "read.", {"log_reader", "metric", "metric_of", "log_file"});
+    reader.allow(*read, "read.", {"log_reader", "metric", "metric_of", "log_file", "answers"});
     reader.text(*read, "read.", "log_reader", preset.log_reader);
     reader.text(*read, "read.", "metric", preset.metric);
     reader.text(*read, "read.", "metric_of", preset.metric_of);
     reader.text(*read, "read.", "log_file", preset.log_file);
+    reader.texts(*read, "answers", preset.answers);
   }
   read_knobs(reader, document, preset);
   if (const toml::table* service = reader.section(document, "service")) {

@@ -16,6 +16,7 @@
 //   metric = "page_time:s/page"
 //   metric_of = "rank"
 //   log_file = "{trial_dir}/log"
+//   answers = ["lines"]              # where its texts are: trial/answers/answer_places.h
 //   [knobs.batch]                    # what ocrtune turns, by its knob's name or an own one
 //   flags = { "--rec_batch_num" = "{batch}" }    # "--jobs|-j": one flag, two spellings; a name
 //                                    # without a dash is a key, written "Train.batch={batch}"
@@ -70,6 +71,7 @@ struct PresetFile {
   bool trains = true;
   std::vector<std::pair<std::string, std::string>> tried;  // version, date
   std::string log_reader, metric, metric_of, log_file;
+  std::vector<std::string> answers;
   std::map<std::string, PresetKnob> knobs;
   NameValues trial_flags, trial_environment;
   std::vector<std::string> trial_behind;

@@ -157,6 +157,7 @@ class InferRunner : public Runner {
       same_.judge(asked, true);
     }
     Trial trial = run_service(knobs, limits, false);
+    trial.knobs = knobs;
     same_.judge(trial, present);
     return trial;
   }

@@ -43,6 +43,7 @@ bool answers_http(const std::string&) { return false; }
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <random>
 #include <unordered_map>
 #include <utility>
 
@@ -120,6 +121,13 @@ bool is_refusal(CURL* easy, CURLcode code, long status) {
   return status == 503 && again > 0;
 }
 
+// Where this process begins to number variants: a server that runs on has seen those of earlier
+// trials.
+std::uint64_t first_variant() {
+  static const std::uint64_t kFirst = std::random_device()();
+  return kFirst << 24;
+}
+
 class HttpTarget final : public LoadTarget {
  public:
   explicit HttpTarget(HttpTargetOptions options)
@@ -195,7 +203,23 @@ class HttpTarget final : public LoadTarget {
     std::string job;
     std::string answer;
     std::string fault;  // of its job
+    const HttpBody* body = nullptr;
+    std::size_t sent = 0;  // bytes of it
   };
+
+  static std::size_t give_body(char* into, std::size_t size, std::size_t count, void* request) {
+    auto* asked = static_cast<Request*>(request);
+    const std::size_t copied =
+        copy_variant(*asked->body, first_variant() + asked->id, asked->sent, into, size * count);
+    asked->sent += copied;
+    return copied;
+  }
+  // A connection that the server had closed is opened anew, and the body sent again.
+  static int rewind_body(void* request, curl_off_t offset, int origin) {
+    if (origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+    static_cast<Request*>(request)->sent = static_cast<std::size_t>(offset);
+    return CURL_SEEKFUNC_OK;
+  }
 
   const HttpBody* body_of(int kind) const {
     if (options_.bodies.empty()) return nullptr;
@@ -227,10 +251,13 @@ class HttpTarget final : public LoadTarget {
     const bool posts = body != nullptr && asked.stage == Stage::submit;
     if (posts) {
       curl_easy_setopt(easy, CURLOPT_URL, options_.url.c_str());
-      curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body->bytes.data());
+      curl_easy_setopt(easy, CURLOPT_POST, 1L);
+      curl_easy_setopt(easy, CURLOPT_POSTFIELDS, nullptr);
       curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                        static_cast<curl_off_t>(body->bytes.size()));
       curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_[at(asked.kind)]);
+      asked.body = body;
+      asked.sent = 0;
     } else {
       curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
       curl_easy_setopt(easy, CURLOPT_HTTPHEADER, nullptr);
@@ -239,6 +266,10 @@ class HttpTarget final : public LoadTarget {
     const bool whole = options_.check || (body != nullptr && (!body->answer.empty() || body->job));
     asked.answer.clear();
     Request& running = running_[easy] = std::move(asked);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
+    curl_easy_setopt(easy, CURLOPT_READDATA, &running);
+    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, rewind_body);
+    curl_easy_setopt(easy, CURLOPT_SEEKDATA, &running);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, whole ? keep : keep_begin);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &running.answer);
     curl_multi_add_handle(multi_, easy);
@@ -417,6 +448,17 @@ Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& op
     *may_still_start = finished.empty() || target->may_still_start();
   }
   if (finished.empty()) return Error{ErrorKind::failed, options.url + " does not answer"};
+  const bool varied = std::any_of(options.bodies.begin(), options.bodies.end(),
+                                  [](const HttpBody& body) { return !body.variants.empty(); });
+  if (!finished[0].ok && varied && !target->may_still_start()) {
+    // Perhaps it takes the file as it is alone.
+    HttpTargetOptions exact = options;
+    for (HttpBody& body : exact.bodies) {
+      if (!body.variants.empty()) body.bytes = std::move(body.exact);
+      body.variants.clear();
+    }
+    return make_http_target(exact, may_still_start);
+  }
   if (!finished[0].ok) return Error{ErrorKind::failed, target->failure()};
   target->set_timeout(options.timeout_seconds > 0
                           ? options.timeout_seconds

@@ -1,6 +1,7 @@
 #include "trial/workloads/service/request_file.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -23,12 +24,15 @@ struct RequestFile {
   std::vector<std::pair<std::string, std::string>> form;
   std::vector<std::string> answer, same;
   JobForm job;  // without `submit`: none
+  bool repeats = false;
   double timeout_seconds = 0;
   int max_in_flight = 0;
 };
 
 constexpr const char* kEnding = ".request.toml";
 constexpr std::size_t kQuoted = 200;  // characters of an answer
+// 18 bytes: 24 of base64, whatever precedes.
+constexpr std::string_view kVariant = "\n%000000000000000\n";
 constexpr const char* kFile = "{file}";
 constexpr const char* kJob = "{job}";
 
@@ -49,6 +53,36 @@ std::string base64(const std::string& bytes) {
     }
   }
   return text;
+}
+
+std::string variant_of(std::uint64_t number) {
+  return fmt::format("\n%{:015}\n", number % 1'000'000'000'000'000);
+}
+
+// What readers of pictures and PDFs pass over at a file's end.
+bool takes_variants(const std::string& bytes) {
+  using namespace std::string_view_literals;
+  constexpr std::string_view kBegins[] = {"\x89PNG"sv, "\xff\xd8\xff"sv, "%PDF-"sv,
+                                          "GIF8"sv,    "II\x2a\x00"sv,   "MM\x00\x2a"sv};
+  return std::any_of(std::begin(kBegins), std::end(kBegins),
+                     [&](std::string_view begin) { return starts_with(bytes, begin); });
+}
+
+std::string with_variant(std::string bytes) {
+  bytes.append((3 - bytes.size() % 3) % 3, '\n');
+  return bytes.append(kVariant);
+}
+
+std::vector<VariantPlace> variant_places(const std::string& body) {
+  std::vector<VariantPlace> places;
+  for (const bool encoded : {false, true}) {
+    const std::string wanted = encoded ? base64(std::string(kVariant)) : std::string(kVariant);
+    for (std::size_t at = body.find(wanted); at != std::string::npos;
+         at = body.find(wanted, at + wanted.size())) {
+      places.push_back({at, encoded});
+    }
+  }
+  return places;
 }
 
 std::string media_type(const std::string& path) {
@@ -102,7 +136,10 @@ Result<std::string> fill(const std::string& text, const Values& values) {
 
 Result<HttpBody> json_body(const RequestFile& request, const Values& values) {
   auto bytes = OCRTUNE_TRY(fill(request.json, values));
-  return HttpBody{"application/json", std::move(bytes), {}};
+  HttpBody body;
+  body.content_type = "application/json";
+  body.bytes = std::move(bytes);
+  return body;
 }
 
 Result<HttpBody> form_body(const RequestFile& request, const Values& values,
@@ -185,6 +222,12 @@ void read_seconds(TomlReader& reader, const toml::table& document, const char* k
 
 void read_limits(TomlReader& reader, const toml::table& document, RequestFile& request) {
   read_seconds(reader, document, "timeout", request.timeout_seconds);
+  std::string repeat;
+  reader.text(document, "", "repeat", repeat);
+  request.repeats = repeat == "yes";
+  if (!repeat.empty() && repeat != "yes" && repeat != "no") {
+    reader.wrong(*document.get("repeat"), "repeat", "needs \"yes\" or \"no\"");
+  }
   std::string most;
   reader.text(document, "", "max_in_flight", most);
   if (most.empty()) return;
@@ -227,7 +270,7 @@ Result<RequestFile> parse_request(const std::string& text, const std::string& pa
   RequestFile request;
   reader.allow(document, "",
                {"file", "json", "form", "answer", "same", "submit", "poll", "done", "failed",
-                "started", "result", "poll_every", "timeout", "max_in_flight"});
+                "started", "result", "poll_every", "timeout", "max_in_flight", "repeat"});
   reader.text(document, "", "file", request.file);
   reader.text(document, "", "json", request.json);
   reader.pairs(document, "", "form", request.form);
@@ -244,24 +287,57 @@ Result<RequestFile> parse_request(const std::string& text, const std::string& pa
   return request;
 }
 
+Result<HttpBody> body_of(const RequestFile& request, const std::string& file,
+                         const std::string& bytes) {
+  const Values values = values_of(file, bytes);
+  return request.form.empty() ? json_body(request, values) : form_body(request, values, bytes);
+}
+
 }  // namespace
+
+std::size_t copy_variant(const HttpBody& body, std::uint64_t number, std::size_t begin, char* into,
+                         std::size_t size) {
+  const std::size_t count = std::min(size, body.bytes.size() - std::min(begin, body.bytes.size()));
+  std::copy_n(body.bytes.data() + begin, count, into);
+  for (const VariantPlace& place : body.variants) {
+    if (place.begin >= begin + count || place.begin + 2 * kVariant.size() <= begin) continue;
+    const std::string plain = variant_of(number);
+    const std::string text = place.base64 ? base64(plain) : plain;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const std::size_t at = place.begin + i;
+      if (at >= begin && at < begin + count) into[at - begin] = text[i];
+    }
+  }
+  return count;
+}
 
 Result<HttpBody> read_request(const std::string& path) {
   auto text = OCRTUNE_TRY(read_file(path));
-  if (!ends_with(path, kEnding)) return HttpBody{media_type(path), std::move(text), {}};
+  HttpBody body;
+  if (!ends_with(path, kEnding)) {
+    body.content_type = media_type(path);
+    if (takes_variants(text)) body.exact = text;
+    body.bytes = body.exact.empty() ? std::move(text) : with_variant(std::move(text));
+    if (!body.exact.empty()) body.variants = variant_places(body.bytes);
+    return body;
+  }
   const RequestFile request = OCRTUNE_TRY(parse_request(text, path));
   const std::string file =
       request.file[0] == '/' ? request.file : join_path(parent_path(path), request.file);
   const std::string bytes = OCRTUNE_TRY(read_file(file));
-  const Values values = values_of(file, bytes);
-  auto body = request.form.empty() ? json_body(request, values) : form_body(request, values, bytes);
-  if (!body) return body;
-  body->answer = request.answer;
-  body->same = request.same;
-  body->file = file;
-  body->timeout_seconds = request.timeout_seconds;
-  body->max_in_flight = request.max_in_flight;
-  if (!request.job.submit.empty()) body->job = request.job;
+  body = OCRTUNE_TRY(body_of(request, file, bytes));
+  if (!request.repeats && takes_variants(bytes)) {
+    HttpBody varied = OCRTUNE_TRY(body_of(request, file, with_variant(bytes)));
+    varied.exact = std::move(body.bytes);
+    varied.variants = variant_places(varied.bytes);
+    body = std::move(varied);
+  }
+  body.answer = request.answer;
+  body.same = request.same;
+  body.file = file;
+  body.timeout_seconds = request.timeout_seconds;
+  body.max_in_flight = request.max_in_flight;
+  if (!request.job.submit.empty()) body.job = request.job;
   return body;
 }
 

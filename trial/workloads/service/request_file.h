@@ -24,8 +24,13 @@
 // Any request file may say
 //   timeout = "2m"                    # then it is given up; else by the first answer
 //   max_in_flight = "8"               # so many at once at most
+//   repeat = "yes"                    # every request is the same, as production's are
+// Else each request sends the file in a variant of its own, so that no cache of results answers:
+// pictures and PDFs end with a number that their readers pass over.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +46,12 @@ struct JobForm {
   double poll_seconds = 0.5;
 };
 
+// A file's number within a body, which each request has anew.
+struct VariantPlace {
+  std::size_t begin = 0;
+  bool base64 = false;
+};
+
 struct HttpBody {
   std::string content_type;  // "image/png"
   std::string bytes;
@@ -50,7 +61,14 @@ struct HttpBody {
   std::optional<JobForm> job = {};       // none: the answer to the POST is the result
   double timeout_seconds = 0;            // 0: not said
   int max_in_flight = 0;                 // 0: not said
+  std::vector<VariantPlace> variants = {};  // empty: all requests are alike
+  std::string exact = {};  // where there are variants: the body of the file as it is
 };
+
+// The bytes of `body` from `begin` on, at most `size`, of the variant of this number. Returns how
+// many.
+std::size_t copy_variant(const HttpBody& body, std::uint64_t number, std::size_t begin, char* into,
+                         std::size_t size);
 
 // invalid: a wrong request file, with its line and key; errors of reading.
 Result<HttpBody> read_request(const std::string& path);

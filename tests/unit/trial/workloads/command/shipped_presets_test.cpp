@@ -44,8 +44,9 @@ const std::vector<ShippedPreset>& shipped_presets() {
        "--batch-size={batch} -m m.safetensors",
        "", "runs", "", "", false},
       {"ocrmypdf", "nproc threads", "ocrmypdf -j 2 in.pdf out.pdf",
-       "ocrmypdf -j {nproc} in.pdf out.pdf", "", "runs", "OMP_THREAD_LIMIT={threads}",
-       "OMP_THREAD_LIMIT={threads}", false},
+       "ocrmypdf -j {nproc} in.pdf out.pdf",
+       "ocrmypdf -j {nproc} in.pdf out.pdf --sidecar={trial_dir}/text", "runs",
+       "OMP_THREAD_LIMIT={threads}", "OMP_THREAD_LIMIT={threads}", false},
       {"openocr", "threads batch workers", "python tools/train_rec.py -c rec.yml",
        "python tools/train_rec.py -c rec.yml -o Train.loader.num_workers={workers} "
        "Train.sampler.first_bs={batch}",

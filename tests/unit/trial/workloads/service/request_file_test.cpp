@@ -65,6 +65,29 @@ TEST_F(RequestFiles, AFormHoldsTheFileItself) {
                 "--ocrtune--\r\n");
 }
 
+std::string variant(const HttpBody& body, std::uint64_t number) {
+  std::string text(body.bytes.size(), '\0');
+  for (std::size_t at = 0; at < text.size(); at += 7) {  // as a transfer asks for it
+    EXPECT_GT(copy_variant(body, number, at, text.data() + at, 7), 0U);
+  }
+  return text;
+}
+
+TEST_F(RequestFiles, APictureIsSentInVariantsOfItsOwn) {
+  const std::string picture = "\x89PNG....";
+  ASSERT_TRUE(write_file(folder_ + "/a.png", picture).ok());
+  const HttpBody plain = read_request(folder_ + "/a.png").value();
+  EXPECT_EQ(variant(plain, 7), picture + "\n\n%000000000000007\n");
+  EXPECT_EQ(plain.exact, picture);
+  const std::string request = "file = \"a.png\"\njson = '{\"f\": \"{base64}\"}'\n";
+  const HttpBody coded = read(request).value();
+  EXPECT_NE(variant(coded, 7), variant(coded, 8));
+  EXPECT_EQ(variant(coded, 7).size(), coded.bytes.size());
+  EXPECT_THAT(variant(coded, 7), HasSubstr("CiUwMDAwMDAwMDAwMDAwMDcK"));  // base64 of the number
+  EXPECT_TRUE(read(request + "repeat = \"yes\"\n").value().variants.empty());
+  EXPECT_FALSE(read(request + "repeat = \"maybe\"\n").ok());
+}
+
 TEST_F(RequestFiles, NameFileLineKeyAndTheWayOut) {
   const auto said = [&](const std::string& text) {
     const auto request = read(text);

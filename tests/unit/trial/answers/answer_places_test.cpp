@@ -1,0 +1,73 @@
+// Texts out of what commands print, by the places that a preset or the user names.
+#include "trial/answers/answer_places.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+using ::testing::ElementsAre;
+
+CommandAnswers read(const std::vector<std::string>& places, const std::vector<std::string>& lines) {
+  auto parsed = AnswerPlaces::parse(places);
+  EXPECT_TRUE(parsed);
+  AnswerCollector collector(*parsed);
+  for (const std::string& line : lines) {
+    line == "END" ? collector.end_run() : collector.read_line(line);
+  }
+  return collector.take();
+}
+
+TEST(AnswerPlacesTest, ALineMayNameItsInputAndItsText) {
+  const CommandAnswers answers =
+      read({R"(regex:Predicts of (?<input>.+?):\('(?<text>.*)', [0-9.]+\))"},
+           {"Predicts of a.png:('JOINT', 0.99)", "Predicts of b.png:('it's', 0.5)", "END",
+            "Predicts of a.png:('JOINT', 0.98)"});
+  EXPECT_THAT(answers.inputs, ElementsAre("a.png", "b.png"));
+  EXPECT_THAT(answers.bodies[0], ElementsAre(R"({"text":["JOINT"]})"));
+  EXPECT_THAT(answers.bodies[1], ElementsAre(R"({"text":["it's"]})"));
+}
+
+TEST(AnswerPlacesTest, TextFollowsTheLineThatNamesTheInput) {
+  const std::vector<std::string> places = {"regex:Predict time of (?<input>.+): [0-9.]+s",
+                                           "regex:DEBUG: (?<text>.*), [01][.][0-9]+$"};
+  const CommandAnswers answers =
+      read(places, {"Predict time of 1.jpg: 0.5s", "DEBUG: one, 0.99", "DEBUG: two, 0.98",
+                    "Predict time of 2.jpg: 0.4s", "END"});
+  EXPECT_THAT(answers.inputs, ElementsAre("1.jpg", "2.jpg"));
+  EXPECT_THAT(answers.bodies[0], ElementsAre(R"({"text":["one","two"]})"));
+  EXPECT_THAT(answers.bodies[1], ElementsAre(R"({"text":[]})"));
+}
+
+TEST(AnswerPlacesTest, AnInputThatIsAskedAgainHasTwoAnswers) {
+  const CommandAnswers answers =
+      read({"regex:(?<input>.+)[|](?<text>.+)"}, {"a|x", "a|y", "a|x", "a|y", "b|z", "END"});
+  EXPECT_THAT(answers.bodies[0], ElementsAre(R"({"text":["x","y"]})", R"({"text":["x","y"]})"));
+}
+
+TEST(AnswerPlacesTest, ALineMayHoldSeveralTexts) {
+  const CommandAnswers answers = read({R"(regex:, '(?<text>[^']*)', [0-9.]+\])"},
+                                      {"[[[[0, 1]], 'one', 0.9], [[[2, 3]], 'two', 0.8]]"});
+  EXPECT_THAT(answers.passes[0], ElementsAre("one", "two"));
+}
+
+TEST(AnswerPlacesTest, WhatIsCutOffIsNoAnswer) {
+  EXPECT_THAT(read({"regex:(?<input>.+)[|](?<text>.+)"}, {"a|x"}).inputs, ElementsAre());
+}
+
+TEST(AnswerPlacesTest, LinesThatAreNoTextAreNamed) {
+  const CommandAnswers answers = read({"lines", "not:^Estimating"}, {"Estimating 150", "one", ""});
+  ASSERT_EQ(answers.passes.size(), 1U);
+  EXPECT_THAT(answers.passes[0], ElementsAre("one"));
+}
+
+TEST(AnswerPlacesTest, APatternWithoutATextIsRefused) {
+  const auto parsed = AnswerPlaces::parse({"regex:(.*)"});
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().kind, ErrorKind::usage);
+  EXPECT_FALSE(AnswerPlaces::parse({"regex:("}));
+}
+
+}  // namespace
+}  // namespace ocrtune

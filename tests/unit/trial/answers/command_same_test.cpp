@@ -1,0 +1,65 @@
+// A command's settings beside the present one: which are turned away for their text.
+#include "trial/answers/command_same.h"
+
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+CommandAnswers named(const std::vector<std::pair<std::string, std::string>>& answers, int times,
+                     int runs_ended = 1) {
+  CommandAnswers all;
+  for (const auto& [input, text] : answers) {
+    all.inputs.push_back(input);
+    all.bodies.emplace_back(static_cast<std::size_t>(times), R"({"text":[")" + text + "\"]}");
+  }
+  all.runs_ended = runs_ended;
+  return all;
+}
+
+Trial good() {
+  Trial trial;
+  trial.outcome = Outcome::ok;
+  trial.samples_per_second = 10;
+  return trial;
+}
+
+class CommandSameTest : public ::testing::Test {
+ protected:
+  Trial judge(const CommandAnswers& answers, bool present) {
+    Trial trial = good();
+    trial.knobs.batch = ++batch_;  // settings of their own
+    EXPECT_TRUE(same_.judge(trial, answers, present));
+    return trial;
+  }
+  CommandSame same_{AnswerPlaces(), "", 0};
+  int batch_ = 0;
+};
+
+TEST_F(CommandSameTest, AnotherTextTurnsASettingAwayWithItsRate) {
+  EXPECT_TRUE(same_.needs_present());
+  EXPECT_TRUE(judge(named({{"a", "1,200"}, {"b", "two"}}, 4), true).ok());
+  EXPECT_FALSE(same_.needs_present());
+  EXPECT_TRUE(judge(named({{"a", "1,200"}, {"b", "two"}}, 4), false).ok());
+  const Trial other = judge(named({{"a", "l,2OO"}, {"b", "two"}}, 4), false);
+  EXPECT_EQ(other.outcome, Outcome::wrong_result);
+  EXPECT_EQ(other.cause, kTextCause);
+  EXPECT_EQ(other.samples_per_second, 10);
+  EXPECT_EQ(other.same.differing_inputs(), 1);
+}
+
+TEST_F(CommandSameTest, AnInputThatIsLeftOutDiffers) {
+  EXPECT_TRUE(judge(named({{"a", "1,200"}, {"b", "two"}}, 8), true).ok());
+  EXPECT_EQ(judge(named({{"a", "1,200"}}, 8), false).same.differing_inputs(), 1);
+  EXPECT_EQ(judge(named({{"a", "1,200"}}, 8, 0), false).same.differing_inputs(), 0);
+}
+
+TEST_F(CommandSameTest, OneAskingSaysNothingOfWhatVaries) {
+  (void)judge(named({{"a", "1,200"}}, 1), true);
+  EXPECT_TRUE(same_.needs_present());
+  (void)judge(named({{"a", "1,200"}}, 1), true);
+  EXPECT_FALSE(same_.needs_present());
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,191 @@
+// Reads the texts that a command prints or writes.
+#include "trial/answers/answer_places.h"
+
+#include <glob.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <re2/re2.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "trial/logs/log_text.h"
+#include "trial/logs/named_pattern.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMaxInputs = 20'000;
+constexpr std::uint64_t kMaxFileBytes = 1 << 20;  // of one answer
+constexpr std::size_t kMaxLineBytes = 65'536;     // of a line, that are matched
+
+std::string body_of(const std::vector<std::string>& texts) {
+  nlohmann::json json = {{"text", nlohmann::json::array()}};
+  for (const std::string& text : texts) json["text"].push_back(valid_utf8(text));
+  return json.dump();
+}
+
+bool matches(const re2::RE2& pattern, const std::string& line) {
+  return RE2::PartialMatch(re2::StringPiece(line.data(), std::min(line.size(), kMaxLineBytes)),
+                           pattern);
+}
+
+struct Matched {
+  bool any = false;
+  std::optional<std::string> input, text;  // unset: the group took no part
+};
+
+// The first match from `begin`, which moves behind it.
+Matched match(const AnswerPlaces::Pattern& pattern, const std::string& line, std::size_t& begin) {
+  const re2::StringPiece text(line.data(), std::min(line.size(), kMaxLineBytes));
+  std::vector<re2::StringPiece> groups(
+      static_cast<std::size_t>(pattern.compiled->NumberOfCapturingGroups()) + 1);
+  Matched matched;
+  matched.any = begin < text.size() &&
+                pattern.compiled->Match(text, begin, text.size(), RE2::UNANCHORED, groups.data(),
+                                        static_cast<int>(groups.size()));
+  if (!matched.any) return matched;
+  const auto end = static_cast<std::size_t>(groups[0].end() - text.begin());
+  begin = std::max(begin + 1, end);
+  const auto take = [&](int number, std::optional<std::string>& value) {
+    const re2::StringPiece& piece = groups[static_cast<std::size_t>(number)];
+    if (number > 0 && piece.data() != nullptr) value.emplace(piece.data(), piece.size());
+  };
+  take(pattern.input, matched.input);
+  take(pattern.text, matched.text);
+  return matched;
+}
+
+double changed_seconds(const struct stat& facts) {
+  return static_cast<double>(facts.st_mtim.tv_sec) +
+         1e-9 * static_cast<double>(facts.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
+Result<AnswerPlaces> AnswerPlaces::parse(const std::vector<std::string>& places) {
+  AnswerPlaces parsed;
+  for (const std::string& place : places) {
+    if (place == "lines") {
+      parsed.lines = true;
+    } else if (starts_with(place, "not:")) {
+      parsed.ignored.push_back(OCRTUNE_TRY(compile_named(place.substr(4))));
+    } else if (starts_with(place, "regex:")) {
+      Pattern pattern;
+      pattern.compiled = OCRTUNE_TRY(compile_named(place.substr(6)));
+      const auto& groups = pattern.compiled->NamedCapturingGroups();
+      if (groups.contains("input")) pattern.input = groups.at("input");
+      if (groups.contains("text")) pattern.text = groups.at("text");
+      if (pattern.input + pattern.text == 0) {
+        return Error{ErrorKind::usage,
+                     fmt::format("answers: '{}' names no text; write a group such as (?<text>.*), "
+                                 "and (?<input>...) where the line names the input",
+                                 place)};
+      }
+      parsed.patterns.push_back(std::move(pattern));
+    } else {
+      const std::size_t mark = place.rfind('#');
+      parsed.files.push_back(place.substr(0, mark));
+      if (mark != std::string::npos) parsed.same.push_back(place.substr(mark + 1));
+    }
+  }
+  return parsed;
+}
+
+void AnswerPlaces::part_lines() {
+  std::erase_if(patterns, [](const Pattern& pattern) { return pattern.text == 0; });
+}
+
+void AnswerCollector::add(const std::string& input, std::string body) {
+  const auto [at, fresh] = index_.try_emplace(input, answers_.inputs.size());
+  if (fresh && answers_.inputs.size() >= kMaxInputs) {
+    index_.erase(at);
+    return;
+  }
+  if (fresh) {
+    answers_.inputs.push_back(input);
+    answers_.bodies.emplace_back();
+  }
+  if (answers_.bodies[at->second].size() < kKeptAnswers) {
+    answers_.bodies[at->second].push_back(std::move(body));
+  }
+}
+
+// The answer that lines were gathered for is whole.
+void AnswerCollector::flush() {
+  if (open_) add(input_, body_of(texts_));
+  open_ = false;
+  texts_.clear();
+}
+
+void AnswerCollector::keep(const std::string& text) {
+  if (trim(text).empty() || lines_ >= kMaxInputs) return;
+  ++lines_;
+  answers_.passes.back().push_back(valid_utf8(std::string(trim(text))));
+}
+
+void AnswerCollector::take(const std::optional<std::string>& input,
+                           const std::optional<std::string>& text) {
+  // The same input with another text goes on; with its first one it is asked again.
+  const bool on =
+      open_ && input && text && *input == input_ && !texts_.empty() && texts_[0] != *text;
+  if (input && !on) {
+    flush();
+    input_ = *input;
+    open_ = true;
+  }
+  if (text && open_) texts_.push_back(*text);
+  if (text && !open_) keep(*text);
+}
+
+void AnswerCollector::read_line(const std::string& printed) {
+  const std::string line = plain_line(printed);
+  const bool ignored = std::any_of(places_.ignored.begin(), places_.ignored.end(),
+                                   [&](const auto& pattern) { return matches(*pattern, line); });
+  if (ignored) return;
+  if (answers_.passes.empty()) answers_.passes.emplace_back();
+  for (const AnswerPlaces::Pattern& pattern : places_.patterns) {
+    std::size_t begin = 0;
+    for (Matched found = match(pattern, line, begin); found.any;
+         found = match(pattern, line, begin)) {
+      take(found.input, found.text);
+    }
+  }
+  if (places_.lines) keep(line);
+}
+
+void AnswerCollector::end_run() {
+  flush();
+  ++answers_.runs_ended;
+  answers_.passes.emplace_back();
+}
+
+void AnswerCollector::read_files(const std::vector<std::string>& patterns, double begin,
+                                 double end) {
+  for (const std::string& pattern : patterns) {
+    glob_t found{};
+    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+      for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+        const std::string path = found.gl_pathv[i];
+        struct stat facts {};
+        if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+        if (changed_seconds(facts) < begin || changed_seconds(facts) > end) continue;
+        const auto text = read_file(path, kMaxFileBytes);
+        if (!text) continue;
+        const bool json = nlohmann::json::parse(*text, nullptr, false).is_structured();
+        answers_.json = answers_.json || json;
+        add(path.substr(path.rfind('/') + 1), json ? *text : body_of(split(*text, '\n')));
+      }
+    }
+    ::globfree(&found);
+  }
+}
+
+// What a command that was ended had begun to print is no answer.
+CommandAnswers AnswerCollector::take() { return std::move(answers_); }
+
+}  // namespace ocrtune

@@ -1,0 +1,94 @@
+#include "trial/answers/command_same.h"
+
+#include <algorithm>
+
+#include "trial/answers/answer_watch.h"
+#include "trial/answers/truth_file.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr const char* kNothing = R"({"text":[]})";  // the answer of an input that was passed over
+
+}  // namespace
+
+bool CommandSame::needs_present() const {
+  if (inputs_.empty()) return lines_.passes() < 2;
+  return std::none_of(askings_.begin(), askings_.end(),
+                      [](const auto& bodies) { return bodies.size() > 1; });
+}
+
+Status CommandSame::learn(const CommandAnswers& answers) {
+  lines_.learn(answers);
+  const std::size_t known = inputs_.size();
+  for (std::size_t i = 0; i < answers.inputs.size(); ++i) {
+    const auto [at, fresh] = index_.try_emplace(answers.inputs[i], inputs_.size());
+    if (fresh) {
+      inputs_.push_back(answers.inputs[i]);
+      askings_.emplace_back();
+    }
+    std::vector<std::string>& bodies = askings_[at->second];
+    for (const std::string& body : answers.bodies[i]) {
+      if (bodies.size() < kKeptAnswers) bodies.push_back(body);
+    }
+  }
+  same_ = places_.same;
+  if (same_.empty() && !answers.json) same_ = {"text"};
+  reference_ = AnswerReference::learn(askings_, same_);
+  if (!truth_.empty() && inputs_.empty()) {
+    return Error{ErrorKind::usage,
+                 "--truth needs answers that name their inputs: a group (?<input>...), or files"};
+  }
+  if (!truth_.empty() && inputs_.size() > known) {
+    truths_ = OCRTUNE_TRY(read_truth(truth_, inputs_));
+  }
+  return Status();
+}
+
+SameResult CommandSame::compare(const CommandAnswers& answers) const {
+  if (inputs_.empty()) return lines_.compare(answers);
+  AnswerWatchOptions options;
+  options.inputs = inputs_;
+  options.same = same_;
+  options.truths = truths_;
+  AnswerWatch watch(std::move(options));
+  watch.use(reference_);
+  std::vector<bool> answered(inputs_.size());
+  SameResult strange;  // answers to inputs that the present setting does not have
+  for (std::size_t i = 0; i < answers.inputs.size(); ++i) {
+    const auto at = index_.find(answers.inputs[i]);
+    const auto count = static_cast<std::int64_t>(answers.bodies[i].size());
+    if (at == index_.end()) {
+      InputDifference other;
+      other.input = static_cast<std::int64_t>(inputs_.size()) + strange.differing_inputs();
+      other.answers = other.differing = count;
+      strange.differing.push_back(other);
+      strange.examples.push_back({answers.inputs[i], "", answers.bodies[i].front()});
+      continue;
+    }
+    answered[at->second] = true;
+    for (const std::string& body : answers.bodies[i]) {
+      (void)watch.check(static_cast<int>(at->second), body, 1);
+    }
+  }
+  for (std::size_t i = 0; i < inputs_.size() && answers.runs_ended > 0; ++i) {
+    if (!answered[i]) (void)watch.check(static_cast<int>(i), kNothing, 1);
+  }
+  SameResult result = watch.result();
+  for (const InputDifference& other : strange.differing) result.differing.push_back(other);
+  for (const AnswerExample& example : strange.examples) {
+    if (result.examples.size() < 3) result.examples.push_back(example);
+  }
+  result.inputs += strange.differing_inputs();
+  return result;
+}
+
+Status CommandSame::judge(Trial& trial, const CommandAnswers& answers, bool present) {
+  if (!trial.ok()) return Status();
+  if (present) OCRTUNE_TRY(learn(answers));
+  trial.same = compare(answers);
+  gate_.judge(trial, present);
+  return Status();
+}
+
+}  // namespace ocrtune

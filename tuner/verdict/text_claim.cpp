@@ -1,0 +1,97 @@
+#include "tuner/verdict/text_claim.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/stats.h"
+#include "trial/answers/same_gate.h"
+
+namespace ocrtune {
+namespace {
+
+std::vector<const SameResult*> texts_of(const std::vector<Trial>& trials, const Knobs& knobs) {
+  std::vector<const SameResult*> texts;
+  for (const Trial& trial : trials) {
+    if (trial.knobs == knobs) texts.push_back(&trial.same);
+  }
+  return texts;
+}
+
+// Of the trials that were turned away for their text alone; none: all zero.
+Interval rate_of_refused(const std::vector<Trial>& trials, const Knobs& knobs) {
+  std::vector<double> rates;
+  for (const Trial& trial : trials) {
+    const bool refused = trial.outcome == Outcome::wrong_result && trial.cause == kTextCause;
+    if (refused && trial.knobs == knobs) rates.push_back(trial.samples_per_second);
+  }
+  if (rates.empty()) return {};
+  const auto [low, high] = std::minmax_element(rates.begin(), rates.end());
+  return {median(rates), *low, *high};
+}
+
+}  // namespace
+
+void claim_texts(const std::vector<Trial>& trials, const Knobs& present, double max_change,
+                 TuneResult& result) {
+  const auto reference = texts_of(trials, present);
+  const Interval& best = result.recommendation.samples_per_second;
+  for (SettingSummary& setting : result.settings) {
+    setting.same =
+        judge_same(texts_of(trials, setting.knobs), reference, max_change, kTextComparisons);
+    if (setting.knobs == present) setting.same.differs = false;
+    if (setting.knobs == result.recommendation.knobs && setting.same.compared) {
+      result.verdict.text = setting.same.differs ? TextClaim::allowed : TextClaim::same;
+    }
+    const Interval rate = rate_of_refused(trials, setting.knobs);
+    if (!(rate.median > best.median) || !(best.low > 0)) continue;
+    if (result.other_text && result.other_text->ratio.median > rate.median / best.median) continue;
+    result.other_text = {setting.knobs,
+                         {rate.median / best.median, rate.low / best.high, rate.high / best.low},
+                         setting.same};
+  }
+}
+
+std::vector<Reason> text_reasons(const SameResult& same) {
+  std::vector<Reason> reasons;
+  switch (same.not_compared) {
+    case NotCompared::no_text:
+      reasons.push_back(reason<ReasonCode::text_none>());
+      break;
+    case NotCompared::all_varies:
+      reasons.push_back(reason<ReasonCode::text_varies>());
+      break;
+    case NotCompared::no_answers:
+      reasons.push_back(reason<ReasonCode::text_no_answers>());
+      break;
+    case NotCompared::no_reference:
+      reasons.push_back(reason<ReasonCode::text_no_reference>());
+      break;
+    case NotCompared::no:
+    case NotCompared::not_asked:  // nobody expects a text of training
+      break;
+  }
+  if (same.wrong_in_flight > 0 && same.swapped_answers > 0) {
+    reasons.push_back(reason<ReasonCode::texts_swapped_in_flight>(
+        counted(same.wrong_in_flight), counted(same.wrong_answers), counted(same.wrong_of_answers),
+        counted(same.swapped_answers)));
+  } else if (same.wrong_in_flight > 0) {
+    reasons.push_back(reason<ReasonCode::texts_wrong_in_flight>(counted(same.wrong_in_flight),
+                                                                counted(same.wrong_answers),
+                                                                counted(same.wrong_of_answers)));
+  }
+  if (same.repeat_speedup > 0) {
+    reasons.push_back(same.varied
+                          ? reason<ReasonCode::cache_passed_over>(general(same.repeat_speedup, 2))
+                          : reason<ReasonCode::cache_may_answer>(general(same.repeat_speedup, 2)));
+  }
+  return reasons;
+}
+
+SameJudgement recommended_text(const TuneResult& result) {
+  for (const SettingSummary& setting : result.settings) {
+    if (setting.knobs == result.recommendation.knobs) return setting.same;
+  }
+  return {};
+}
+
+}  // namespace ocrtune
