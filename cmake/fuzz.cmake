@@ -16,7 +16,8 @@ foreach(file
   trial/observe/pid_namespace trial/observe/rank_binding trial/table_runner trial/trial
   trial/workloads/command/command_template trial/workloads/command/paddleocr_config
   trial/workloads/command/preset_file trial/workloads/command/toml_reader trial/workloads/command/toml_text
-  trial/workloads/engine_infer/infer_device trial/workloads/engine_infer/infer_process
+  trial/workloads/engine_infer/framework_table trial/workloads/engine_infer/infer_device
+  trial/workloads/engine_infer/infer_process
   trial/workloads/engine_infer/infer_spec trial/workloads/engine_infer/infer_trial_spec
   trial/workloads/engine_train/fit_spec trial/workloads/engine_train/worker_spec trial/workloads/service/arrivals
   trial/workloads/service/http_target trial/workloads/service/request_file tuner/space/objective

@@ -15,7 +15,6 @@
 #include "core/graph/inference_form.h"
 #include "core/graph/network.h"
 #include "core/graph/tensor.h"
-#include "core/infer/decode.h"
 #include "core/infer/initial_model.h"
 
 namespace ocrtune {
@@ -64,8 +63,7 @@ class NetworkRecognizer final : public Recognizer {
 
  private:
   Result<Memory> trained_weights() const;
-  Status read_batch(std::span<const Image> images, std::span<const std::size_t> which, int width,
-                    std::vector<ReadText>& texts);
+  Result<std::vector<DecodedLine>> decode(const Batch& batch, std::size_t lines);
 
   RecognizerOptions options_;
   Alphabet alphabet_;
@@ -109,48 +107,23 @@ Status NetworkRecognizer::prepare() {
   return maker_.take(form_.graph, parameters_, statistics_);
 }
 
-// Batches are filled up to a power of two with empty lines, so that few shapes need a plan.
-Status NetworkRecognizer::read_batch(std::span<const Image> images,
-                                     std::span<const std::size_t> which, int width,
-                                     std::vector<ReadText>& texts) {
-  const int padded = static_cast<int>(std::bit_ceil(which.size()));
-  batch_.count = std::min(padded, options_.batch);
-  batch_.height = options_.height;
-  batch_.width = width;
-  const std::size_t floats =
-      3 * static_cast<std::size_t>(options_.height) * static_cast<std::size_t>(width);
-  batch_.images.assign(floats * static_cast<std::size_t>(batch_.count), 0.0F);
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    write_line(images[which[i]], options_.height, width,
-               std::span<float>(batch_.images).subspan(i * floats, floats));
-  }
-  const auto rows = maker_.infer(batch_);  // [N, T, classes]
-  if (!rows) return rows.error();
-  const std::size_t line = rows->size() / static_cast<std::size_t>(batch_.count);
+Result<std::vector<DecodedLine>> NetworkRecognizer::decode(const Batch& batch, std::size_t lines) {
+  const auto rows = OCRTUNE_TRY(maker_.infer(batch));  // [N, T, classes]
+  const std::size_t line = rows.size() / static_cast<std::size_t>(batch.count);
   const int classes = alphabet_.classes();
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    const auto decoded =
-        greedy_decode(rows->subspan(i * line, line), static_cast<int>(line) / classes, 1, classes);
-    texts[which[i]] = {alphabet_.decode(decoded[0].classes), decoded[0].confidence};
+  std::vector<DecodedLine> decoded;
+  for (std::size_t i = 0; i < lines; ++i) {
+    decoded.push_back(greedy_decode(rows.subspan(i * line, line), static_cast<int>(line) / classes,
+                                    1, classes)[0]);
   }
-  return Status();
+  return decoded;
 }
 
 Result<std::vector<ReadText>> NetworkRecognizer::read(std::span<const Image> images) {
   omp_set_num_threads(options_.threads);
-  std::map<int, std::vector<std::size_t>> buckets;
-  for (std::size_t i = 0; i < images.size(); ++i)
-    buckets[width_bucket(images[i], options_.height, options_.width)].push_back(i);
-  std::vector<ReadText> texts(images.size());
-  const auto most = static_cast<std::size_t>(options_.batch);
-  for (const auto& [width, lines] : buckets) {
-    for (std::size_t first = 0; first < lines.size(); first += most) {
-      const auto which = std::span(lines).subspan(first, std::min(most, lines.size() - first));
-      OCRTUNE_TRY(read_batch(images, which, width, texts));
-    }
-  }
-  return texts;
+  return read_in_batches(
+      options_, alphabet_, images, batch_,
+      [this](const Batch& batch, std::size_t lines) { return decode(batch, lines); });
 }
 
 Result<double> NetworkRecognizer::check_against_reference() {
@@ -172,6 +145,23 @@ Result<double> NetworkRecognizer::check_against_reference() {
   return relative_difference(ours, theirs);
 }
 
+// Batches are filled up to a power of two with empty lines, so that few shapes need a plan.
+void fill_batch(const RecognizerOptions& options, std::span<const Image> images,
+                std::span<const std::size_t> which, int width, Batch& batch) {
+  const int padded = static_cast<int>(std::bit_ceil(which.size()));
+  batch.count = std::min(padded, options.batch);
+  batch.height = options.height;
+  batch.width = width;
+  const std::size_t floats =
+      3 * static_cast<std::size_t>(options.height) * static_cast<std::size_t>(width);
+  batch.images.assign(floats * static_cast<std::size_t>(batch.count), 0.0F);
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    write_line(images[which[i]], options.height, width,
+               std::span<float>(batch.images).subspan(i * floats, floats));
+  }
+}
+
 Status check_options(const RecognizerOptions& options) {
   if (options.threads < 1 || options.batch < 1 || options.height < 1 || options.width < 1) {
     return Error{ErrorKind::usage, "threads, batch, height and width are at least 1"};
@@ -185,6 +175,28 @@ int width_bucket(const Image& image, int height, int max_width) {
   const int width = scaled_width(image, height, max_width);
   const int bucket = (width + kLineWidthStep - 1) / kLineWidthStep * kLineWidthStep;
   return std::min(bucket, max_width);
+}
+
+Result<std::vector<ReadText>> read_in_batches(const RecognizerOptions& options,
+                                              const Alphabet& alphabet,
+                                              std::span<const Image> images, Batch& batch,
+                                              const BatchReader& reader) {
+  std::map<int, std::vector<std::size_t>> buckets;
+  for (std::size_t i = 0; i < images.size(); ++i)
+    buckets[width_bucket(images[i], options.height, options.width)].push_back(i);
+  std::vector<ReadText> texts(images.size());
+  const auto most = static_cast<std::size_t>(options.batch);
+  for (const auto& [width, lines] : buckets) {
+    for (std::size_t first = 0; first < lines.size(); first += most) {
+      const auto which = std::span(lines).subspan(first, std::min(most, lines.size() - first));
+      fill_batch(options, images, which, width, batch);
+      const auto decoded = OCRTUNE_TRY(reader(batch, which.size()));
+      for (std::size_t i = 0; i < which.size(); ++i) {
+        texts[which[i]] = {alphabet.decode(decoded[i].classes), decoded[i].confidence};
+      }
+    }
+  }
+  return texts;
 }
 
 Result<std::uint64_t> Recognizer::footprint_bytes(const RecognizerOptions& options, int classes) {

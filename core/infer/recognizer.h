@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "core/data/alphabet.h"
 #include "core/data/image_file.h"
+#include "core/infer/decode.h"
 #include "core/infer/logit_maker.h"
 
 namespace ocrtune {
@@ -39,6 +41,17 @@ struct ReadText {
   std::string text;
   double confidence = 0;  // mean probability of the characters
 };
+
+// The best path of each of a batch's first `lines` lines; the others are empty.
+using BatchReader =
+    std::function<Result<std::vector<DecodedLine>>(const Batch& batch, std::size_t lines)>;
+
+// Scales the images, fills batches of one bucket each and spells what `reader` finds in them.
+// `batch` is scratch.
+Result<std::vector<ReadText>> read_in_batches(const RecognizerOptions& options,
+                                              const Alphabet& alphabet,
+                                              std::span<const Image> images, Batch& batch,
+                                              const BatchReader& reader);
 
 class Recognizer {
  public:

@@ -187,6 +187,24 @@ Result<OnnxRecognizer> load_onnx_recognizer(const std::string& path, const OnnxF
   return model;
 }
 
+Result<OnnxHead> load_onnx_head(const std::string& path, const OnnxFacts& facts) {
+  const auto bytes = OCRTUNE_TRY(read_file(path, kMaxBytes));
+  const auto head = [&]() -> Result<OnnxHead> {
+    const OnnxFile file = OCRTUNE_TRY(parse_onnx(bytes));
+    const OnnxValue image = OCRTUNE_TRY(image_input(file));
+    OnnxRecognizer model;
+    OCRTUNE_TRY(choose_height(file, image, facts, model));
+    const auto classes = static_cast<int>(file.outputs[0].dims[2]);
+    if (classes <= 0) {
+      return unsupported("it does not say how many classes its output has");
+    }
+    OCRTUNE_TRY(choose_alphabet(file, facts, classes, model));
+    return OnnxHead{std::move(model.alphabet), model.height};
+  }();
+  if (!head) return Error{head.error().kind, path + ": " + valid_utf8(head.error().what)};
+  return head;
+}
+
 bool names_onnx_file(std::string_view model) {
   constexpr std::string_view kSuffix = ".onnx";
   return model.size() > kSuffix.size() && model.substr(model.size() - kSuffix.size()) == kSuffix;

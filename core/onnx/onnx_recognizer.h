@@ -43,6 +43,15 @@ Result<OnnxRecognizer> read_onnx_recognizer(std::string_view bytes, const OnnxFa
 // The same of a file; errors name it. missing, denied: no such file.
 Result<OnnxRecognizer> load_onnx_recognizer(const std::string& path, const OnnxFacts& facts);
 
+// What lines and texts of a file are, whether or not the engine has its operators.
+struct OnnxHead {
+  Alphabet alphabet;
+  int height = 0;
+};
+
+// unsupported: no recogniser, or one that does not say how many classes it has.
+Result<OnnxHead> load_onnx_head(const std::string& path, const OnnxFacts& facts);
+
 // Whether --model names a file and not a row of the table of models: what ends in ".onnx".
 bool names_onnx_file(std::string_view model);
 

@@ -11,6 +11,7 @@
 #include "core/infer/recognizer.h"
 #include "core/onnx/onnx_recognizer.h"
 #include "probes/placement/partition.h"
+#include "trial/workloads/engine_infer/framework_table.h"
 #include "trial/workloads/planned_bytes.h"
 #include "trial/workloads/usual_axes.h"
 
@@ -35,6 +36,14 @@ double kept_sizes(int batch, int width) {
 // More than a few processes on one GPU only take turns: what one of them leaves idle, while it
 // decodes and writes, two or three fill.
 constexpr int kMaxOnOneGpu = 4;
+
+// Python, the framework's libraries and its own copy of the weights; a guess, which trials correct.
+constexpr double kFrameworkBytes = 200e6;
+
+bool computes(const Knobs& knobs) {
+  const FrameworkRow* framework = find_framework(knobs.backend);
+  return framework == nullptr || computes_in(*framework, knobs.precision);
+}
 
 class EngineInference : public Workload {
  public:
@@ -97,7 +106,7 @@ class EngineInference : public Workload {
       space.axes.push_back({"precision", {}, {"fp32", "bf16"}});
     }
     space.sensible = [machine](const Knobs& knobs, const std::set<std::string>& listed) {
-      return sensible_on_cpus(machine, knobs, listed);
+      return computes(knobs) && sensible_on_cpus(machine, knobs, listed);
     };
     return space;
   }
@@ -125,7 +134,7 @@ class EngineInference : public Workload {
     auto plans = std::make_shared<PlannedBytes>(
         [recognizer = recognizer(), classes = classes_](const Knobs& knobs) {
           RecognizerOptions process = recognizer;
-          process.backend = knobs.backend;
+          if (find_framework(knobs.backend) == nullptr) process.backend = knobs.backend;
           process.precision = knobs.precision;
           process.batch = knobs.batch;
           process.threads = knobs.threads;
@@ -133,8 +142,10 @@ class EngineInference : public Workload {
         });
     return [plans](const Knobs& knobs) {
       const double planned = plans->of(knobs);
+      const double framework = find_framework(knobs.backend) == nullptr ? 0.0 : kFrameworkBytes;
       // The process that hands out the lines is one more.
-      return planned == 0 ? 0.0 : kProcessBytes + knobs.nproc * (kProcessBytes + planned);
+      return planned == 0 ? 0.0
+                          : kProcessBytes + knobs.nproc * (kProcessBytes + planned + framework);
     };
   }
 

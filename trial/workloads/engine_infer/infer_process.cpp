@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "probes/gpu/gpu_ids.h"
+#include "trial/workloads/engine_infer/framework_table.h"
 
 namespace ocrtune {
 namespace {
@@ -41,6 +42,10 @@ Result<InferProcess> start_infer_process(ProcessTree& tree, const std::string& p
   const char* verb = spec.gpu.empty() ? "infer-worker" : "infer";
   options.arguments = {program, verb, "--spec", infer_spec_text(spec)};
   options.environment = {{"OMP_NUM_THREADS", std::to_string(spec.recognizer.threads)}};
+  // The threads that scale pictures would spin on the CPUs of the framework's.
+  if (find_framework(spec.recognizer.backend) != nullptr) {
+    options.environment.emplace_back("GOMP_SPINCOUNT", "0");
+  }
   if (!spec.gpu.empty()) {
     for (auto& variable : gpu_environment({0, -1, spec.gpu, ""}, GpuVendor::nvidia)) {
       options.environment.push_back(std::move(variable));

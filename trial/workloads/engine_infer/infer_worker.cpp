@@ -15,6 +15,7 @@
 #include "base/interrupt.h"
 #include "core/data/image_file.h"
 #include "trial/ipc/frames.h"
+#include "trial/workloads/engine_infer/framework_recognizer.h"
 #include "trial/workloads/engine_infer/infer_process.h"
 
 namespace ocrtune {
@@ -136,7 +137,11 @@ Status InferWorker::check() {
 }
 
 Result<std::unique_ptr<Recognizer>> InferWorker::open(const Alphabet& alphabet) {
-  if (device_ == nullptr) return Recognizer::create(spec_.recognizer, alphabet);
+  if (device_ == nullptr) {
+    return find_framework(spec_.recognizer.backend) != nullptr
+               ? make_framework_recognizer(spec_.recognizer, alphabet)
+               : Recognizer::create(spec_.recognizer, alphabet);
+  }
   OCRTUNE_TRY(device_->open());
   return Recognizer::create_on(spec_.recognizer, alphabet, device_->maker());
 }

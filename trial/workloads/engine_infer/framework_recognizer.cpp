@@ -1,0 +1,234 @@
+#include "trial/workloads/engine_infer/framework_recognizer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/environment.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "core/onnx/onnx_recognizer.h"
+#include "trial/ipc/frames.h"
+#include "trial/workloads/engine_infer/infer_process.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kPixelPipeBytes = 1 << 20;  // fewer turns between the two processes; a wish
+constexpr double kAskSeconds = 120;       // of an import from a slow disk, and of a compilation
+constexpr const char* kSpinVariable = "GOMP_SPINCOUNT";  // start_infer_process() sets it to 0
+
+Result<std::vector<std::string>> engine_command(const std::string& backend,
+                                                const std::string& model) {
+  const std::string here = parent_path(own_program());
+  std::string folder = join_path(parent_path(here), "share/ocrtune/frameworks");
+  if (!path_exists(folder)) folder = join_path(here, "share/ocrtune/frameworks");
+  const std::string script = join_path(folder, "framework_engine.py");
+  if (!path_exists(script)) {
+    return Error{ErrorKind::missing,
+                 backend + " needs " + script + ": install ocrtune with its share/ folder"};
+  }
+  return std::vector<std::string>{framework_python(), script, backend, model};
+}
+
+std::string missing_words(const FrameworkRow& row) {
+  return fmt::format("{} cannot import it; pip install {}, or activate the environment that has it",
+                     framework_python(), row.package);
+}
+
+class FrameworkRecognizer final : public Recognizer {
+ public:
+  FrameworkRecognizer(const RecognizerOptions& options, const Alphabet& alphabet)
+      : options_(options), alphabet_(alphabet) {}
+
+  Status start();
+  Result<std::vector<ReadText>> read(std::span<const Image> images) override {
+    return read_in_batches(
+        options_, alphabet_, images, batch_,
+        [this](const Batch& batch, std::size_t lines) { return ask(batch, lines); });
+  }
+  Result<double> check_against_reference() override { return 0.0; }
+
+ private:
+  Result<std::vector<DecodedLine>> ask(const Batch& batch, std::size_t lines);
+  Result<Frame> next_frame();
+  Result<DecodedLine> line_of(std::string_view body) const;
+
+  RecognizerOptions options_;
+  Alphabet alphabet_;
+  Batch batch_;
+  std::optional<Process> process_;
+  PipeEnd requests_, answers_;
+  FrameReader reader_;
+  std::vector<Frame> frames_;
+  std::size_t taken_ = 0;  // of frames_
+};
+
+Status FrameworkRecognizer::start() {
+  const FrameworkRow& row = *find_framework(options_.backend);
+  if (!computes_in(row, options_.precision)) {
+    return Error{ErrorKind::usage, fmt::format("{} computes in {}, not in {}", row.backend,
+                                               row.precisions, options_.precision)};
+  }
+  if (!names_onnx_file(options_.model) || !options_.checkpoint.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} reads with --model FILE.onnx alone; ocrtune import --checkpoint "
+                             "writes the weights of a checkpoint into one",
+                             row.backend)};
+  }
+  ProcessOptions process;
+  process.arguments = OCRTUNE_TRY(engine_command(options_.backend, options_.model));
+  int requests[2] = {-1, -1}, answers[2] = {-1, -1};
+  if (::pipe2(requests, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
+  PipeEnd request_out(requests[0]);
+  requests_ = PipeEnd(requests[1]);
+  if (::pipe2(answers, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
+  answers_ = PipeEnd(answers[0]);
+  PipeEnd answer_in(answers[1]);
+  ::fcntl(requests_.number, F_SETPIPE_SZ, kPixelPipeBytes);
+  for (const auto& [flag, value] : {std::pair("--threads", std::to_string(options_.threads)),
+                                    std::pair("--precision", options_.precision),
+                                    std::pair("--answers", std::to_string(answer_in.number))}) {
+    process.arguments.insert(process.arguments.end(), {flag, value});
+  }
+  process.input = request_out.number;
+  process.descriptors = {answer_in.number};
+  process.environment = {{kSpinVariable, std::nullopt}};
+  process_ = OCRTUNE_TRY(Process::start(process));
+  answer_in = PipeEnd();  // so that its end is seen
+  const Frame hello = OCRTUNE_TRY(next_frame());
+  if (hello.kind == 'H') return Status();
+  return Error{ErrorKind::unsupported, options_.backend + ": " + hello.body};
+}
+
+Result<Frame> FrameworkRecognizer::next_frame() {
+  while (taken_ == frames_.size()) {
+    (void)process_->read_output(nullptr);
+    if (reader_.ended()) {
+      const auto exit = process_->wait(5);
+      return Error{ErrorKind::failed, fmt::format("{} ended: {}", options_.backend,
+                                                  exit ? exit->text() : "it closed its pipe")};
+    }
+    frames_ = OCRTUNE_TRY(reader_.read(answers_.number));
+    taken_ = 0;
+  }
+  return std::move(frames_[taken_++]);
+}
+
+Result<DecodedLine> FrameworkRecognizer::line_of(std::string_view body) const {
+  constexpr std::size_t kStepBytes = sizeof(std::int32_t) + sizeof(float);
+  const std::size_t steps = body.size() / kStepBytes;
+  std::vector<std::int32_t> classes(steps);
+  std::vector<float> chances(steps);
+  std::memcpy(classes.data(), body.data(), steps * sizeof(std::int32_t));
+  std::memcpy(chances.data(), body.data() + steps * sizeof(std::int32_t), steps * sizeof(float));
+  DecodedLine line;
+  int before = 0;
+  for (std::size_t t = 0; t < steps; ++t) {
+    if (classes[t] < 0 || classes[t] >= alphabet_.classes()) {
+      return Error{ErrorKind::unsupported,
+                   fmt::format("{} finds class {}, and the dictionary has {}", options_.backend,
+                               classes[t], alphabet_.classes())};
+    }
+    if (classes[t] != 0 && classes[t] != before) {
+      line.classes.push_back(classes[t]);
+      line.confidence += static_cast<double>(chances[t]);
+    }
+    before = classes[t];
+  }
+  if (!line.classes.empty()) line.confidence /= static_cast<double>(line.classes.size());
+  return line;
+}
+
+Result<std::vector<DecodedLine>> FrameworkRecognizer::ask(const Batch& batch, std::size_t lines) {
+  std::string head;
+  for (const int number : {batch.count, batch.height, batch.width}) {
+    append_number(head, static_cast<std::uint32_t>(number));
+  }
+  const std::string_view pixels(reinterpret_cast<const char*>(batch.images.data()),
+                                batch.images.size() * sizeof(float));
+  // Of a process that has just ended its last frame says why, not the broken pipe.
+  if (write_frames(requests_.number, head)) (void)write_frames(requests_.number, pixels);
+  std::vector<DecodedLine> decoded(lines);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(batch.count); ++i) {
+    const Frame frame = OCRTUNE_TRY(next_frame());
+    if (frame.kind != 'L') {
+      return Error{ErrorKind::unsupported, options_.backend + ": " + frame.body};
+    }
+    if (i < lines) decoded[i] = OCRTUNE_TRY(line_of(frame.body));
+  }
+  return decoded;
+}
+
+FrameworkAnswer answer_of(const FrameworkRow& row, Process& process, double seconds) {
+  FrameworkAnswer answer;
+  answer.framework = &row;
+  const auto exit = process.wait(seconds);
+  constexpr std::string_view kMark = "ocrtune: ";
+  for (const std::string& line : split(process.output().contents(), '\n')) {
+    if (!starts_with(line, kMark)) continue;
+    const auto json = nlohmann::json::parse(line.substr(kMark.size()), nullptr, false);
+    if (!json.is_object()) continue;
+    answer.version = json.value("version", "");
+    answer.classes = json.value("classes", 0);
+    answer.refusal = json.value("error", "");
+    answer.missing = !json.value("missing", "").empty();
+    if (answer.missing) answer.refusal = missing_words(row);
+    return answer;
+  }
+  answer.refusal = exit ? "it ended: " + exit->text()
+                        : "it did not read a batch within " + format_duration(seconds);
+  return answer;
+}
+
+}  // namespace
+
+std::string framework_python() {
+  const std::string active = environment_value(process_environment(), "VIRTUAL_ENV");
+  return active.empty() ? "python3" : join_path(active, "bin/python");
+}
+
+std::vector<FrameworkAnswer> ask_frameworks(const std::vector<const FrameworkRow*>& frameworks,
+                                            const std::string& model, int height, int width) {
+  std::vector<Result<Process>> processes;
+  for (const FrameworkRow* row : frameworks) {
+    ProcessOptions options;
+    auto command = engine_command(row->backend, model);
+    if (!command) {
+      processes.emplace_back(command.error());
+      continue;
+    }
+    options.arguments = *std::move(command);
+    options.arguments.insert(options.arguments.end(),
+                             {"--check", fmt::format("{}x{}", height, width)});
+    processes.push_back(Process::start(options));
+  }
+  std::vector<FrameworkAnswer> answers;
+  for (std::size_t i = 0; i < frameworks.size(); ++i) {
+    if (processes[i]) {
+      answers.push_back(answer_of(*frameworks[i], *processes[i], kAskSeconds));
+    } else {
+      answers.emplace_back();
+      answers.back().framework = frameworks[i];
+      answers.back().refusal = processes[i].error().what;
+    }
+  }
+  return answers;
+}
+
+Result<std::unique_ptr<Recognizer>> make_framework_recognizer(const RecognizerOptions& options,
+                                                              const Alphabet& alphabet) {
+  auto recognizer = std::make_unique<FrameworkRecognizer>(options, alphabet);
+  OCRTUNE_TRY(recognizer->start());
+  return std::unique_ptr<Recognizer>(std::move(recognizer));
+}
+
+}  // namespace ocrtune
