@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "core/onnx/onnx_recognizer.h"
 #include "probes/placement/partition.h"
 #include "trial/answers/same_gate.h"
 #include "trial/free_port.h"
@@ -38,6 +39,13 @@ CommandWorkload with_addresses(CommandWorkload command, const InferenceWorkload&
   return command;
 }
 
+// Texts mean something where the weights are the user's and the lines are.
+bool compares(const InferenceWorkload& workload) {
+  const bool own_weights = !workload.checkpoint.empty() || names_onnx_file(workload.model);
+  return workload.user_service() ||
+         (own_weights && !workload.place.empty() && workload.slo.empty());
+}
+
 class InferRunner : public Runner {
  public:
   // `folder`: of the pictures of noise, or of the reference answers; it is removed.
@@ -46,7 +54,7 @@ class InferRunner : public Runner {
         machine_(machine),
         folder_(std::move(folder)),
         same_(workload_.max_change) {
-    if (workload_.user_service()) reference_ = join_path(folder_, "reference.json");
+    if (compares(workload_)) reference_ = join_path(folder_, "reference.json");
   }
   ~InferRunner() override {
     if (!folder_.empty()) (void)remove_tree(folder_);
@@ -55,7 +63,7 @@ class InferRunner : public Runner {
   InferRunner& operator=(const InferRunner&) = delete;
 
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
-    Trial trial = workload_.user_service() ? compared(knobs, limits) : run_core(knobs, limits);
+    Trial trial = compares(workload_) ? compared(knobs, limits) : run_core(knobs, limits, false);
     trial.knobs = knobs;
     trial.reproduce = launch_text(infer_launch(workload_, machine_, knobs));
     return trial;
@@ -110,7 +118,8 @@ class InferRunner : public Runner {
     return plan;
   }
 
-  Trial run_core(const Knobs& knobs, const TrialLimits& limits) const {
+  // `present`: it reads the texts that others are compared with, unless they are known already.
+  Trial run_core(const Knobs& knobs, const TrialLimits& limits, bool present) const {
     const auto masks = partition_cpus(machine_.cpu, knobs.nproc, knobs.threads, knobs.binding);
     if (!masks) return unsupported("binding", masks.error().what);
     InferTrialSpec spec = spec_of(knobs, limits);
@@ -125,7 +134,9 @@ class InferRunner : public Runner {
     recognizer.seed = workload_.seed;
     recognizer.checkpoint = workload_.checkpoint;
     spec.infer.alphabet = workload_.alphabet;
-    spec.place = folder_.empty() ? workload_.place : folder_;
+    spec.place = workload_.place.empty() ? folder_ : workload_.place;
+    spec.learns = present && !path_exists(reference_);
+    if (spec.learns || path_exists(reference_)) spec.reference = reference_;
     spec.chunk = chunk_for(knobs.batch);
     spec.max_chunk = max_chunk_for(knobs.batch);
     spec.exclusive = knobs.binding != "none";
@@ -150,14 +161,18 @@ class InferRunner : public Runner {
   // Where the first trial is not of the present setting (a run that goes on, or is verified), that
   // one is started to be asked.
   Trial compared(const Knobs& knobs, const TrialLimits& limits) {
-    const bool starts = !workload_.command.workload.command.empty();
     const bool present = knobs == workload_.present;
-    if (starts && !present && !path_exists(reference_)) {
-      Trial asked = run_service(workload_.present, limits, true);
+    const bool service = workload_.user_service();
+    const bool starts = !service || !workload_.command.workload.command.empty();
+    if (starts && !present && !asked_ && !path_exists(reference_)) {
+      asked_ = true;
+      Trial asked = service ? run_service(workload_.present, limits, true)
+                            : run_core(workload_.present, limits, true);
       same_.judge(asked, true);
     }
-    Trial trial = run_service(knobs, limits, false);
+    Trial trial = service ? run_service(knobs, limits, false) : run_core(knobs, limits, present);
     trial.knobs = knobs;
+    if (!service && !path_exists(reference_)) trial.same.not_compared = NotCompared::no_reference;
     same_.judge(trial, present);
     return trial;
   }
@@ -217,6 +232,7 @@ class InferRunner : public Runner {
   Machine machine_;
   std::string folder_;
   std::string reference_;  // file
+  bool asked_ = false;     // the present setting was started for it
   SameGate same_;
 };
 
@@ -228,7 +244,7 @@ int max_chunk_for(int batch) { return std::max(32, 16 * batch); }
 Result<std::unique_ptr<Runner>> make_infer_runner(const InferenceWorkload& workload,
                                                   const Machine& machine) {
   std::string folder;
-  if (workload.user_service()) {
+  if (compares(workload)) {
     folder = OCRTUNE_TRY(make_temporary_directory("answers"));
   } else if (workload.place.empty()) {
     folder = OCRTUNE_TRY(make_temporary_directory("noise"));

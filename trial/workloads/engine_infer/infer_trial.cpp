@@ -1,27 +1,35 @@
 #include "trial/workloads/engine_infer/infer_trial.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/environment.h"
 #include "base/interrupt.h"
 #include "base/process.h"
 #include "probes/gpu/gpu_worker_program.h"
+#include "trial/workloads/engine_infer/line_answers.h"
 #include "trial/workloads/engine_infer/line_list.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr std::int64_t kLinesOfARound = 1 << 17;  // then the workers begin anew
-constexpr int kWarmUpChunks = 2;  // of each worker, of full size: its shapes get their plans
+constexpr int kWarmUpChunks = 2;       // of each worker, of full size: its shapes get their plans
+constexpr double kMostLearning = 20;   // seconds of warm-up in which the reference is read
+constexpr double kBetweenTexts = 0.5;  // seconds between two events that tell of the texts
 
 // What the pool tells, as the events of a trial.
 class Teller {
  public:
-  Teller(const InferTrialSpec& spec, EventWriter& events)
+  // `texts` may be null.
+  Teller(const InferTrialSpec& spec, EventWriter& events, LineAnswers* texts)
       : spec_(spec),
         events_(events),
+        texts_(texts),
         chunks_(spec.masks.size()),
         pids_(spec.masks.size()),
         placed_(spec.masks.size()) {}
@@ -35,6 +43,12 @@ class Teller {
     watcher.placed = [this](int worker, const GpuPlace& place) { say_place(worker, place); };
     watcher.chunk = [this](int worker, std::int64_t lines, double seconds, bool growing) {
       say_chunk(worker, lines, seconds, growing);
+    };
+    if (texts_ == nullptr) return watcher;
+    watcher.deliver = [this](const std::vector<LineAnswer>& answers, std::int64_t first,
+                             std::int64_t count) {
+      texts_->take(answers, first, count);
+      if (ready_ && steady_seconds() - told_ > kBetweenTexts) say_texts();
     };
     return watcher;
   }
@@ -62,7 +76,7 @@ class Teller {
   void say_chunk(int worker, std::int64_t lines, double seconds, bool growing) {
     if (!growing) ++chunks_[static_cast<std::size_t>(worker)];
     if (!ready_ && *std::min_element(chunks_.begin(), chunks_.end()) >= kWarmUpChunks) {
-      ready_ = events_.say(ReadyEvent{0, 0});
+      say_ready();
     }
     StepEvent step;
     step.rank = worker;
@@ -72,12 +86,35 @@ class Teller {
     events_.say(step);
   }
 
+  void say_ready() {
+    const bool reads = texts_ != nullptr && !texts_->read_all();
+    if (reads && steady_seconds() - began_ < kMostLearning) return;
+    if (texts_ != nullptr) {
+      const Status learnt = texts_->learn();
+      if (!learnt) events_.say(error_event(learnt.error()));
+    }
+    ready_ = events_.say(ReadyEvent{0, 0});
+    if (texts_ != nullptr) say_texts();
+  }
+
+  void say_texts() {
+    told_ = steady_seconds();
+    events_.say(AnswersEvent{0, texts_->result()});
+  }
+
   const InferTrialSpec& spec_;
   EventWriter& events_;
+  LineAnswers* texts_;
+  double began_ = steady_seconds(), told_ = 0;
   std::vector<int> chunks_;         // of each worker, of full size
   std::vector<int> pids_, placed_;  // of each worker; placed_: the one that has said its GPU
   bool ready_ = false;
 };
+
+Result<LineAnswers> open_texts(const InferTrialSpec& spec) {
+  return LineAnswers::open(spread_lines(OCRTUNE_TRY(read_line_list(spec.place))), spec.reference,
+                           spec.learns);
+}
 
 }  // namespace
 
@@ -90,7 +127,7 @@ Result<InferJob> infer_job_of(const InferTrialSpec& spec) {
   job.start_seconds = spec.start_seconds;
   job.silence_seconds = spec.silence_seconds;
   job.silence_ends = !spec.gpus.empty();
-  const auto list = OCRTUNE_TRY(read_line_list(spec.place));
+  const LineList list = spread_lines(OCRTUNE_TRY(read_line_list(spec.place)));
   job.paths = list.paths;
   job.spec = spec.infer;
   job.masks = OCRTUNE_TRY(masks_of(spec));
@@ -123,7 +160,16 @@ bool run_infer_trial(const InferTrialSpec& spec, EventWriter& events) {
   }
   job->spec.check = true;
   job->lines = std::max(kLinesOfARound, static_cast<std::int64_t>(job->paths.size()));
-  Teller teller(spec, events);
+  std::unique_ptr<LineAnswers> texts;
+  if (!spec.reference.empty()) {
+    auto opened = open_texts(spec);
+    if (!opened) {
+      events.say(error_event(opened.error()));
+      return false;
+    }
+    texts = std::make_unique<LineAnswers>(*std::move(opened));
+  }
+  Teller teller(spec, events, texts.get());
   while (!interrupted() && !events.closed()) {
     const auto outcome = run_inference(*job, teller.watcher());
     if (!outcome) {

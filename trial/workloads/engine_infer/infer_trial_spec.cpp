@@ -21,6 +21,7 @@ constexpr auto kTrialFields = [](auto& spec, const auto& visit) {
   visit("copies", spec.copies);
   visit("inputs", spec.inputs);
   visit("reference", spec.reference);
+  visit("learns", spec.learns);
   visit("truth", spec.truth);
   visit("max_change", spec.max_change);
   visit("ask_only", spec.ask_only);

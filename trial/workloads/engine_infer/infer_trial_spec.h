@@ -33,6 +33,7 @@ struct InferTrialSpec {
   int max_in_flight = 1024;
   // The answers of a service beside those of the present setting.
   std::string reference;  // file that holds these; empty, or not there yet: they are asked for
+  bool learns = false;    // of the core's lines: this trial reads them for `reference`
   std::string truth;      // label file with the true texts of `inputs`; empty: none
   double max_change = 0;  // share of the characters that more in flight may change
   bool ask_only = false;  // writes `reference` and ends
