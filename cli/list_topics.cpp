@@ -13,6 +13,7 @@
 #include "trial/knobs.h"
 #include "trial/logs/log_reader.h"
 #include "trial/workloads/command/command_preset.h"
+#include "trial/workloads/engine_infer/framework_table.h"
 #include "tuner/search/search.h"
 #include "tuner/session/session.h"
 #include "tuner/store/program_versions.h"
@@ -55,6 +56,9 @@ Result<Table> backends(const std::string& /*database*/) {
   Table table({"backend", "help"});
   for (const BackendRow& row : backend_table()) {
     table.add_row({std::string(row.name), std::string(row.help)});
+  }
+  for (const FrameworkRow& row : framework_table()) {
+    table.add_row({std::string(row.backend), std::string(row.help)});
   }
   return table;
 }

@@ -13,27 +13,33 @@ namespace ocrtune {
 namespace {
 
 Result<ModelChoice> choose_onnx(const std::string& checkpoint, const std::string& path,
-                                const std::string& alphabet, int height) {
+                                const std::string& alphabet, int height, bool elsewhere) {
   if (!alphabet.empty()) {
     return Error{ErrorKind::usage,
                  "--alphabet: the dictionary lies in the model; ocrtune import puts another there"};
   }
-  const auto model = OCRTUNE_TRY(load_onnx_recognizer(path, {height, ""}));
+  const auto model = load_onnx_recognizer(path, {height, ""});
+  if (!model && elsewhere && checkpoint.empty() && model.error().kind == ErrorKind::unsupported) {
+    const auto head = OCRTUNE_TRY(load_onnx_head(path, {height, ""}));
+    return ModelChoice{path, head.alphabet.text(), head.alphabet.classes(), head.height,
+                       model.error().what};
+  }
+  if (!model) return model.error();
   if (!checkpoint.empty()) {
     const auto trained = OCRTUNE_TRY(Alphabet::load(alphabet_path(checkpoint)));
-    if (trained.characters() != model.alphabet.characters()) {
+    if (trained.characters() != model->alphabet.characters()) {
       return Error{ErrorKind::invalid,
                    checkpoint + " was trained with another alphabet than " + path + " has"};
     }
   }
-  return ModelChoice{path, model.alphabet.text(), model.alphabet.classes(), model.height};
+  return ModelChoice{path, model->alphabet.text(), model->alphabet.classes(), model->height, {}};
 }
 
 }  // namespace
 
 Result<ModelChoice> choose_model(const std::string& checkpoint, const std::string& model,
-                                 const std::string& alphabet, int height) {
-  if (names_onnx_file(model)) return choose_onnx(checkpoint, model, alphabet, height);
+                                 const std::string& alphabet, int height, bool elsewhere) {
+  if (names_onnx_file(model)) return choose_onnx(checkpoint, model, alphabet, height, elsewhere);
   ModelChoice choice;
   choice.model = model;
   std::string alphabet_file;

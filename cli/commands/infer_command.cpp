@@ -29,6 +29,7 @@
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
 #include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/engine_infer/framework_table.h"
 #include "trial/workloads/engine_infer/infer_pool.h"
 #include "trial/workloads/engine_infer/infer_runner.h"
 #include "trial/workloads/engine_infer/infer_worker.h"
@@ -290,7 +291,8 @@ Result<int> infer(InferFlags flags) {
   const auto list = OCRTUNE_TRY(read_line_list(flags.place));
   RecognizerOptions& recognizer = job.spec.recognizer;
   const auto choice = OCRTUNE_TRY(choose_model(recognizer.checkpoint, flags.model, flags.alphabet,
-                                               flags.height_given ? recognizer.height : 0));
+                                               flags.height_given ? recognizer.height : 0,
+                                               find_framework(recognizer.backend) != nullptr));
   recognizer.model = choice.model;
   if (choice.height != 0) recognizer.height = choice.height;
   job.spec.alphabet = choice.alphabet;
@@ -369,7 +371,9 @@ CommandRun declare_infer(Flags& cli) {
              "Recognise with this model of the table, or with this ONNX file")
       .default_text("the checkpoint's, else crnn")
       .from_list("models");
-  cli.option("--backend", recognizer.backend, "BACKEND", "Compute with onednn or reference")
+  cli.option("--backend", recognizer.backend, "BACKEND",
+             "Compute with onednn or reference, or with a framework of the active Python: "
+             "onnxruntime, openvino, paddle, paddle-onednn")
       .from_list("backends");
   cli.option("--precision", recognizer.precision, "TYPE",
              "Compute in fp32, bf16, int8 (8-bit integers, on the CPUs alone) or, on GPUs, tf32");

@@ -25,7 +25,6 @@
 #include "cli/tune/command_flags.h"
 #include "cli/tune/dry_run.h"
 #include "cli/tune/objective_flags.h"
-#include "cli/tune/reading_price.h"
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_flags.h"
 #include "cli/tune/tune_inference.h"
@@ -180,11 +179,6 @@ Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
   }
   if (!run.result.found) show_last_words(run);
   if (run.state == "interrupted") return kExitInterrupted;
-  const auto price = reading_price(run, flags.json);
-  if (!price || !price->empty()) {
-    std::fprintf(flags.json ? stderr : stdout, "\nPrecision: %s\n",
-                 price ? price->c_str() : price.error().what.c_str());
-  }
   return exit_code_of(run);
 }
 

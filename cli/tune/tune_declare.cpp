@@ -10,6 +10,7 @@
 #include "cli/commands/engine_flags.h"
 #include "cli/settings_file.h"
 #include "cli/tune/command_flags.h"
+#include "cli/tune/reading_engines.h"
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_flags.h"
 #include "cli/tune/tune_inference.h"
@@ -119,10 +120,9 @@ void declare_workload(Flags& cli, TuneFlags& flags) {
       .from_list("models")
       .tell(flags.model_given)
       .under(engine);
-  cli.option(
-         "--engine", options.engine, "ENGINE",
-         "Train the model with the built-in engine, or in PaddlePaddle, where it can be imported")
-      .one_of({"built-in", "paddle"})
+  cli.option("--engine", options.engine, "ENGINE,...",
+             "Read with these engines: ocrtune, onnxruntime, openvino, paddle; or train in paddle")
+      .default_text("built-in; to read lines of yours with an ONNX file, all that are installed")
       .under(engine);
   cli.option("--height", options.height, "PIXELS", "Scale lines to this height")
       .range(16, 256)
@@ -162,12 +162,13 @@ Status read_tune_flags(TuneFlags& flags) {
   OCRTUNE_TRY(check_device_flags(flags.options, flags.device));
   const Status asked =
       read_inference(flags.options, flags.inference, flags.data, flags.model_given);
-  return asked ? check_names(flags.options) : asked;
+  return asked ? check_names(flags.options, flags.inference.refusal.empty()) : asked;
 }
 
 Status settle_flags(TuneFlags& flags, const Machine& machine) {
   OCRTUNE_TRY(read_hints(flags));
   OCRTUNE_TRY(read_device(flags.options, flags.device, machine));
+  OCRTUNE_TRY(choose_engines(flags));
   OCRTUNE_TRY(read_baseline(flags, machine));
   const bool said = !flags.options.command.empty() || !flags.options.url.empty() ||
                     !flags.data.empty() || flags.model_given;

@@ -17,6 +17,7 @@
 #include "core/onnx/onnx_recognizer.h"
 #include "core/train/trainer.h"
 #include "probes/placement/partition.h"
+#include "trial/workloads/engine_infer/framework_table.h"
 #include "trial/workloads/engine_paddle/paddle_training.h"
 #include "trial/workloads/engine_train/mpi_training.h"
 #include "trial/workloads/service/slo.h"
@@ -95,14 +96,20 @@ Status take_engine_on_hosts(TuneFlags& flags) {
 // `--engine paddle` is a command of Paddle's launcher, tuned as one of the user's.
 Status take_engine_in_paddle(TuneFlags& flags) {
   RunOptions& options = flags.options;
-  if (options.engine != kPaddleEngine) return Status();
+  if (options.infers()) return Status();  // cli/tune/reading_engines.h
+  if (options.engine == "ocrtune") options.engine = RunOptions().engine;
+  if (options.engine == RunOptions().engine) return Status();
+  if (options.engine != kPaddleEngine) {
+    return Error{ErrorKind::usage, fmt::format("--engine {}: a model of ours is trained by ocrtune "
+                                               "or in paddle; others read, with --mode infer",
+                                               options.engine)};
+  }
   const auto varies = [&](const char* knob) { return !flags.lists[knob].empty(); };
   const std::pair<const char*, bool> others[] = {{"a command of yours", !options.command.empty()},
                                                  {"--preset", !options.preset.empty()},
                                                  {"--log-reader", !options.log_reader.empty()},
                                                  {"--metric", !options.metric.empty()},
                                                  {"--url", !options.url.empty()},
-                                                 {"--mode infer", options.infers()},
                                                  {"--hosts", flags.hosts.given},
                                                  {"--device gpu", flags.device.device == "gpu"},
                                                  {"--precision", varies("precision")},
@@ -237,7 +244,7 @@ Status read_data(TuneFlags& flags) {
 }
 
 // Model and strategy by name, before anything is measured.
-Status check_names(const RunOptions& options) {
+Status check_names(const RunOptions& options, bool built_in) {
   if (!options.heights.empty() && (options.infers() || !options.command.empty())) {
     return Error{ErrorKind::usage,
                  "--heights is for training the built-in core; a command has its own"};
@@ -247,6 +254,7 @@ Status check_names(const RunOptions& options) {
                                        ": ONNX files are read with --mode infer, not trained"};
   }
   const auto check = [&](const std::string& backend) -> Status {
+    if (!built_in) return Status();
     if (options.infers()) {
       RecognizerOptions reader;
       reader.model = options.model;
@@ -271,6 +279,7 @@ Status check_names(const RunOptions& options) {
   if (options.command.empty() && backends != options.axes.end()) {
     for (const std::string& backend : backends->second) {
       if (backend == "cuda" && backends->second.size() == 1) continue;  // --device gpu
+      if (options.infers() && find_framework(backend) != nullptr) continue;
       OCRTUNE_TRY(check(backend));
     }
   }

@@ -59,7 +59,8 @@ Status read_lists(TuneFlags& flags);
 Status read_hosts(TuneFlags& flags);  // `nodes` becomes a dimension
 Status read_amounts(TuneFlags& flags);
 Status read_data(TuneFlags& flags);
-Status check_names(const RunOptions& options);
+// `built_in`: the built-in engine can compute the model.
+Status check_names(const RunOptions& options, bool built_in);
 // The user's setting as given, or one process on all usable CPUs: what a plain start would be.
 Status read_baseline(TuneFlags& flags, const Machine& machine);
 // What the run of --from found fastest.

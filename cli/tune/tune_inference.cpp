@@ -102,7 +102,7 @@ Status take_service_of_preset(RunOptions& options) {
 
 }  // namespace
 
-Status read_inference(RunOptions& options, const InferenceFlags& flags, const std::string& data,
+Status read_inference(RunOptions& options, InferenceFlags& flags, const std::string& data,
                       bool model_given) {
   OCRTUNE_TRY(take_service_of_preset(options));
   OCRTUNE_TRY(check_together(options));
@@ -132,12 +132,13 @@ Status read_inference(RunOptions& options, const InferenceFlags& flags, const st
     OCRTUNE_TRY(check_address_is_free(options.command, options.url));
   }
   const auto choice = choose_model(options.checkpoint, model_given ? options.model : "",
-                                   flags.alphabet, flags.height_given ? options.height : 0);
+                                   flags.alphabet, flags.height_given ? options.height : 0, true);
   if (!choice) return choice.error();
   if (choice->height != 0) options.height = choice->height;
   options.model = choice->model;
   options.alphabet = choice->alphabet;
   options.classes = choice->classes;
+  flags.refusal = choice->refusal;
   if (data.empty()) return Status();
   const auto lines = read_line_list(data);
   if (!lines) return Error{lines.error().kind, "--data: " + lines.error().what};

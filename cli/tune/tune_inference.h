@@ -13,6 +13,7 @@ namespace ocrtune {
 struct InferenceFlags {
   std::string alphabet;  // as typed
   bool height_given = false;
+  std::string refusal;  // why the built-in engine cannot compute the model; empty: it can
   ServiceFlags service;
 };
 
@@ -20,7 +21,7 @@ void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& fl
 
 // Before the machine is probed: do the flags go together, is everything there that they name?
 // `data` is --data as typed; `model_given` says whether --model was.
-Status read_inference(RunOptions& options, const InferenceFlags& flags, const std::string& data,
+Status read_inference(RunOptions& options, InferenceFlags& flags, const std::string& data,
                       bool model_given);
 
 // Measuring time of a trial unless the user gave one.

@@ -1,0 +1,136 @@
+#include "cli/tune/reading_engines.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "core/infer/recognizer.h"
+#include "core/onnx/onnx_recognizer.h"
+#include "trial/workloads/engine_infer/framework_recognizer.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr const char* kBackend = "backend";
+
+bool names_framework(const std::vector<std::string>& backends) {
+  return std::any_of(backends.begin(), backends.end(),
+                     [](const std::string& backend) { return find_framework(backend) != nullptr; });
+}
+
+// Frameworks take an ONNX file with its own weights, on the CPUs.
+const char* why_built_in_alone(const RunOptions& options) {
+  if (!options.command.empty() || !options.url.empty()) return "it is a command or server of yours";
+  if (options.on_gpus()) return "on GPUs the built-in engine reads alone";
+  if (!names_onnx_file(options.model)) return "a framework reads with --model FILE.onnx";
+  if (!options.checkpoint.empty()) return "a framework reads with the weights of the ONNX file";
+  return nullptr;
+}
+
+std::string named(const FrameworkAnswer& answer) {
+  return fmt::format("{} {}", answer.framework->backend, answer.version);
+}
+
+// The backends that can read; the others are noted.
+std::vector<std::string> usable(const std::vector<std::string>& wanted, bool asked,
+                                TuneFlags& flags) {
+  const RunOptions& options = flags.options;
+  std::vector<const FrameworkRow*> frameworks;
+  std::vector<std::string> kept, here, missing;
+  for (const std::string& backend : wanted) {
+    const FrameworkRow* row = find_framework(backend);
+    if (row != nullptr) {
+      frameworks.push_back(row);
+    } else if (flags.inference.refusal.empty()) {
+      kept.push_back(backend);
+      if (here.empty()) here.emplace_back("ocrtune");
+    }
+  }
+  if (!flags.inference.refusal.empty()) {
+    flags.notes.push_back("ocrtune is left out: " + flags.inference.refusal);
+  }
+  for (const FrameworkAnswer& answer :
+       ask_frameworks(frameworks, options.model, options.height, options.width)) {
+    const FrameworkRow& row = *answer.framework;
+    if (answer.missing && !asked) {
+      missing.push_back(fmt::format("{} (pip install {})", row.backend, row.package));
+    } else if (!answer.refusal.empty()) {
+      flags.notes.push_back(fmt::format("{} is left out: {}", row.backend, answer.refusal));
+    } else {
+      kept.emplace_back(row.backend);
+      here.push_back(named(answer));
+    }
+  }
+  if (!missing.empty()) flags.notes.push_back("engines not installed: " + join(missing, ", "));
+  if (kept.size() > 1 && names_framework(kept)) {
+    flags.notes.push_back("engines that read the lines: " + join(here, ", "));
+  }
+  return kept;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> backends_of_engines(const std::string& engines) {
+  std::vector<std::string> backends;
+  std::vector<std::string> known = {"ocrtune"};
+  for (const FrameworkRow& row : framework_table()) {
+    if (known.back() != row.engine) known.emplace_back(row.engine);
+  }
+  for (const std::string& engine : split(engines, ',')) {
+    const std::size_t before = backends.size();
+    if (engine == "ocrtune" || engine == "built-in") {
+      backends.push_back(RecognizerOptions().backend);
+    }
+    for (const FrameworkRow& row : framework_table()) {
+      if (engine == row.engine || engine == row.backend) backends.emplace_back(row.backend);
+    }
+    if (backends.size() > before) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("--engine {}: not one of {}", engine, join(known, ", "))};
+  }
+  return backends;
+}
+
+Status choose_engines(TuneFlags& flags) {
+  RunOptions& options = flags.options;
+  const std::string engines = std::exchange(options.engine, RunOptions().engine);
+  if (!options.infers()) {
+    options.engine = engines;
+    return Status();
+  }
+  const bool asked = engines != options.engine;
+  const auto listed = options.axes.find(kBackend);
+  if (asked && listed != options.axes.end()) {
+    return Error{ErrorKind::usage, "--engine and --backend set the same knob: leave one out"};
+  }
+  std::vector<std::string> wanted;
+  if (asked) wanted = OCRTUNE_TRY(backends_of_engines(engines));
+  if (listed != options.axes.end()) wanted = listed->second;
+  const char* alone = why_built_in_alone(options);
+  if (alone != nullptr && asked) {
+    return Error{ErrorKind::usage, fmt::format("--engine {}: {}", engines, alone)};
+  }
+  if (alone != nullptr || (!wanted.empty() && !names_framework(wanted))) {
+    if (asked) options.axes[kBackend] = wanted;
+    return Status();
+  }
+  const bool compared = !options.place.empty() && options.slo.empty();
+  const bool offered = wanted.empty();
+  if (offered && !compared && flags.inference.refusal.empty()) return Status();
+  if (offered) {
+    wanted = {RecognizerOptions().backend};
+    for (const FrameworkRow& row : framework_table()) wanted.emplace_back(row.backend);
+  }
+  const auto kept = usable(wanted, !offered, flags);
+  if (kept.empty()) {
+    return Error{ErrorKind::unsupported,
+                 "no engine here reads " + options.model + ": " + join(flags.notes, "; ")};
+  }
+  options.axes[kBackend] = kept;
+  if (!offered) options.given.insert(kBackend);
+  return Status();
+}
+
+}  // namespace ocrtune

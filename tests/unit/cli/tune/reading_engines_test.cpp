@@ -1,0 +1,44 @@
+#include "cli/tune/reading_engines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trial/workloads/engine_infer/framework_table.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(ReadingEngines, AnEngineIsOneBackendOrSeveral) {
+  EXPECT_THAT(*backends_of_engines("ocrtune,openvino"), ElementsAre("onednn", "openvino"));
+  EXPECT_THAT(*backends_of_engines("paddle"), ElementsAre("paddle", "paddle-onednn"));
+  EXPECT_THAT(*backends_of_engines("paddle-onednn"), ElementsAre("paddle-onednn"));
+  EXPECT_THAT(backends_of_engines("onnxruntime,torch").error().what,
+              HasSubstr("--engine torch: not one of ocrtune"));
+}
+
+TEST(ReadingEngines, OfAnotherWorkloadAreRefused) {
+  TuneFlags flags;
+  flags.options.mode = "infer";
+  flags.options.engine = "openvino";
+  EXPECT_THAT(choose_engines(flags).error().what, HasSubstr("--model FILE.onnx"));
+  flags.options.engine = "openvino";
+  flags.options.url = "http://127.0.0.1:1/";
+  EXPECT_THAT(choose_engines(flags).error().what, HasSubstr("server of yours"));
+  // The built-in engine alone needs nothing.
+  flags.options.url.clear();
+  flags.options.engine = "built-in";
+  EXPECT_TRUE(choose_engines(flags).ok());
+  EXPECT_TRUE(flags.options.axes.empty());
+}
+
+TEST(ReadingEngines, PrecisionsAreTheFrameworksOwn) {
+  EXPECT_EQ(find_framework("onednn"), nullptr);
+  EXPECT_TRUE(computes_in(*find_framework("openvino"), "bf16"));
+  EXPECT_FALSE(computes_in(*find_framework("onnxruntime"), "bf16"));
+}
+
+}  // namespace
+}  // namespace ocrtune
