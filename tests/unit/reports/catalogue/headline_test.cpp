@@ -42,6 +42,19 @@ TEST(Headline, AClearGainSaysWhatToUse) {
 }
 
 // Badges, JSON and lists read one decision: none of them may say safe where another does not.
+TEST(Headline, AFasterReaderSaysAfterHowManyLinesItPays) {
+  RunRecord run = with_gain(2, 1.9, 2.1);
+  run.result.baseline.samples_per_second.median = 100;
+  run.result.seconds = 60;
+  EXPECT_THAT(headline(run).english, Not(HasSubstr("million")));
+  run.options.mode = "infer";
+  EXPECT_THAT(headline(run).english, HasSubstr("Saves 1 h 23 min a million lines;"));
+  EXPECT_THAT(headline(run).english, HasSubstr("pays after 12000 lines."));
+  EXPECT_THAT(headline(run).chinese, HasSubstr("每百万行可节省"));
+  run.result.gain.low = 0.9;
+  EXPECT_THAT(headline(run).english, Not(HasSubstr("million")));
+}
+
 TEST(Headline, BadgesAndNamesSayTheSame) {
   RunRecord run = with_gain(1.9, 1.81, 2.0);
   const auto shown = [&](SafetyState state) {
