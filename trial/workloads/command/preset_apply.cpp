@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/command/command_template.h"
 #include "trial/workloads/command/flag_words.h"
 
 namespace ocrtune {
@@ -166,6 +167,13 @@ Result<bool> is_left_alone(const CommandWorkload& workload, const PresetFile& pr
 
 void turn_flags(CommandWorkload& workload, const PresetFile& preset, const std::string& name) {
   const PresetKnob& knob = preset.knobs.at(name);
+  // The user has said where it stands, perhaps within a script.
+  const bool placed =
+      std::any_of(workload.command.begin(), workload.command.end(), [&](const std::string& word) {
+        const std::vector<std::string> names = placeholder_names(word);
+        return std::find(names.begin(), names.end(), name) != names.end();
+      });
+  if (placed) return;
   const std::vector<std::string>& behind = place_of(knob, preset);
   for (const auto& [flag, value] : knob.flags) {
     if (may_be_left_out(knob)) {

@@ -234,7 +234,7 @@ TEST(UndisturbedRate, WhatNobodyObservedIsTakenAsItIsAndDoubted) {
   EXPECT_DOUBLE_EQ(found.samples_per_second, 50);
   EXPECT_TRUE(found.modelled);
   EXPECT_GT(found.model_error, 0.3);
-  EXPECT_DOUBLE_EQ(undisturbed_rate({}).samples_per_second, 0);
+  EXPECT_DOUBLE_EQ(undisturbed_rate(std::vector<Sample>()).samples_per_second, 0);
 }
 
 }  // namespace

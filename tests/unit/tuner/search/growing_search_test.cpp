@@ -101,7 +101,7 @@ TEST(GrowingSearch, ConditionsHoldBeyondTheListToo) {
   EXPECT_EQ(*done.workers.rbegin(), 4);
 }
 
-// A stored run is judged by its trials alone.
+// A stored run has its trials alone.
 TEST(GrowingSearch, IsTheSameForTheSameTrials) {
   const Grown done = search_for(160, 0.001, going_on());
   const Space space = own_lists();

@@ -175,6 +175,7 @@ TEST(PresetFile, AProgramThatReadsGetsNoNoteOnTheLearningRate) {
     workload.log_reader = "torch";
     const auto prepared = prepare_command(workload, Machine());
     ASSERT_TRUE(prepared) << prepared.error().what;
+    EXPECT_EQ(prepared->workload.command, workload.command) << "the batch has its place there";
     EXPECT_EQ(join(prepared->warnings, "\n").find("learning rate") != std::string::npos, noted)
         << preset;
   }
