@@ -201,6 +201,7 @@ constexpr Row kRows[] = {
     {"gpus", "GPU 数量", ""},
     {"gpu", "GPU", ""},
     {"host", "主机", ""},
+    {"left_running", "程序转入后台", ""},
     {"limit", "上限", ""},
     {"no_metric", "没有速度读数", ""},
     {"p2p", "P2P", ""},

@@ -188,6 +188,21 @@ std::optional<FoundNumber> number_ending_at(std::string_view text, std::size_t e
   return std::nullopt;
 }
 
+bool names_preparation(std::string_view text) {
+  static constexpr std::array<std::string_view, 12> kStarts = {
+      "map",    "filter",  "tokeniz", "load",  "download", "generat",
+      "prepar", "preproc", "cach",    "scann", "extract",  "reading"};
+  const std::string low = lower(text);
+  return std::any_of(kStarts.begin(), kStarts.end(), [&](std::string_view start) {
+    for (std::size_t at = low.find(start); at != std::string::npos; at = low.find(start, at + 1)) {
+      const std::size_t end = low.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at);
+      const bool name = end < low.size() && (low[end] == '_' || low[end] == '.');
+      if ((at == 0 || !in_a_word(low[at - 1])) && !name) return true;
+    }
+    return false;
+  });
+}
+
 bool names_evaluation(std::string_view text) {
   static constexpr std::array<std::string_view, 5> kStarts = {"eval", "valid", "predict", "sanity",
                                                               "infer"};

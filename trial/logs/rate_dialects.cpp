@@ -43,22 +43,6 @@ bool is_second(std::string_view word) {
   return is_one_of(word, kWords);
 }
 
-// Bars that get the data ready count samples too: they are no training.
-bool names_preparation(std::string_view text) {
-  static constexpr std::array<std::string_view, 12> kStarts = {
-      "map",    "filter",  "tokeniz", "load",  "download", "generat",
-      "prepar", "preproc", "cach",    "scann", "extract",  "reading"};
-  const std::string low = lower(text);
-  return std::any_of(kStarts.begin(), kStarts.end(), [&](std::string_view start) {
-    for (std::size_t at = low.find(start); at != std::string::npos; at = low.find(start, at + 1)) {
-      const std::size_t end = low.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at);
-      const bool name = end < low.size() && (low[end] == '_' || low[end] == '.');
-      if ((at == 0 || !in_a_word(low[at - 1])) && !name) return true;
-    }
-    return false;
-  });
-}
-
 // Lower case, with "samples per second" and "samples_per_second" as "samples/second".
 std::string with_slashes(const std::string& line) {
   std::string text = lower(std::string_view(line).substr(0, kMaxCharacters));

@@ -135,8 +135,11 @@ std::string UnreadLines::reason(const std::string& reader, const std::string& fo
                ? "it printed no line: where it writes its speed to a file, --log-file names that"
                : fmt::format("no line was written to {}", followed_file);
   }
-  std::string text = fmt::format("not one of {} printed holds a number that log reader '{}' knows",
-                                 how_many(lines_, "line"), reader);
+  std::string text =
+      reader.empty()
+          ? fmt::format("not one of {} printed holds a speed", how_many(lines_, "line"))
+          : fmt::format("not one of {} printed holds a number that log reader '{}' knows",
+                        how_many(lines_, "line"), reader);
   const Form* form = commonest();
   const std::string example = form == nullptr ? std::string() : form->example;
   text += fmt::format(", such as '{}{}'", valid_utf8(example.substr(0, kQuotedBytes)),

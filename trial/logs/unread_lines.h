@@ -24,7 +24,8 @@ class UnreadLines {
   // A pattern that reads a counter in brackets, "[400/100000"; empty: there is none. A counter that
   // grows by whole batches counts samples.
   std::string counting_pattern() const;
-  // One sentence: what was printed, and an option that would read it. `option`: one that is known;
+  // One sentence: what was printed, and an option that would read it. `reader`: empty: none was
+  // named. `option`: one that is known;
   // empty: a word before a number or the pattern, where there is one.
   std::string reason(const std::string& reader, const std::string& followed_file,
                      std::string option) const;

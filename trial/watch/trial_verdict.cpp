@@ -109,6 +109,13 @@ void judge_ending(const TrialFacts& facts, Trial& trial) {
     set(trial, Outcome::ok, "", "");
     return;
   }
+  if (!facts.left_running.empty()) {
+    set(trial, Outcome::crashed, "left_running",
+        fmt::format("the command ended while {} lived on in the background: start that in the "
+                    "foreground, its output and its memory are measured there",
+                    facts.left_running));
+    return;
+  }
   if (!facts.no_metric_reason.empty()) {
     set(trial, Outcome::crashed, "no_metric", facts.no_metric_reason);
     return;

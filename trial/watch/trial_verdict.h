@@ -41,6 +41,7 @@ struct TrialFacts {
   int windows = 0;               // closed measuring windows
   int min_windows = 3;           // that make a measurement
   bool user_command = false;     // the user's command: it may end by itself, with 0
+  std::string left_running;      // processes that live on after the command itself: "python3 (123)"
   std::string no_metric_reason;  // why a user command gave no number; empty: it gave some
 };
 

@@ -153,11 +153,6 @@ std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
 
 // --metric names the number for readers that know none by themselves.
 Status name_the_metric(CommandWorkload& workload) {
-  if (workload.metric.empty() && workload.log_reader.empty()) {
-    return Error{ErrorKind::usage,
-                 "say how the command tells its speed: --log-reader NAME (ocrtune list "
-                 "log-readers), --metric NAME, or --preset paddleocr"};
-  }
   if (workload.metric.empty()) return Status();
   if (workload.log_reader.empty() || workload.log_reader == "metric") {
     workload.log_reader = "metric:" + workload.metric;
@@ -247,7 +242,9 @@ Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const M
   CommandWorkload& ready = prepared->workload;
   if (starts_copies(ready) && !ready.per_rank) ready.per_rank = true;  // each tells its own speed
   OCRTUNE_TRY(name_the_metric(ready));
-  OCRTUNE_TRY(make_log_reader(prepared->workload.log_reader, LogContext()));
+  if (!ready.log_reader.empty()) {
+    OCRTUNE_TRY(make_log_reader(ready.log_reader, LogContext()));
+  }
   OCRTUNE_TRY(repeat_the_command(*prepared));
   for (std::string& warning : general_warnings(*prepared)) {
     prepared->warnings.push_back(std::move(warning));

@@ -21,6 +21,7 @@
 #include "trial/free_port.h"
 #include "trial/logs/log_dialects.h"
 #include "trial/logs/log_reader.h"
+#include "trial/logs/log_text.h"
 #include "trial/malloc_environment.h"
 #include "trial/observe/rank_binding.h"
 #include "trial/observe/shm_leftovers.h"
@@ -101,8 +102,12 @@ class AnswerReader : public LogReader {
 class CommandRunner : public Runner {
  public:
   CommandRunner(PreparedCommand command, const Machine& machine, const SilenceRule& silence,
-                HostPart part)
-      : command_(std::move(command)), machine_(machine), silence_(silence), part_(std::move(part)) {
+                HostPart part, MakeListener listener)
+      : command_(std::move(command)),
+        machine_(machine),
+        silence_(silence),
+        part_(std::move(part)),
+        listener_(std::move(listener)) {
     const CommandWorkload& workload = command_.workload;
     auto places = AnswerPlaces::parse(workload.answers);
     if (!places || places->empty() || !workload.present) return;  // fill_for() says what is wrong
@@ -238,7 +243,8 @@ class CommandRunner : public Runner {
     context.batch = knobs.untold.batch ? 1 : knobs.batch;  // else a step is all that is known
     context.per_rank = command_.workload.per_rank;
     context.print_interval = command_.print_interval;
-    auto reader = make_log_reader(command_.workload.log_reader, context);
+    auto reader = listener_ ? Result<std::unique_ptr<LogReader>>(listener_())
+                            : make_log_reader(command_.workload.log_reader, context);
     if (!reader) return failed(Outcome::unsupported, "setting", reader.error().what);
     RankBinder binder(filled.masks);
     ShmLeftovers shm;
@@ -290,6 +296,17 @@ class CommandRunner : public Runner {
     return join(lines, "\n");
   }
 
+  // A program says on its last line why it gave up.
+  static void quote_last_words(Trial& trial) {
+    constexpr std::size_t kQuotedBytes = 160;
+    if (trial.cause != "exit") return;
+    std::string last;
+    for (const std::string& line : split(trial.log_tail, '\n')) {
+      if (!trim(line).empty()) last = plain_line(line).substr(0, kQuotedBytes);
+    }
+    if (!last.empty()) trial.reason += ": " + valid_utf8(last);
+  }
+
   // Lets the logs of a failed trial speak, and keeps its folder if there is something in it.
   static void finish(Trial& trial, const std::string& folder) {
     trial.log_tail = without_run_ends(trial.log_tail);
@@ -302,9 +319,11 @@ class CommandRunner : public Runner {
     }
     if (trial.outcome != Outcome::crashed || trial.cause == "interrupted") return;
     const Diagnosis diagnosis = diagnose_text(trial.log_tail, trial.counters);
-    if (!diagnosis.failed || diagnosis.causes.empty()) return;
+    const bool sure = diagnosis.failed && !diagnosis.causes.empty() &&
+                      diagnosis.causes[0].confidence >= kSureCause &&
+                      diagnosis.causes[0].role != Role::generic;
+    if (!sure) return quote_last_words(trial);
     const Cause& cause = diagnosis.causes[0];
-    if (cause.confidence < kSureCause || cause.role == Role::generic) return;  // no reason named
     const auto outcome = parse_outcome(cause.row->outcome);
     if (outcome && *outcome != Outcome::ok) trial.outcome = *outcome;
     trial.cause = cause.row->name;
@@ -318,6 +337,7 @@ class CommandRunner : public Runner {
   Machine machine_;
   SilenceRule silence_;
   HostPart part_;
+  MakeListener listener_;  // may be empty
   int count_ = 0;
   std::optional<CommandSame> same_;  // unset: its texts are not compared
   int asked_ = 0;                    // trials of the present setting for its texts alone
@@ -326,8 +346,10 @@ class CommandRunner : public Runner {
 }  // namespace
 
 std::unique_ptr<Runner> make_command_runner(const PreparedCommand& command, const Machine& machine,
-                                            const SilenceRule& silence, HostPart part) {
-  return std::make_unique<CommandRunner>(command, machine, silence, std::move(part));
+                                            const SilenceRule& silence, HostPart part,
+                                            MakeListener listener) {
+  return std::make_unique<CommandRunner>(command, machine, silence, std::move(part),
+                                         std::move(listener));
 }
 
 }  // namespace ocrtune

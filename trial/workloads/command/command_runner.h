@@ -1,9 +1,11 @@
 // The Runner that tries the user's own command.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "probes/machine/machine.h"
+#include "trial/logs/log_reader.h"
 #include "trial/runner.h"
 #include "trial/watch/stopping.h"
 #include "trial/watch/trial_watch.h"
@@ -20,10 +22,13 @@ struct HostPart {
   TrialPart trial;
 };
 
+// Reads what a command prints in place of its log reader.
+using MakeListener = std::function<std::unique_ptr<LogReader>()>;
+
 // `command` comes from prepare_command(). Each trial has a fresh folder, which is kept, and named
 // in the evidence, when the trial fails.
 std::unique_ptr<Runner> make_command_runner(const PreparedCommand& command, const Machine& machine,
                                             const SilenceRule& silence = SilenceRule(),
-                                            HostPart part = {});
+                                            HostPart part = {}, MakeListener listener = {});
 
 }  // namespace ocrtune

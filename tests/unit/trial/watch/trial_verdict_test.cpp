@@ -112,6 +112,8 @@ TEST(TrialVerdict, UserCommandMayEndByItself) {
   facts.windows = 0;
   facts.no_metric_reason = "no line that reader 'paddleocr' knows";
   EXPECT_EQ(judged(facts).cause, "no_metric");
+  facts.left_running = "python3 (123)";
+  EXPECT_EQ(judged(facts).cause, "left_running") << "it was started in the background";
 }
 
 TEST(TrialVerdict, EveryStopHasItsOutcome) {

@@ -1,0 +1,181 @@
+#include "trial/logs/reader_finder.h"
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "support/script_logs.h"
+
+namespace ocrtune {
+namespace {
+
+struct Heard {
+  std::optional<ReaderChoice> choice;
+  double settled_seconds = -1;
+  double samples_per_second = 0;  // of the job, as the reader that was found reads all lines
+};
+
+LogContext context_of(const ScriptJob& job, bool batch_known) {
+  LogContext context;
+  context.nproc = job.nproc;
+  context.batch = batch_known ? job.batch : 1;
+  return context;
+}
+
+Heard hear(const std::vector<TimedLine>& lines, const LogContext& context) {
+  Heard heard;
+  ReaderFinder finder(context);
+  for (const auto& [seconds, line] : lines) {
+    finder.add(line, seconds);
+    if (!finder.is_settled()) continue;
+    heard.settled_seconds = seconds;
+    break;
+  }
+  heard.choice = finder.choice();
+  if (!heard.choice) return heard;
+  LogContext found = context;
+  found.per_rank = heard.choice->per_rank;
+  auto reader = make_log_reader(heard.choice->log_reader, found);
+  if (!reader) {
+    ADD_FAILURE() << heard.choice->log_reader << ": " << reader.error().what;
+    return heard;
+  }
+  std::vector<Event> events;
+  for (const auto& [seconds, line] : lines) (*reader)->read_line(line, seconds, events);
+  double samples = 0, seconds = 0;
+  for (const Event& event : events) {
+    const auto* step = std::get_if<StepEvent>(&event);
+    if (step == nullptr) continue;
+    samples += static_cast<double>(step->samples);
+    seconds += step->seconds;
+  }
+  heard.samples_per_second = seconds > 0 ? samples / seconds : 0;
+  return heard;
+}
+
+// The batch that a command is given, or none: then a step counts as one sample.
+double truth(const Script& script, const ScriptJob& job, const ReaderChoice& choice,
+             bool batch_known) {
+  const bool samples = choice.reads == ReaderChoice::Reads::samples_per_second ||
+                       choice.reads == ReaderChoice::Reads::samples ||
+                       choice.reads == ReaderChoice::Reads::own;
+  const double of_a_step = script.trains && (samples || batch_known) ? job.batch : 1;
+  return of_a_step * job.nproc / job.step_seconds;
+}
+
+// Found, and read right: per script, batches and processes.
+struct Case {
+  ScriptJob job;
+  bool batch_known;
+};
+
+int count_found(const Case& one, int& wrong) {
+  int found = 0;
+  for (const Script& script : public_scripts()) {
+    if (!script.trains && (one.batch_known || one.job.nproc > 1)) continue;
+    const Heard heard = hear(script.print(one.job), context_of(one.job, one.batch_known));
+    if (!heard.choice) continue;
+    ++found;
+    const double right = truth(script, one.job, *heard.choice, one.batch_known);
+    bool good = std::abs(heard.samples_per_second / right - 1) < 0.08;
+    if (heard.choice->reads == ReaderChoice::Reads::counts) {  // of either, and said so
+      good = good || std::abs(heard.samples_per_second / right / one.job.batch - 1) < 0.08;
+    }
+    if (!good) ++wrong;
+    EXPECT_TRUE(good) << script.name << " batch " << one.job.batch << " nproc " << one.job.nproc
+                      << ": " << heard.samples_per_second << " instead of " << right << " by "
+                      << heard.choice->log_reader << " in '" << heard.choice->line << "'";
+  }
+  return found;
+}
+
+TEST(ReaderFinder, FindsTheSpeedOfPublicScripts) {
+  int wrong = 0;
+  EXPECT_EQ(count_found({{.batch = 64}, true}, wrong), 15);  // of the fifteen that train
+  EXPECT_EQ(count_found({{.batch = 64}, false}, wrong), 16);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ReaderFinder, IsRightForOtherBatchesAndSpeeds) {
+  int wrong = 0;
+  for (const int batch : {1, 2, 5, 8, 10, 20, 50, 100, 128, 256}) {
+    for (const double step : {0.02, 0.5, 1.0}) {
+      count_found({{.batch = batch, .step_seconds = step}, true}, wrong);
+      count_found({{.batch = batch, .step_seconds = step}, false}, wrong);
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ReaderFinder, FindsWhoseRateItIsWhereRanksShareTheWork) {
+  int wrong = 0;
+  EXPECT_GE(count_found({{.batch = 64, .nproc = 2}, true}, wrong), 15);
+  EXPECT_GE(count_found({{.batch = 32, .nproc = 4}, true}, wrong), 15);
+  EXPECT_EQ(wrong, 0);
+}
+
+std::vector<TimedLine> every(double seconds, int count,
+                             const std::function<std::string(int)>& line) {
+  std::vector<TimedLine> lines;
+  for (int i = 0; i < count; ++i) lines.emplace_back(2 + i * seconds, line(i));
+  return lines;
+}
+
+ReaderFinder listened(const std::vector<TimedLine>& lines) {
+  ReaderFinder finder{LogContext()};
+  for (const auto& [seconds, line] : lines) finder.add(line, seconds);
+  return finder;
+}
+
+TEST(ReaderFinder, OffersATimeThatTheClockDoesNotConfirm) {
+  const auto finder =
+      listened(every(1, 30, [](int i) { return fmt::format("page_{}.png done 3.{:03} s", i, i); }));
+  EXPECT_FALSE(finder.choice());
+  ASSERT_TRUE(finder.is_settled());
+  ASSERT_TRUE(finder.offer());
+  EXPECT_EQ(finder.offer()->log_reader, "metric:s:s/image");
+}
+
+TEST(ReaderFinder, TakesATimeThatTheClockConfirms) {
+  const auto finder =
+      listened(every(3.5, 8, [](int i) { return fmt::format("page_{}.png 3.4{} s", i, i); }));
+  ASSERT_TRUE(finder.choice());
+  EXPECT_EQ(finder.choice()->log_reader, "metric:s:s/image");
+}
+
+TEST(ReaderFinder, TakesNothingElseThatGrows) {
+  for (const auto& line : std::vector<std::function<std::string(int)>>{
+           [](int i) { return fmt::format("10:00:{:02} heartbeat", i); },
+           [](int i) { return fmt::format("memory {} MB of 24000 MB", 100 + 7 * i); },
+           [](int i) { return fmt::format("Epoch [{}/100] loss: {:.3f}", i, 8.0 / (i + 1)); },
+           [](int i) { return fmt::format("Validation: [{}/100] acc {:.3f}", i, 0.1); },
+           [](int i) { return fmt::format("val step {} acc {:.3f}", i, 0.1); },
+           [](int i) { return fmt::format("downloading weights {}%, 12.5 MB/s", i); },
+           [](int i) { return fmt::format("Loading cache: {}/500 [00:01<00:09, 40.00it/s]", i); },
+           [](int i) { return fmt::format("saved page_{:04}.txt", i); },
+           [](int) { return std::string("done"); }}) {
+    const auto finder = listened(every(0.7, 60, line));
+    EXPECT_FALSE(finder.choice()) << line(3) << ": " << finder.choice()->log_reader;
+  }
+}
+
+TEST(ReaderFinder, SettlesWithinSecondsWhereNoNumberIsASpeed) {
+  const auto lines =
+      every(0.5, 200, [](int i) { return fmt::format("loss {:.4f}", 8.0 / (i + 1)); });
+  ReaderFinder finder{LogContext()};
+  double settled = -1;
+  for (const auto& [seconds, line] : lines) {
+    finder.add(line, seconds);
+    if (finder.is_settled() && settled < 0) settled = seconds - lines[0].first;
+  }
+  EXPECT_FALSE(finder.choice());
+  EXPECT_GT(settled, 0);
+  EXPECT_LE(settled, 10);
+}
+
+}  // namespace
+}  // namespace ocrtune

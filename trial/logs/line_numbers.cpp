@@ -1,0 +1,352 @@
+#include "trial/logs/line_numbers.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include "base/text.h"
+#include "trial/logs/log_dialects.h"
+#include "trial/logs/log_text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMostForms = 60, kMostLines = 40;  // that are kept
+constexpr std::size_t kLookedAt = 400;                   // characters of a line
+constexpr std::size_t kPrefix = 20;                      // marks before a number, behind its name
+constexpr int kSureBatch = 8;                  // multiples of a smaller one come by chance
+constexpr std::size_t kBarCounts = 4;          // multiples of the batch, and nothing else
+constexpr double kSooner = 0.6, kLater = 1.1;  // of the time between two lines, that a time may be
+
+bool is_digit_at(std::string_view text, std::size_t at) {
+  return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+}
+
+// The letters just before `end`, behind blanks and marks such as ": ", "=", "[".
+std::string word_before(std::string_view line, std::size_t end) {
+  while (end > 0 && std::string_view(" \t:=[(#'\"|").find(line[end - 1]) != line.npos) --end;
+  std::size_t begin = end;
+  while (begin > 0 && in_a_word(line[begin - 1])) --begin;
+  return lower(line.substr(begin, end - begin));
+}
+
+// The letters that follow, with a slash between: "s", "ms", "img/s".
+std::string word_behind(std::string_view line, std::size_t at) {
+  while (at < line.size() && line[at] == ' ') ++at;
+  std::size_t end = at;
+  while (end < line.size() && (in_a_word(line[end]) || line[end] == '/')) ++end;
+  return lower(line.substr(at, end - at));
+}
+
+template <std::size_t N>
+bool is_among(std::string_view word, const std::array<std::string_view, N>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_step_name(std::string_view word) {
+  static constexpr std::array<std::string_view, 11> kNames = {
+      "step",  "steps", "global_step", "iter",    "iters",     "iteration",
+      "batch", "it",    "update",      "updates", "iterations"};
+  return is_among(word, kNames);
+}
+
+// Of a date, a clock, an address, a version: no number that counts or measures.
+bool is_part_of_a_stamp(std::string_view line, const LineNumber& number) {
+  const auto joined = [&](char c) { return c == ':' || c == '-'; };
+  if (number.begin > 1 && joined(line[number.begin - 1]) && is_digit_at(line, number.begin - 2)) {
+    return true;
+  }
+  return number.end < line.size() && joined(line[number.end]) && is_digit_at(line, number.end + 1);
+}
+
+// 1000 of "[ 20/1000]": what the counter at `index` counts to.
+std::optional<double> total_of(const TimedNumbers& line, std::size_t index) {
+  if (index + 1 >= line.numbers.size()) return std::nullopt;
+  const LineNumber& next = line.numbers[index + 1];
+  const std::string_view between = std::string_view(line.line).substr(
+      line.numbers[index].end, next.begin - line.numbers[index].end);
+  if (trim(between) != "/" || !next.whole) return std::nullopt;
+  const bool date = next.end < line.line.size() && line.line[next.end] == '/';
+  return date ? std::nullopt : std::optional<double>(next.value);
+}
+
+// The same, of a count that is not of epochs.
+std::optional<double> counts_to(const TimedNumbers& line, std::size_t index) {
+  const std::string name = word_before(line.line, line.numbers[index].begin);
+  const bool epochs = name == "epoch" || name == "epochs" || name == "ep";
+  return epochs ? std::nullopt : total_of(line, index);
+}
+
+// A pattern for the text before the number, its digits and blanks left open, and the number.
+std::string pattern_of(const TimedNumbers& line, std::size_t index, const char* group) {
+  const std::size_t begin = line.numbers[index].begin;
+  std::size_t from = begin;
+  const auto is_mark = [](char c) {
+    return std::string_view(" \t:=[](#'\"|/").find(c) != std::string_view::npos ||
+           std::isdigit(static_cast<unsigned char>(c)) != 0;
+  };
+  while (from > 0 && begin - from < kPrefix && is_mark(line.line[from - 1])) --from;
+  while (from > 0 && in_a_word(line.line[from - 1]) && !is_digit_at(line.line, from - 1)) --from;
+  while (from < begin && line.line[from] == ' ') ++from;
+  std::string pattern;
+  for (std::size_t at = from; at < begin;) {
+    std::size_t end = at + 1;
+    if (is_digit_at(line.line, at)) {
+      while (end < begin && is_digit_at(line.line, end)) ++end;
+      pattern += "[0-9]+";
+    } else if (line.line[at] == ' ') {
+      while (end < begin && line.line[end] == ' ') ++end;
+      if (end < begin) pattern += " *";
+    } else {
+      pattern += RE2::QuoteMeta(line.line.substr(at, 1));
+    }
+    at = end;
+  }
+  return fmt::format("{} *(?<{}>[0-9]+)", pattern, group);
+}
+
+struct Growth {
+  double least = 0;        // of two lines that follow each other
+  bool by_batches = true;  // every value is a multiple of the batch
+  std::size_t values = 0;  // that differ
+};
+
+// How a number grew from line to line; none: it does not count anything.
+std::optional<Growth> growth_of(const std::vector<TimedNumbers>& lines, std::size_t index,
+                                int batch) {
+  Growth growth;
+  std::size_t falls = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const LineNumber& number = lines[i].numbers[index];
+    if (!number.whole || is_part_of_a_stamp(lines[i].line, number)) return std::nullopt;
+    if (std::fmod(number.value, std::max(1, batch)) != 0) growth.by_batches = false;
+    if (i == 0) continue;
+    const double grown = number.value - lines[i - 1].numbers[index].value;
+    if (grown < 0) ++falls;  // a new epoch
+    if (grown <= 0) continue;
+    ++growth.values;
+    growth.least = growth.least == 0 ? grown : std::min(growth.least, grown);
+  }
+  if (growth.values < 2 || falls > growth.values / 3) return std::nullopt;
+  return growth;
+}
+
+// 1, 2, 5, 10, 20, 50, 100 ...: how often people have a line printed.
+bool is_round(double count) {
+  while (count >= 10 && std::fmod(count, 10) == 0) count /= 10;
+  return count == 1 || count == 2 || count == 5 || count == 25;
+}
+
+bool speaks_of_time(std::string_view word) {
+  static constexpr std::array<std::string_view, 7> kParts = {"time",   "latency", "elapsed", "took",
+                                                             "elapse", "cost",    "duration"};
+  return std::any_of(kParts.begin(), kParts.end(),
+                     [&](std::string_view part) { return word.find(part) != word.npos; });
+}
+
+bool speaks_of_steps(const std::string& line) {
+  const std::string low = lower(line);
+  return low.find("loss") != low.npos || low.find("step") != low.npos ||
+         low.find("iter") != low.npos || low.find("epoch") != low.npos;
+}
+
+// NAME:UNIT with which log reader metric reads this number; empty: it cannot.
+std::string metric_of(const TimedNumbers& line, std::size_t index, bool of_a_step) {
+  const LineNumber& number = line.numbers[index];
+  const std::string before = word_before(line.line, number.begin);
+  const std::string behind = word_behind(line.line, number.end);
+  const double wanted = *seconds_of(line, index);
+  const bool milliseconds = wanted != number.value;
+  const std::string unit =
+      std::string(milliseconds ? "ms" : "s") + (of_a_step ? "/step" : "/image");
+  const auto names =
+      speaks_of_time(before) ? std::array{before, behind} : std::array{behind, before};
+  for (const std::string& name : names) {
+    if (name.empty() || is_digit_at(name, 0)) continue;
+    const auto reading = metric_dialect(name, parse_metric_unit(unit))(line.line);
+    if (reading && std::abs(reading->printed_value - wanted) <= 1e-9 * wanted) {
+      return name + ":" + unit;
+    }
+  }
+  return "";
+}
+
+bool is_other_work(std::string_view before) {
+  return names_evaluation(before) || names_preparation(before);
+}
+
+// Whether the lines came as far apart as the number says.
+bool clock_agrees(const std::vector<TimedNumbers>& lines, std::size_t index) {
+  std::size_t agree = 0, seen = 0;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const double between = lines[i].seconds - lines[i - 1].seconds;
+    const auto said = seconds_of(lines[i], index);
+    if (!said || !(between > 0)) continue;
+    ++seen;
+    if (*said > kSooner * between && *said < kLater * between) ++agree;
+  }
+  return seen >= 3 && agree + 1 >= seen;
+}
+
+}  // namespace
+
+std::vector<LineNumber> numbers_in(std::string_view line) {
+  std::vector<LineNumber> numbers;
+  line = line.substr(0, kLookedAt);
+  for (std::size_t at = 0; at < line.size();) {
+    if (!is_digit_at(line, at)) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (is_digit_at(line, end)) ++end;
+    const auto number = number_at(line, at);
+    LineNumber found;
+    found.begin = at;
+    found.end = number ? std::max(end, number->end) : end;
+    found.value = number ? number->value : 0;
+    found.whole = found.end == end;
+    const bool in_a_name = at > 0 && (in_a_word(line[at - 1]) || line[at - 1] == '@');
+    if (!in_a_name) numbers.push_back(found);
+    at = found.end;
+  }
+  return numbers;
+}
+
+std::optional<double> seconds_of(const TimedNumbers& line, std::size_t index) {
+  const LineNumber& number = line.numbers[index];
+  if (!(number.value > 0) || is_part_of_a_stamp(line.line, number)) return std::nullopt;
+  const std::string behind = word_behind(line.line, number.end);
+  const auto unit = parse_metric_unit(behind);
+  if (unit && behind.find('/') == behind.npos && unit->seconds < 60) {
+    return number.value * unit->seconds;
+  }
+  if (!behind.empty() && behind.find('/') != behind.npos) return std::nullopt;
+  if (number.whole || !speaks_of_time(word_before(line.line, number.begin))) return std::nullopt;
+  return number.value;
+}
+
+void LineForms::add(const std::string& line, double now_seconds) {
+  TimedNumbers timed{now_seconds, line.substr(0, kLookedAt), numbers_in(line)};
+  if (timed.numbers.empty()) return;
+  for (std::size_t i = 0; i < timed.numbers.size() && counts_.size() < kMostLines; ++i) {
+    if (!counts_to(timed, i)) continue;
+    counts_.push_back(timed);
+    break;
+  }
+  std::string form;
+  std::size_t from = 0;
+  const auto keep = [&](std::size_t end) {  // digits of a name, "page_3", make no other form
+    for (; from < end; ++from) {
+      const char c = is_digit_at(timed.line, from) ? '#' : timed.line[from];
+      if (c != '#' || form.empty() || form.back() != '#') form += c;
+    }
+  };
+  for (const LineNumber& number : timed.numbers) {
+    keep(number.begin);
+    form += form.empty() || form.back() != '#' ? "#" : "";
+    from = number.end;
+  }
+  keep(timed.line.size());
+  std::erase(form, ' ');
+  const auto found = forms_.find(form);
+  if (found == forms_.end() && forms_.size() >= kMostForms) return;
+  auto& lines = forms_[form];
+  if (lines.size() < kMostLines) lines.push_back(std::move(timed));
+}
+
+std::optional<FoundCounter> LineForms::counter(std::size_t lines, int batch) const {
+  std::optional<FoundCounter> found;
+  bool named = false;
+  for (const auto& [form, all] : forms_) {
+    if (all.size() < lines) continue;
+    const TimedNumbers& last = all.back();
+    for (std::size_t i = 0; i < last.numbers.size(); ++i) {
+      if (is_other_work(last.line.substr(0, last.numbers[i].begin))) break;
+      const std::string name = word_before(last.line, last.numbers[i].begin);
+      const auto total = counts_to(last, i);
+      const bool steps = is_step_name(name);
+      if ((!steps && !total) || (found && (named || !steps))) continue;
+      if (total && last.numbers[i].value > *total) continue;
+      const auto growth = growth_of(all, i, batch);
+      if (!growth) continue;
+      const bool batches = batch > 1 && growth->by_batches && growth->least >= batch;
+      // Every tenth step, or every tenth sample?
+      const bool unsure = batches && (batch < kSureBatch || is_round(growth->least));
+      if (!steps && unsure) continue;
+      const auto counts = steps       ? FoundCounter::Counts::steps
+                          : batches   ? FoundCounter::Counts::samples
+                          : batch > 1 ? FoundCounter::Counts::steps
+                                      : FoundCounter::Counts::either;
+      const bool samples = counts == FoundCounter::Counts::samples;
+      found = FoundCounter{counts, pattern_of(last, i, samples ? "sample" : "step"), last.line};
+      named = steps;
+    }
+  }
+  return found;
+}
+
+std::optional<FoundCounter> LineForms::bar_of_samples(int batch) const {
+  std::set<double> counts;
+  const TimedNumbers* last = nullptr;
+  std::size_t at = 0;
+  for (const TimedNumbers& line : counts_) {
+    for (std::size_t i = 0; i < line.numbers.size(); ++i) {
+      if (!counts_to(line, i)) continue;
+      const double count = line.numbers[i].value;
+      if (std::fmod(count, batch) != 0 && count != total_of(line, i)) return std::nullopt;
+      if (count > 0) counts.insert(count);
+      last = &line;
+      at = i;
+      break;
+    }
+  }
+  if (last == nullptr || counts.size() < kBarCounts) return std::nullopt;
+  return FoundCounter{FoundCounter::Counts::samples,
+                      fmt::format("(?<sample>[0-9]+)/{:.0f}", *total_of(*last, at)), last->line};
+}
+
+std::size_t LineForms::longest() const {
+  std::size_t most = 0;
+  for (const auto& [form, all] : forms_) most = std::max(most, all.size());
+  return most;
+}
+
+std::optional<FoundTime> LineForms::time(std::size_t lines) const {
+  std::optional<FoundTime> found;
+  std::size_t most = 0;
+  for (const auto& [form, all] : forms_) {
+    if (all.size() < lines) continue;
+    const TimedNumbers& last = all.back();
+    for (std::size_t i = 0; i < last.numbers.size(); ++i) {
+      FoundTime time;
+      time.of_a_step = speaks_of_steps(last.line);
+      const std::string before = last.line.substr(0, last.numbers[i].begin);
+      // A program that reads pages may speak of inference alone.
+      if (time.of_a_step ? is_other_work(before) : names_preparation(before)) break;
+      if (!seconds_of(last, i)) continue;
+      time.metric = metric_of(last, i, time.of_a_step);
+      if (time.metric.empty()) continue;
+      time.clock_agrees = clock_agrees(all, i);
+      const bool better = !found || (time.clock_agrees && !found->clock_agrees) ||
+                          (time.clock_agrees == found->clock_agrees && all.size() > most);
+      if (!better) continue;
+      const LineNumber& number = last.numbers[i];
+      const std::string unit = word_behind(last.line, number.end);
+      time.number = last.line.substr(number.begin, number.end - number.begin) +
+                    (parse_metric_unit(unit) ? " " + unit : "");
+      time.line = last.line;
+      most = all.size();
+      found = std::move(time);
+    }
+  }
+  return found;
+}
+
+}  // namespace ocrtune

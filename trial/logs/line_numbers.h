@@ -1,0 +1,61 @@
+// Lines of one form, and what the numbers in them do from line to line: a counter of steps grows, a
+// time is as long as the line took to come.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ocrtune {
+
+struct LineNumber {
+  std::size_t begin = 0, end = 0;  // in the line
+  double value = 0;
+  bool whole = false;  // digits alone
+};
+std::vector<LineNumber> numbers_in(std::string_view line);
+
+struct TimedNumbers {
+  double seconds = 0;  // when the line came
+  std::string line;
+  std::vector<LineNumber> numbers;
+};
+
+// A number of a form, and the reader that reads it.
+struct FoundCounter {
+  enum class Counts { steps, samples, either } counts = Counts::steps;
+  std::string pattern;  // of log reader regex
+  std::string line;
+};
+struct FoundTime {
+  std::string metric;  // NAME:UNIT of log reader metric
+  std::string number;  // as it stands in the line: "3.580 s"
+  std::string line;
+  bool of_a_step = false;  // else of a sample
+  bool clock_agrees = false;
+};
+
+class LineForms {
+ public:
+  void add(const std::string& line, double now_seconds);
+  // A counter that grew over `lines` of one form. None where it may count samples or steps and the
+  // batch makes a difference; `batch` 1: it is not known, and makes none.
+  std::optional<FoundCounter> counter(std::size_t lines, int batch) const;
+  // A bar, "640/60000", whose every count is a multiple of the batch: it counts samples.
+  std::optional<FoundCounter> bar_of_samples(int batch) const;
+  // A time in the commonest form; one that the clock agrees with comes first.
+  std::optional<FoundTime> time(std::size_t lines) const;
+  std::size_t longest() const;  // lines of the commonest form with a number
+
+ private:
+  std::map<std::string, std::vector<TimedNumbers>> forms_;
+  std::vector<TimedNumbers> counts_;  // lines that hold "a/b", of any form
+};
+
+// "12.5" of "12.5 s" as seconds, where a unit of time follows or a word for a time stands before.
+std::optional<double> seconds_of(const TimedNumbers& line, std::size_t index);
+
+}  // namespace ocrtune

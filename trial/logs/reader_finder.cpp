@@ -1,0 +1,276 @@
+#include "trial/logs/reader_finder.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "trial/logs/log_dialects.h"
+#include "trial/logs/log_text.h"
+#include "trial/logs/rate_check.h"
+
+namespace ocrtune {
+namespace {
+
+using Reads = ReaderChoice::Reads;
+
+constexpr std::int64_t kLines = 3, kLinesAtEnd = 2;  // with a number, that settle a choice
+constexpr double kPatienceSeconds = 4;       // with a count of steps: a rate of samples may follow
+constexpr double kSilentRowSeconds = 15;     // after which a row that read a line is over
+constexpr std::size_t kFormLines = 4;        // of one form, that show what its numbers do
+constexpr double kMinSeconds = 2;            // of listening to a counter
+constexpr std::int64_t kHopelessLines = 40;  // of any form
+constexpr double kHopelessSeconds = 8, kTrainingSeconds = 5;
+constexpr int kSureBatch = 8;
+constexpr double kNear = 1.4;  // factor within which two rates are the same
+
+// In the order in which they are preferred: a program's own words, then samples, then steps.
+constexpr std::array<const char*, 6> kRows = {"paddleocr",  "paddleocr-infer", "burn",
+                                              "json-lines", "torch",           "progress"};
+
+// A bar that gives its own speed; one without may count anything.
+bool is_timed_bar(std::string_view line) {
+  const std::string low = lower(line);
+  for (const char* mark : {"it/s", "s/it", "ms/step", "s/step", "us/step"}) {
+    if (low.find(mark) != low.npos) return true;
+  }
+  const std::size_t bracket = low.find('[');
+  return bracket != low.npos && low.find('<', bracket) != low.npos;
+}
+
+// What the number in a line of the row is; none: the row should not be trusted with it.
+std::optional<Reads> reads_of(std::string_view row, const std::string& line) {
+  if (row == "progress") return is_timed_bar(line) ? std::optional(Reads::steps) : std::nullopt;
+  if (row != "torch" && row != "json-lines") return Reads::own;
+  const auto reading = row == "torch" ? rate_dialect()(line) : json_dialect("")(line);
+  if (!reading) return std::nullopt;
+  if (reading->samples_per_second || reading->samples) return Reads::samples_per_second;
+  return reading->printed_seconds ? Reads::seconds_per_step : Reads::steps_per_second;
+}
+
+bool near(double a, double b) { return a < kNear * b && b < kNear * a; }
+
+ReaderChoice counted(const FoundCounter& found) {
+  using Counts = FoundCounter::Counts;
+  const Reads reads = found.counts == Counts::samples ? Reads::samples
+                      : found.counts == Counts::steps ? Reads::steps
+                                                      : Reads::counts;
+  return {"regex:" + found.pattern, reads, {}, found.line};
+}
+
+ReaderChoice timed(const FoundTime& found) {
+  return {"metric:" + found.metric,
+          found.of_a_step ? Reads::seconds_per_step : Reads::seconds_per_sample,
+          {},
+          found.line};
+}
+
+}  // namespace
+
+ReaderFinder::ReaderFinder(const LogContext& context) : context_(context), unread_(context.batch) {
+  LogContext printed = context;
+  printed.per_rank = false;  // the numbers as they stand
+  for (const char* name : kRows) {
+    auto reader = make_log_reader(name, printed);
+    if (!reader) continue;
+    rows_.emplace_back();
+    rows_.back().name = name;
+    rows_.back().reader = *std::move(reader);
+  }
+}
+
+void ReaderFinder::hear(Candidate& candidate, const std::string& line, double now_seconds) {
+  const std::int64_t before = candidate.reader->known_lines();
+  std::vector<Event> events;
+  candidate.reader->read_line(line, now_seconds, events);
+  if (candidate.reader->known_lines() == before) return;
+  const auto reads = reads_of(candidate.name, line);
+  if (!reads) return;
+  if (candidate.known++ == 0) candidate.first_seconds = now_seconds;
+  candidate.last_seconds = now_seconds;
+  candidate.reads = *reads;
+  candidate.line = line;
+  for (const Event& event : events) {
+    const auto* step = std::get_if<StepEvent>(&event);
+    if (step == nullptr) continue;
+    candidate.samples += static_cast<double>(step->samples);
+    candidate.seconds += step->seconds;
+  }
+  if (*reads == Reads::samples_per_second) hear_scope(line, now_seconds);
+}
+
+void ReaderFinder::hear_scope(const std::string& line, double now_seconds) {
+  if (const auto rank = rank_named(line, context_.nproc)) speakers_.insert(*rank);
+  const auto step = step_counter_in(line);
+  if (!step) return;
+  if (first_step_ < 0 || *step < last_step_) {
+    first_step_ = *step;
+    step_begin_ = now_seconds;
+  }
+  last_step_ = *step;
+  step_end_ = now_seconds;
+}
+
+// Whose rate it is that the lines give: the clock, the ranks that print it, or its own words.
+std::optional<bool> ReaderFinder::scope_of(const Candidate& candidate) const {
+  if (candidate.reads != Reads::samples_per_second) return std::nullopt;
+  if (context_.nproc < 2) return std::nullopt;
+  const double seconds = step_end_ - step_begin_, steps = last_step_ - first_step_;
+  if (context_.batch > 1 && seconds > kMinSeconds && steps > 0 && candidate.seconds > 0) {
+    const double of_a_rank = context_.batch * steps / seconds;
+    const double said = candidate.samples / candidate.seconds;
+    const bool rank = near(said, of_a_rank), job = near(said, of_a_rank * context_.nproc);
+    if (rank != job) return rank;
+  }
+  if (speakers_.size() > 1) return true;
+  const std::string low = lower(candidate.line);
+  for (const char* mark : {"/gpu", "per gpu", "/rank", "per rank", "/device", "/card", "/worker"}) {
+    if (low.find(mark) != low.npos) return true;
+  }
+  for (const char* mark : {"total", "global", "aggregate", "all ranks", "all gpus"}) {
+    const std::size_t at = low.find(mark);
+    if (at != low.npos && low.find('/', at) - at < 24) return false;
+  }
+  return std::nullopt;
+}
+
+ReaderChoice ReaderFinder::choice_of(const Candidate& candidate) const {
+  ReaderChoice choice{candidate.name, candidate.reads, scope_of(candidate), candidate.line};
+  // A bar may count samples in steps of a batch.
+  if (std::string_view(candidate.name) == "progress" && context_.batch >= kSureBatch) {
+    if (const auto counter = forms_.bar_of_samples(context_.batch)) return counted(*counter);
+  }
+  return choice;
+}
+
+std::optional<ReaderChoice> ReaderFinder::row_choice(std::int64_t lines, bool at_end) const {
+  for (const Candidate& candidate : rows_) {
+    if (candidate.known < lines) continue;
+    const bool sure = candidate.reads == Reads::own || candidate.reads == Reads::samples_per_second;
+    const double patience = sure ? 0 : kPatienceSeconds;
+    if (at_end || last_seconds_ - candidate.first_seconds >= patience) return choice_of(candidate);
+    return std::nullopt;  // a better one may be on its way
+  }
+  return std::nullopt;
+}
+
+bool ReaderFinder::some_row_listens(double now_seconds) const {
+  return std::any_of(rows_.begin(), rows_.end(), [&](const Candidate& candidate) {
+    return candidate.known > 0 && now_seconds - candidate.last_seconds < kSilentRowSeconds;
+  });
+}
+
+void ReaderFinder::add(const std::string& line, double now_seconds) {
+  if (is_settled()) return;
+  const std::string text = plain_line(line);
+  if (trim(text).empty()) return;
+  if (first_seconds_ < 0) first_seconds_ = now_seconds;
+  last_seconds_ = now_seconds;
+  for (Candidate& row : rows_) hear(row, text, now_seconds);
+  forms_.add(text, now_seconds);
+  unread_.add(text, now_seconds);
+  choice_ = row_choice(kLines, false);
+  const double listened = now_seconds - first_seconds_;
+  if (choice_ || some_row_listens(now_seconds) || listened < kMinSeconds) return;
+  if (const auto counter = forms_.counter(kFormLines, context_.batch)) {
+    choice_ = counted(*counter);
+    return;
+  }
+  const auto time = forms_.time(kFormLines);
+  if (time && time->clock_agrees && (time->of_a_step || context_.batch <= 1)) {
+    choice_ = timed(*time);
+    return;
+  }
+  hopeless_ = (listened >= kTrainingSeconds && forms_.longest() >= 2 * kFormLines) ||
+              (listened >= kHopelessSeconds && unread_.lines() >= kHopelessLines);
+}
+
+std::optional<ReaderChoice> ReaderFinder::choice_at_end() const {
+  return choice_ ? choice_ : row_choice(kLinesAtEnd, true);
+}
+
+std::optional<ReaderChoice> ReaderFinder::offer() const {
+  const auto time = forms_.time(1);
+  if (!time) return std::nullopt;
+  ReaderChoice choice = timed(*time);
+  choice.line = time->number;
+  return choice;
+}
+
+namespace {
+
+constexpr std::size_t kQuoted = 70;  // bytes of a line
+
+const char* reads_words(Reads reads) {
+  switch (reads) {
+    case Reads::samples_per_second:
+      return "samples/s";
+    case Reads::steps_per_second:
+      return "steps/s";
+    case Reads::seconds_per_step:
+      return "the time of a step";
+    case Reads::seconds_per_sample:
+      return "the time of one image";
+    case Reads::steps:
+      return "a count of steps, timed by the clock";
+    case Reads::samples:
+      return "a count of samples, timed by the clock";
+    case Reads::counts:
+      return "a count of steps or samples, timed by the clock";
+    case Reads::own:
+    case Reads::runs:
+      break;
+  }
+  return "its speed";
+}
+
+class Listener : public LogReader {
+ public:
+  explicit Listener(std::shared_ptr<ReaderFinder> finder) : finder_(std::move(finder)) {}
+  void read_line(const std::string& line, double now_seconds,
+                 std::vector<Event>& /*events*/) override {
+    finder_->add(line, now_seconds);
+  }
+  std::string name() const override { return "listener"; }
+  std::int64_t known_lines() const override { return 0; }
+  std::string why_unread(const std::string& followed_file) const override {
+    return finder_->unread().reason("torch", followed_file, "");
+  }
+  bool is_hopeless() const override { return finder_->is_settled(); }
+
+ private:
+  std::shared_ptr<ReaderFinder> finder_;
+};
+
+}  // namespace
+
+std::string choice_words(const ReaderChoice& choice, bool several_ranks) {
+  if (choice.reads == Reads::runs) return "timed whole runs: the command ends by itself";
+  const std::string line(trim(choice.line));
+  const bool rate = choice.reads == Reads::samples_per_second;
+  const char* whose = !rate                            ? ""
+                      : !several_ranks                 ? " of the job"
+                      : choice.per_rank.value_or(true) ? " of each rank"
+                                                       : " of the job";
+  return fmt::format("read '{}{}' as {}{}", valid_utf8(line.substr(0, kQuoted)),
+                     line.size() > kQuoted ? "..." : "", reads_words(choice.reads), whose);
+}
+
+std::string choice_options(const ReaderChoice& choice) {
+  const std::string metric = "metric:";
+  std::string options = starts_with(choice.log_reader, metric)
+                            ? "--metric " + shell_quote(choice.log_reader.substr(metric.size()))
+                            : "--log-reader " + shell_quote(choice.log_reader);
+  if (choice.per_rank) options += *choice.per_rank ? " --metric-of rank" : " --metric-of job";
+  return options;
+}
+
+std::unique_ptr<LogReader> make_listener(std::shared_ptr<ReaderFinder> finder) {
+  return std::make_unique<Listener>(std::move(finder));
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,91 @@
+// Finds out how a command tells its speed, from the first lines that it prints.
+//
+// A rate with its unit and the lines of known programs are taken as they stand. A counter of steps
+// is timed by the clock. A time is taken where the clock agrees that each line took as long. What
+// is left is offered, and not taken: the user decides.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "trial/logs/line_numbers.h"
+#include "trial/logs/log_reader.h"
+#include "trial/logs/unread_lines.h"
+
+namespace ocrtune {
+
+struct ReaderChoice {
+  enum class Reads {
+    samples_per_second,
+    steps_per_second,
+    seconds_per_step,
+    seconds_per_sample,
+    steps,    // a counter, timed as its lines come
+    samples,  // likewise
+    counts,   // likewise, of steps or samples: the command is not told its batch
+    own,      // the lines of a program that the reader is made for
+    runs,     // nothing of it: the command ends by itself, and each run is timed
+  };
+  std::string log_reader;  // as make_log_reader() takes it
+  Reads reads = Reads::own;
+  std::optional<bool> per_rank;  // whose numbers they are; unset: the reader's habit
+  std::string line;              // in which it was found
+};
+
+class ReaderFinder {
+ public:
+  explicit ReaderFinder(const LogContext& context);
+
+  void add(const std::string& line, double now_seconds);
+  // There is a choice, or the lines so far show that waiting brings none.
+  bool is_settled() const { return choice_ || hopeless_; }
+  const std::optional<ReaderChoice>& choice() const { return choice_; }
+  // What was heard before the command ended: fewer lines are enough.
+  std::optional<ReaderChoice> choice_at_end() const;
+  // What would read one of the lines, if it is what the user means; `line` is the number alone.
+  std::optional<ReaderChoice> offer() const;
+  const UnreadLines& unread() const { return unread_; }
+
+ private:
+  struct Candidate {  // a row of log_reader_table() that needs no argument
+    const char* name = "";
+    std::unique_ptr<LogReader> reader;
+    double first_seconds = 0, last_seconds = 0;
+    std::int64_t known = 0;
+    ReaderChoice::Reads reads = ReaderChoice::Reads::own;
+    std::string line;
+    double samples = 0, seconds = 0;  // by the numbers that are printed
+  };
+  void hear(Candidate& candidate, const std::string& line, double now_seconds);
+  void hear_scope(const std::string& line, double now_seconds);
+  bool some_row_listens(double now_seconds) const;
+  std::optional<ReaderChoice> row_choice(std::int64_t lines, bool at_end) const;
+  ReaderChoice choice_of(const Candidate& candidate) const;
+  std::optional<bool> scope_of(const Candidate& candidate) const;
+
+  LogContext context_;
+  std::vector<Candidate> rows_;
+  LineForms forms_;
+  UnreadLines unread_;
+  double first_seconds_ = -1, last_seconds_ = -1;
+  std::optional<ReaderChoice> choice_;
+  bool hopeless_ = false;
+  // Of lines with a rate: the steps that they count, and the ranks that print them.
+  double first_step_ = -1, last_step_ = -1, step_begin_ = 0, step_end_ = 0;
+  std::set<int> speakers_;
+};
+
+// "read 'img/s: 412' as samples/s of the job"
+std::string choice_words(const ReaderChoice& choice, bool several_ranks);
+// The options that make the same choice: "--log-reader torch --metric-of job", "--metric s:s/image"
+std::string choice_options(const ReaderChoice& choice);
+
+// A reader that only listens, and is hopeless once its finder has settled.
+std::unique_ptr<LogReader> make_listener(std::shared_ptr<ReaderFinder> finder);
+
+}  // namespace ocrtune
