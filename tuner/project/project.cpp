@@ -10,6 +10,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "trial/workloads/command/paddleocr_config.h"
+#include "tuner/project/scripts.h"
 
 namespace ocrtune {
 namespace {
@@ -54,11 +55,11 @@ void collect_configs(const std::string& folder, const std::string& under, int de
   }
 }
 
-// A config whose files are all there is worth more than one whose data is not.
+// A config whose files are all there, labels among them, is worth more than one whose data is not.
 int readiness(const Project& project, const std::string& config) {
   const auto read = read_paddleocr_config(join_path(project.folder, config), project.folder);
   if (!read) return read.error().kind == ErrorKind::missing ? 1 : 0;
-  return look_for_paddleocr_files(*read, project.folder) ? 3 : 2;
+  return look_for_paddleocr_files(*read, project.folder) && read->lines > 0 ? 3 : 2;
 }
 
 void find_config(Project& project) {
@@ -122,6 +123,22 @@ bool find_trainer(Project& project) {
     return true;
   }
   return false;
+}
+
+bool find_script(Project& project) {
+  const auto scripts = own_scripts(project.folder);
+  if (scripts.empty()) return false;
+  project.kind = Kind::script;
+  project.script = scripts[0].file;
+  project.batch_flag = scripts[0].batch_flag;
+  for (const OwnScript& script : scripts) {
+    if (project.found.size() == 4) break;
+    project.found.push_back(fmt::format("{}: {}{}{}", script.file,
+                                        script.trains ? "trains" : "reads pages",
+                                        script.library.empty() ? "" : " with " + script.library,
+                                        script.batch_flag.empty() ? "" : ", " + script.batch_flag));
+  }
+  return true;
 }
 
 bool holds_lines(const std::string& folder) {
@@ -262,6 +279,9 @@ Result<Project> look_around(const std::string& folder, const Environment& enviro
     return project;
   }
   find_lines(project);
+  if (project.kind == Kind::nothing && find_script(project)) {
+    project.python.program = interpreters(project.folder, environment).front();
+  }
   return project;
 }
 

@@ -1,5 +1,5 @@
-// What a folder holds that ocrtune could tune: a checkout of an OCR trainer with its config, or
-// labelled lines; and which Python would run it.
+// What a folder holds that ocrtune could tune: a checkout of an OCR trainer with its config, a
+// script that trains or reads pages, or labelled lines; and which Python would run it.
 //
 // A look at files and at one interpreter, the active one or that of PATH; nothing of the folder is
 // executed, and nothing is trained or measured here.
@@ -27,11 +27,12 @@ struct Python {
 };
 
 struct Project {
-  enum class Kind { nothing, paddleocr, openocr, lines };
+  enum class Kind { nothing, paddleocr, openocr, script, lines };
 
   Kind kind = Kind::nothing;
   std::string folder;                      // absolute
   std::string script;                      // "tools/train.py"; empty for lines
+  std::string batch_flag;                  // of a script of the user's own: "--batch-size"
   std::string config;                      // relative to `folder`; empty: none fits
   std::vector<std::string> other_configs;  // that could be trained as well, in order of preference
   int batch = 0, workers = 0;              // of the config; batch 0: it could not be read

@@ -33,6 +33,11 @@ std::string list_text(const std::vector<std::string>& words) {
 std::vector<std::string> command_of(const Project& project) {
   const std::string python = project.python.program.empty() ? "python3" : project.python.program;
   const std::string config = project.config.empty() ? "CONFIG.yml" : project.config;
+  if (project.kind == Kind::script) {
+    std::vector<std::string> command = {python, project.script};
+    if (!project.batch_flag.empty()) command.insert(command.end(), {project.batch_flag, "{batch}"});
+    return command;
+  }
   if (project.kind == Kind::paddleocr) {
     return {python, "-m", "paddle.distributed.launch", project.script, "-c", config};
   }
@@ -59,6 +64,16 @@ std::string workload_text(const Project& project, const Machine& machine) {
            "#   command = [\"python3\", \"train.py\", \"--batch\", \"{batch}\"]\n" +
            fmt::format("data = {}\n", quoted(project.data)) +
            "# model = \"svtrv2\"           # ocrtune list models\n";
+  }
+  if (project.kind == Kind::script) {
+    return fmt::format(
+        "# Your program, started with other settings in each trial. Add the arguments that it\n"
+        "# needs; {{nproc}}, {{threads}}, {{batch}} and {{workers}} stand for the values of a "
+        "trial.\n"
+        "command = {}\n"
+        "# How it tells its speed is found in its first lines; or say it:\n"
+        "# metric = \"step_time:s/step\"\n",
+        list_text(command_of(project)));
   }
   std::string text = "# Your training, started with other settings in each trial.\n";
   text +=

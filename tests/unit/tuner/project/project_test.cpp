@@ -134,6 +134,21 @@ TEST_F(LookAround, FindsLinesHereOrOneFolderBelow) {
   EXPECT_EQ(look().data, ".");
 }
 
+TEST_F(LookAround, FindsAScriptThatTrainsBeforeOneThatReads) {
+  write("a_ocr.py", "from rapidocr import RapidOCR\nengine = RapidOCR()\n");
+  EXPECT_EQ(look().kind, Kind::script);
+  EXPECT_EQ(look().script, "a_ocr.py");
+  write("helpers.py", "def loss(x):\n  return x.loss.backward()\n");
+  EXPECT_EQ(look().script, "a_ocr.py") << "a module of functions is not started";
+  write("train.py",
+        "import argparse, torch\nparser.add_argument('--batch-size')\noptimizer.step()\n");
+  const Project project = look();
+  EXPECT_EQ(project.script, "train.py");
+  EXPECT_EQ(project.batch_flag, "--batch-size");
+  EXPECT_THAT(settings_text(project, Machine()),
+              HasSubstr("\"train.py\", \"--batch-size\", \"{batch}\"]"));
+}
+
 TEST_F(LookAround, EmptyFolderHoldsNothing) {
   EXPECT_EQ(look().kind, Kind::nothing);
   const auto absent = look_around(join_path(folder_, "no"), {}, ask_python);

@@ -1,0 +1,87 @@
+#include "tuner/project/scripts.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMostBytes = 400'000, kMostScripts = 200;
+
+bool holds_any(const std::string& text, const auto& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
+}
+
+// The first library that the script imports.
+std::string library_of(const std::string& text) {
+  static constexpr std::array<const char*, 12> kLibraries = {
+      "rapidocr",  "paddleocr",    "easyocr",    "pytesseract", "doctr",       "surya",
+      "lightning", "transformers", "tensorflow", "paddle",      "onnxruntime", "torch"};
+  for (const char* name : kLibraries) {
+    const std::string library = name;
+    if (text.find("import " + library) != std::string::npos ||
+        text.find("from " + library) != std::string::npos) {
+      return library;
+    }
+  }
+  return "";
+}
+
+std::string batch_flag_of(const std::string& text) {
+  for (const char* name : {"--batch-size", "--batch_size", "--batchSize", "--batchsize",
+                           "--per_device_train_batch_size", "--batch", "--bs"}) {
+    for (const char* quote : {"'", "\""}) {
+      if (text.find(quote + std::string(name) + quote) != std::string::npos) return name;
+    }
+  }
+  return "";
+}
+
+std::optional<OwnScript> script_of(const std::string& folder, const std::string& file) {
+  static constexpr std::array<std::string_view, 6> kTraining = {
+      "optimizer.step(", ".fit(", "Trainer(", "loss.backward(", "opt.step(", "minimize("};
+  static constexpr std::array<std::string_view, 6> kReading = {
+      "RapidOCR(",      "PaddleOCR(",           "easyocr.Reader(", "pytesseract.image_to",
+      "ocr_predictor(", "RecognitionPredictor("};
+  const auto text = read_file(join_path(folder, file), kMostBytes);
+  if (!text) return std::nullopt;
+  OwnScript script{file, library_of(*text), batch_flag_of(*text), holds_any(*text, kTraining)};
+  // A module of functions is not started.
+  const bool starts = text->find("__main__") != std::string::npos ||
+                      text->find("argparse") != std::string::npos || !script.library.empty();
+  const bool named = file.find("train") != std::string::npos && !script.batch_flag.empty();
+  if (!starts || !(script.trains || named || holds_any(*text, kReading))) return std::nullopt;
+  script.trains = script.trains || named;
+  return script;
+}
+
+}  // namespace
+
+std::vector<OwnScript> own_scripts(const std::string& folder) {
+  std::vector<OwnScript> scripts;
+  for (const char* under : {"", "scripts", "src", "tools"}) {
+    const auto names = list_directory(*under == '\0' ? folder : join_path(folder, under));
+    if (!names) continue;
+    for (const std::string& name : *names) {
+      if (!ends_with(name, ".py") || name[0] == '.' || starts_with(name, "test_")) continue;
+      if (valid_utf8(name) != name || scripts.size() >= kMostScripts) continue;
+      const auto script = script_of(folder, *under == '\0' ? name : join_path(under, name));
+      if (script) scripts.push_back(*script);
+    }
+  }
+  std::stable_sort(scripts.begin(), scripts.end(), [](const OwnScript& a, const OwnScript& b) {
+    const auto rank = [](const OwnScript& one) {
+      return (one.trains ? 2 : 0) + (one.file.find("train") != std::string::npos ? 1 : 0);
+    };
+    return rank(a) > rank(b);
+  });
+  return scripts;
+}
+
+}  // namespace ocrtune
