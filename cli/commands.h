@@ -24,7 +24,9 @@ using CommandRun = std::function<Result<int>()>;
 
 struct Command {
   const char* name;
-  const char* section;   // of `ocrtune help`; empty: started by ocrtune itself and shown nowhere
+  // Of `ocrtune help`: kEngineGroup and kHostsGroup are called as `ocrtune engine train`, kRest is
+  // shown by `ocrtune help --all` alone; empty: started by ocrtune itself and shown nowhere.
+  const char* section;
   const char* summary;   // one line: imperative, capital first letter, no period
   const char* examples;  // one a line
   const char* notes;     // what else help says: exit codes, the form of a file
@@ -33,9 +35,15 @@ struct Command {
   bool hidden() const { return *section == '\0'; }
 };
 
+inline constexpr const char* kEngineGroup = "engine";
+inline constexpr const char* kHostsGroup = "hosts";
+inline constexpr const char* kRest = "Others";
+
 // In the order of the program's help.
 const std::vector<Command>& command_table();
 const Command* find_command(std::string_view name);  // null if there is none
+// Runs a command by its words, as on a command line: what `show --why` and `runs rm` do.
+Result<int> run_command(const char* name, const std::vector<std::string>& arguments);
 
 CommandRun declare_check(Flags& flags);
 CommandRun declare_completion(Flags& flags);
@@ -58,6 +66,7 @@ CommandRun declare_probe(Flags& flags);
 CommandRun declare_rank_exec(Flags& flags);
 CommandRun declare_replay(Flags& flags);
 CommandRun declare_report(Flags& flags);
+CommandRun declare_runs(Flags& flags);
 CommandRun declare_rm(Flags& flags);
 CommandRun declare_run(Flags& flags);
 CommandRun declare_show(Flags& flags);

@@ -59,6 +59,7 @@ std::string bash_script() {
     commands += " " + name;
     std::string names = "--help";
     for (const Flag& flag : each.flags.rows()) {
+      if (flag.unseen) continue;
       if (!flag.positional) names += " " + flag.name;
       if (!flag.is_switch()) {
         values += fmt::format("    {}:{}) {} ;;\n", name, flag.positional ? "" : flag.name,
@@ -137,6 +138,7 @@ std::string zsh_script() {
         fmt::format("    '{}:{}'\n", each.command->name, quoted(each.command->summary, true));
     cases += fmt::format("    {})\n      _arguments -s", each.command->name);
     for (const Flag& flag : each.flags.rows()) {
+      if (flag.unseen) continue;
       cases += " \\\n        '";
       if (flag.positional) {
         cases += (flag.repeated ? "*" : "") + zsh_value(flag) + "'";
@@ -175,6 +177,7 @@ std::string fish_script() {
     text += fmt::format("complete -c ocrtune -n __fish_use_subcommand -a {} -d '{}'\n",
                         each.command->name, quoted(each.command->summary, false));
     for (const Flag& flag : each.flags.rows()) {
+      if (flag.unseen) continue;
       text += fmt::format("complete -c ocrtune -n '__fish_seen_subcommand_from {}'",
                           each.command->name);
       if (!flag.positional) {

@@ -92,6 +92,26 @@ Flag& Flag::also(const char* second_name) {
   return *this;
 }
 
+Flag& Flag::brief(const char* one_letter) {
+  letter = one_letter;
+  return *this;
+}
+
+Flag& Flag::hide() {
+  unseen = true;
+  return *this;
+}
+
+Flag& Flag::formerly(const char* other_name) {
+  old_names.emplace_back(other_name);
+  return *this;
+}
+
+bool Flag::is_called(const std::string& word) const {
+  return word == name || (!alias.empty() && word == alias) || (!letter.empty() && word == letter) ||
+         std::find(old_names.begin(), old_names.end(), word) != old_names.end();
+}
+
 Flag& Flag::require(std::string what) {
   missing = std::move(what);
   return *this;
@@ -234,6 +254,16 @@ Flag& Flags::store(std::string& target) {
   return option("--db", target, "FILE", "Use this store of runs")
       .default_text("ocrtune/runs.sqlite in $XDG_DATA_HOME")
       .file();
+}
+
+Flag& Flags::run(std::string& target) {
+  option("--run", target, "RUN", "Name or id of the run").hide();
+  return argument("run", target, "Name or id of the run, or the beginning of its id")
+      .from_list("runs");
+}
+
+Flag& Flags::out(std::string& target, const char* metavar, std::string help) {
+  return option("--out", target, metavar, std::move(help)).brief("-o");
 }
 
 Result<std::uint64_t> read_size(const char* flag, const std::string& text) {

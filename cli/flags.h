@@ -19,23 +19,27 @@ namespace ocrtune {
 // One flag or positional argument. The members that return Flag& complete a declaration:
 //   flags.option("--batch", batch, "N", "Read at most N lines at once").range(1, 4096);
 struct Flag {
-  std::string name;      // "--budget"; of a positional argument "data"
-  std::string alias;     // a second name, or empty
-  std::string metavar;   // what the value is: "DURATION"; empty for a switch
-  std::string help;      // imperative, capital first letter, no period
-  std::string heading;   // under which help shows it; empty: Options
-  std::string fallback;  // the default in words; empty: none is shown
-  std::string missing;   // of a required one: what to do, with an example
+  std::string name;                    // "--budget"; of a positional argument "data"
+  std::string alias;                   // a second name, or empty
+  std::string letter;                  // "-o", or empty
+  std::vector<std::string> old_names;  // that are still taken, and shown nowhere
+  std::string metavar;                 // what the value is: "DURATION"; empty for a switch
+  std::string help;                    // imperative, capital first letter, no period
+  std::string heading;                 // under which help shows it; empty: Options
+  std::string fallback;                // the default in words; empty: none is shown
+  std::string missing;                 // of a required one: what to do, with an example
   std::vector<std::string> choices;
   std::string topic;  // of `ocrtune list`: what completion offers
   enum class Paths { none, files, folders } paths = Paths::none;
   bool positional = false, repeated = false, optional_value = false;
+  bool unseen = false;  // taken, and shown nowhere
   std::optional<double> low, high;
   bool* given = nullptr;
   std::function<Status(const Flag&, const std::string&)> take;  // stores one value as typed
 
   bool is_switch() const { return metavar.empty(); }
   bool required() const { return !missing.empty(); }
+  bool is_called(const std::string& word) const;  // one of its names, old ones too
 
   Flag& range(double least, double most);  // of a number; others are refused
   Flag& one_of(std::vector<std::string> words);
@@ -45,6 +49,9 @@ struct Flag {
   Flag& under(const char* title);
   Flag& default_text(std::string words);  // in place of the variable's value; empty shows none
   Flag& also(const char* second_name);
+  Flag& brief(const char* one_letter);  // "-o"
+  Flag& hide();
+  Flag& formerly(const char* other_name);  // taken as well, without being shown
   Flag& require(std::string what);  // "name a table, for example: ocrtune replay --table t.csv"
   Flag& tell(bool& was_given);      // set once the flag is on the command line
   Flag& value_optional();           // "--resume" and "--resume RUN"
@@ -93,6 +100,12 @@ class Flags {
   // The flags that many commands share, in the same words everywhere.
   Flag& json(bool& target);
   Flag& store(std::string& target);
+  Flag& run(std::string& target);                                         // RUN, also as --run
+  Flag& out(std::string& target, const char* metavar, std::string help);  // -o, --out
+
+  // --help shows these alone, in this order, and --help-all the rest.
+  void show_first(std::vector<std::string> names) { first_ = std::move(names); }
+  const std::vector<std::string>& shown_first() const { return first_; }
 
   void take_settings(SettingsSource source) { settings_ = std::move(source); }
   const SettingsSource& settings() const { return settings_; }
@@ -103,10 +116,11 @@ class Flags {
   Flag& add(const char* name, const char* metavar, std::string help);
 
   SettingsSource settings_;
+  std::vector<std::string> first_;
   std::list<Flag> rows_;  // references stay valid while more are added
 };
 
-enum class Parsed { values, help };
+enum class Parsed { values, help, help_all };
 
 // Bytes, above 0, of a flag's "8G". usage: it is no such size.
 Result<std::uint64_t> read_size(const char* flag, const std::string& text);

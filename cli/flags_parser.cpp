@@ -14,8 +14,10 @@ namespace ocrtune {
 namespace {
 
 CLI::Option* declare_option(CLI::App& app, const Flag& flag) {
-  if (flag.is_switch()) return app.add_flag(flag.name);
-  const std::string names = flag.alias.empty() ? flag.name : flag.name + "," + flag.alias;
+  std::string names = flag.letter.empty() ? flag.name : flag.letter + "," + flag.name;
+  if (!flag.alias.empty()) names += "," + flag.alias;
+  for (const std::string& old : flag.old_names) names += "," + old;
+  if (flag.is_switch()) return app.add_flag(names);
   CLI::Option* option = app.add_option(names, [](const CLI::results_t&) { return true; });
   option->expected(flag.optional_value ? 0 : 1, 1);
   option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -25,7 +27,7 @@ CLI::Option* declare_option(CLI::App& app, const Flag& flag) {
 
 const Flag* flag_named(const Flags& flags, const std::string& name) {
   for (const Flag& flag : flags.rows()) {
-    if (!flag.positional && (flag.name == name || flag.alias == name)) return &flag;
+    if (!flag.positional && flag.is_called(name)) return &flag;
   }
   return nullptr;
 }
@@ -163,8 +165,8 @@ Status take_settings(const Flags& flags, const Options& options,
   auto settings = OCRTUNE_TRY(source.read(flags));
   for (FileSetting& setting : settings) {
     const auto flag = std::find_if(flags.rows().begin(), flags.rows().end(),
-                                   [&](const Flag& row) { return row.name == setting.flag; });
-    if (flag == flags.rows().end() || is_given(setting.flag)) continue;
+                                   [&](const Flag& row) { return row.is_called(setting.flag); });
+    if (flag == flags.rows().end() || is_given(flag->name)) continue;
     for (const std::string& value : setting.values) {
       const Status taken =
           flag->is_switch() ? store_switch(*flag, value) : store_value(*flag, value);
@@ -181,6 +183,7 @@ Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& a
   CLI::App app;
   app.allow_extras();
   app.set_help_flag("-h,--help");
+  app.set_help_all_flag("--help-all");
   Options options;
   for (const Flag& flag : flags.rows()) {
     if (!flag.positional) options.emplace_back(&flag, declare_option(app, flag));
@@ -192,6 +195,8 @@ Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& a
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     return Parsed::help;
+  } catch (const CLI::CallForAllHelp&) {
+    return Parsed::help_all;
   } catch (const CLI::ParseError& error) {
     return complaint(flags, error.what());
   }

@@ -2,15 +2,20 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cli/commands.h"
 
 namespace ocrtune {
 
-std::string program_help(int width);  // every command by section, one line each
+// The commands by section, one line each; `all`: those that most people never need too.
+std::string program_help(int width, bool all = false);
+// The commands of kEngineGroup or kHostsGroup.
+std::string group_help(std::string_view group, int width);
 // Usage, arguments, options with their defaults, examples and notes of one command; wrapped at
-// `width` columns (60 at least) with a hanging indent.
-std::string command_help(const Command& command, const Flags& flags, int width);
+// `width` columns (30 at least) with a hanging indent.
+// `all`: every option, where the command has more than a few.
+std::string command_help(const Command& command, const Flags& flags, int width, bool all = true);
 
 std::string version_text();  // what `ocrtune --version` prints
 

@@ -46,6 +46,7 @@ std::string option_entry(const Flag& flag) {
 std::string options_of(const Flags& flags) {
   std::string positionals, named;
   for (const Flag& flag : flags.rows()) {
+    if (flag.unseen) continue;
     (flag.positional ? positionals : named) += option_entry(flag);
   }
   return positionals + named;
@@ -72,7 +73,7 @@ The store is \fIocrtune/runs.sqlite\fR in this folder; without it, in \fI~/.loca
 Set to anything: no colours. They are used on terminals only.
 .TP
 \fBCOLUMNS\fR
-Width of the output, where the terminal does not say it; 60 at least.
+Width of the output, where the terminal does not say it; 30 at least.
 .SH "EXIT STATUS"
 .TP
 \fB0\fR

@@ -7,12 +7,15 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "cli/command_words.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/here.h"
 #include "cli/shell/terminal.h"
 #include "reports/catalogue/plain_text.h"
 
@@ -35,6 +38,8 @@ int unknown_command(const std::string& name) {
   for (const Command& command : command_table()) {
     if (!command.hidden()) names.emplace_back(command.name);
   }
+  names.emplace_back(kEngineGroup);
+  names.emplace_back(kHostsGroup);
   const std::string near = nearest_name(lower(name), names);
   return usage_error(
       "no command '" + name + "'" +
@@ -77,10 +82,19 @@ int fail(const Command& command, const Error& error, std::string tail) {
 
 int run_command_line(std::vector<std::string> arguments) {
   catch_interrupts();
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
-    return print(program_help(help_width(stdout)));
+  if (arguments.empty()) return print(here_text() + "\n" + program_help(help_width(stdout)));
+  arguments = meant_words(std::move(arguments));
+  if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "--help-all") {
+    return print(program_help(help_width(stdout), arguments[0] == "--help-all"));
   }
   if (arguments[0] == "--version" || arguments[0] == "-V") return print(version_text());
+  const bool group = arguments[0] == kEngineGroup || arguments[0] == kHostsGroup;
+  const bool asks = arguments.size() == 1 || arguments[1] == "--help" || arguments[1] == "-h";
+  if (group && asks) return print(group_help(arguments[0], help_width(stdout)));
+  if (group) {
+    return usage_error("no command '" + arguments[1] + "' among those of ocrtune " + arguments[0] +
+                       " (ocrtune " + arguments[0] + " --help)");
+  }
   const std::string name = arguments[0];
   // `ocrtune --probe` is the same as `ocrtune probe`, for every command's name.
   const Command* command = find_command(starts_with(name, "--") ? name.substr(2) : name);
@@ -92,7 +106,10 @@ int run_command_line(std::vector<std::string> arguments) {
   if (!parsed) {
     return fail(*command, parsed.error(), " (ocrtune " + std::string(command->name) + " --help)");
   }
-  if (*parsed == Parsed::help) return print(command_help(*command, flags, help_width(stdout)));
+  if (*parsed != Parsed::values) {
+    const bool all = *parsed == Parsed::help_all;
+    return print(command_help(*command, flags, help_width(stdout), all));
+  }
   const Result<int> result = run();
   if (result) return *result;
   // A reader that has seen enough (| head) is no error.

@@ -23,7 +23,7 @@ std::optional<std::string> typed(const toml::node& node) {
 const Flag* flag_of(const Flags& flags, const std::string& key) {
   for (const Flag& flag : flags.rows()) {
     // --resume names a run of the past, which is no setting.
-    if (!flag.optional_value && flag.name == (flag.positional ? key : "--" + key)) return &flag;
+    if (!flag.optional_value && flag.is_called(flag.positional ? key : "--" + key)) return &flag;
   }
   return nullptr;
 }

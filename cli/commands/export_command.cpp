@@ -55,12 +55,11 @@ Result<int> export_run(const ExportFlags& flags) {
 
 CommandRun declare_export(Flags& cli) {
   auto flags = std::make_shared<ExportFlags>();
-  cli.argument("run", flags->run, "Name or id of the run, or the beginning of its id")
-      .from_list("runs");
+  cli.run(flags->run);
   cli.option("--format", flags->format, "FORMAT", "Write this kind of file")
       .from_list("export-formats")
       .require("say which kind of file, for example: ocrtune export last --format sbatch");
-  cli.option("--out", flags->out, "FILE", "Write to this file, or - for standard output").file();
+  cli.out(flags->out, "FILE", "Write to this file, or - for standard output").file();
   cli.option("--with", flags->plan, "FILE",
              "Take the number of copies of a server from what plan --json wrote")
       .file();

@@ -17,8 +17,9 @@ void declare_hosts(Flags& cli, HostFlags& flags) {
   cli.option("--launcher", flags.launcher, "NAME", "Start programs on the hosts by this")
       .one_of({"auto", "ssh", "mpirun", "srun"})
       .under("Several hosts");
-  cli.option("--deadline", flags.deadline, "DURATION",
-             "Give a host up that has not answered for so long")
+  cli.option("--host-timeout", flags.deadline, "DURATION",
+             "Give up a host that has not answered for this time")
+      .formerly("--deadline")
       .under("Several hosts");
 }
 
@@ -31,7 +32,7 @@ Result<HostChoice> choose_hosts(const HostFlags& flags) {
         return find_executable(name).ok();
       }));
   const auto deadline = parse_duration(flags.deadline);
-  if (!deadline) return Error{ErrorKind::usage, "--deadline: " + deadline.error().what};
+  if (!deadline) return Error{ErrorKind::usage, "--host-timeout: " + deadline.error().what};
   choice.options.deadline_seconds = *deadline;
   choice.options.program = own_program();
   choice.options.version = program_version();

@@ -247,14 +247,16 @@ CommandRun declare_import(Flags& cli) {
              "Put this dictionary into the model, one character a line")
       .default_text("the model's own")
       .file();
-  cli.option("--checkpoint", flags->checkpoint, "FILE",
+  cli.option("--weights", flags->checkpoint, "FILE",
              "Write the model with these weights, of ocrtune train --model MODEL")
+      .formerly("--checkpoint")
       .default_text("its own weights")
       .file();
   cli.option("--height", flags->facts.height, "PIXELS", "Scale lines to this height")
       .default_text("the model's, else 48")
       .range(8, 1024);
-  cli.option("--output", flags->output, "FILE", "Write the model to this file")
+  cli.out(flags->output, "FILE", "Write the model to this file")
+      .formerly("--output")
       .default_text("NAME.ocrtune.onnx in this folder")
       .file();
   return [flags] { return import_model(*flags); };

@@ -306,9 +306,8 @@ Result<int> infer(InferFlags flags) {
   job.paths = list.paths;
   if (job.gpus.empty()) job.program = own_program();
   if (recognizer.checkpoint.empty() && choice.height == 0) {
-    std::fprintf(
-        stderr,
-        "no --checkpoint: random weights; throughput is valid, the recognised text is not\n");
+    std::fprintf(stderr,
+                 "no --weights: random weights; throughput is valid, the recognised text is not\n");
   }
   ResultFile results;
   const bool lines_in_json = flags.json && (flags.output.empty() || flags.output == "-");
@@ -363,7 +362,8 @@ CommandRun declare_infer(Flags& cli) {
   cli.argument("place", flags->place, "Folder of PNG and JPEG images, or a list of paths")
       .require("name a folder of images or a list of paths, for example: ocrtune infer lines/")
       .file();
-  cli.option("--checkpoint", recognizer.checkpoint, "FILE", "Use these weights of ocrtune train")
+  cli.option("--weights", recognizer.checkpoint, "FILE", "Use these weights of ocrtune train")
+      .formerly("--checkpoint")
       .default_text("random weights")
       .file();
   declare_alphabet(cli, flags->alphabet, "the checkpoint's");
@@ -402,7 +402,8 @@ CommandRun declare_infer(Flags& cli) {
   cli.option("--chunk", flags->job.chunk, "N", "Hand N lines to a worker at a time")
       .default_text("what it reads in half a second")
       .range(1, 4096);
-  cli.option("--output", flags->output, "FILE", "Write the table of results to this file")
+  cli.out(flags->output, "FILE", "Write the table of results to this file")
+      .formerly("--output")
       .default_text("standard output")
       .file();
   cli.option("--seed", recognizer.seed, "N", "Seed of random weights");

@@ -46,12 +46,14 @@ std::string machine_text(const Machine& machine) {
 // Where the user has nothing that could be tuned: what would be.
 Result<int> say_nothing_here(const Project& project) {
   std::printf(
-      "Nothing to tune in %s: no tools/train.py of PaddleOCR or OpenOCR, no labels.txt or "
-      "data.mdb.\n"
+      "Nothing to tune in %s: no tools/train.py of PaddleOCR or OpenOCR, no script that trains or "
+      "reads pages, no labels.txt or data.mdb.\n"
       "Go on with one of these:\n"
       "  ocrtune init PaddleOCR/                     # where your checkout is\n"
-      "  ocrtune make-data lines && ocrtune init     # rendered lines, to try the built-in engine\n"
-      "  ocrtune tune -- CMD --batch {batch}         # any command that prints its speed\n",
+      "  ocrtune engine make-data lines && ocrtune init  # rendered lines, to try the built-in "
+      "engine\n"
+      "  ocrtune tune -- CMD --batch {batch}         # any command; its speed is found in its "
+      "lines\n",
       project.folder.c_str());
   return kExitNegative;
 }

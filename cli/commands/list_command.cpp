@@ -51,7 +51,45 @@ Result<int> list_topic(const ListFlags& flags) {
   return kExitOk;
 }
 
+struct RunsFlags {
+  std::vector<std::string> words;
+  std::string database, html;
+  bool json = false;
+};
+
+Result<int> runs(const RunsFlags& flags) {
+  std::vector<std::string> rest;
+  if (!flags.database.empty()) rest = {"--db", flags.database};
+  if (flags.words.empty()) {
+    if (flags.json) rest.emplace_back("--json");
+    rest.emplace_back("runs");
+    return run_command("list", rest);
+  }
+  rest.insert(rest.end(), flags.words.begin() + 1, flags.words.end());
+  const std::string& what = flags.words[0];
+  if (what == "rm") return run_command("rm", rest);
+  if (what == "compare" || what == "diff") {
+    if (flags.words.size() != 3) {
+      return Error{ErrorKind::usage, "name two runs: ocrtune runs compare A B"};
+    }
+    if (!flags.html.empty()) rest.insert(rest.end(), {"--html", flags.html});
+    return run_command("report", rest);
+  }
+  return Error{ErrorKind::usage,
+               "'" + what + "': there are ocrtune runs, runs compare A B and runs rm RUN..."};
+}
+
 }  // namespace
+
+CommandRun declare_runs(Flags& cli) {
+  auto flags = std::make_shared<RunsFlags>();
+  cli.argument("words", flags->words, "Nothing: list all; compare A B: their difference; rm RUN...")
+      .from_list("runs");
+  cli.option("--html", flags->html, "FILE", "Write the comparison as a page to this file").file();
+  cli.json(flags->json);
+  cli.store(flags->database);
+  return [flags] { return runs(*flags); };
+}
 
 CommandRun declare_list(Flags& cli) {
   auto flags = std::make_shared<ListFlags>();

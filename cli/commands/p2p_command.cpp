@@ -227,14 +227,15 @@ CommandRun declare_p2p(Flags& cli) {
   cli.option("--gpus", flags->gpus, "IDS", "Check these GPUs, as CUDA numbers them: 0,1")
       .default_text("all");
   cli.toggle("--force", flags->ladder.force, "Check GPUs that others use, too");
-  cli.option("--soak", flags->soak, "DURATION", "Run collectives under load for so long: 1m");
-  cli.option("--deadline", flags->deadline, "DURATION", "Give every step so long")
+  cli.option("--soak", flags->soak, "DURATION", "Run collectives under load for this time: 1m");
+  cli.option("--timeout", flags->deadline, "DURATION", "Give up a step after this time")
+      .formerly("--deadline")
       .default_text("its own");
   cli.toggle("--sweep", flags->sweep, "Time a training step under several NCCL settings");
   cli.option("--model", flags->model, "MODEL", "Reduce the gradients of this model in the sweep")
       .from_list("models");
   cli.option("--compute", flags->compute, "DURATION", "Compute time of the model's step: 80ms");
-  cli.option("--out", flags->out, "DIR", "Write nccl.env to this folder").folder();
+  cli.out(flags->out, "DIR", "Write nccl.env to this folder").folder();
   cli.option("--nccl", flags->nccl, "FILE", "Use this libnccl.so.2, such as your framework's")
       .file();
   cli.json(flags->json);

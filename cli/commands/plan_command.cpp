@@ -177,9 +177,9 @@ CommandRun declare_plan(Flags& cli) {
   cli.toggle("--back-test", flags->back_test,
              "Compare what stored runs predict with what others measured, with or without a load");
   cli.option("--csv", flags->csv, "DIR", "Write capacity.csv to this folder").folder();
-  cli.option("--out", flags->out, "DIR",
-             "Write a sheet to sign (sheet.html, .md, .csv), autoscaling objects (hpa.yaml, "
-             "keda.yaml), capacity.csv and capacity.json (for report --with) to this folder")
+  cli.out(flags->out, "DIR",
+          "Write a sheet to sign (sheet.html, .md, .csv), autoscaling objects (hpa.yaml, "
+          "keda.yaml), capacity.csv and capacity.json (for report --with) to this folder")
       .folder();
   cli.store(flags->db);
   cli.json(flags->json);

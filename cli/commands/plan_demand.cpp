@@ -170,7 +170,7 @@ Status take_percent(const std::string& flag, const std::string& text, double low
 
 void declare_year(Flags& cli, DemandFlags& flags) {
   const char* const year = "The year ahead (where one of these is given)";
-  cli.option("--growth", flags.growth, "PERCENT", "Let the load grow by so much a month")
+  cli.option("--growth", flags.growth, "PERCENT", "Growth of the load per month")
       .default_text("0")
       .under(year);
   cli.option("--availability", flags.availability, "PERCENT",
@@ -186,7 +186,7 @@ void declare_year(Flags& cli, DemandFlags& flags) {
       .default_text("1")
       .under(year);
   cli.option("--warm-up", flags.warm_up, "DURATION",
-             "Start machines so long before a --profile or --peak needs them")
+             "Start machines this time before a --profile or --peak needs them")
       .default_text("the measured start, or 5m")
       .under(year);
 }
@@ -197,7 +197,7 @@ void declare_job(Flags& cli, DemandFlags& flags) {
              "Read N pages in shards, each machine its own: 24,800,000, 24.8M")
       .under(job);
   cli.option("--samples", flags.samples, "N",
-             "Train on N images, or read so many where the run measured reading")
+             "Train on N images, or read N where the run measured reading")
       .under(job);
   cli.option("--epochs", flags.epochs, "N", "Pass over them N times").default_text("1").under(job);
   cli.option("--deadline", flags.deadline, "TIME",
@@ -210,10 +210,9 @@ void declare_job(Flags& cli, DemandFlags& flags) {
       .default_text("none")
       .under(job);
   cli.option("--checkpoint-every", flags.checkpoint_every, "TIME[:TAKES]",
-             "Write a checkpoint so often, and wait for it so long: 15m:20s")
+             "Interval of checkpoints, and time that each takes: 15m:20s")
       .under(job);
-  cli.option("--restart", flags.restart, "DURATION",
-             "Take so long from an interruption to the next step")
+  cli.option("--restart", flags.restart, "DURATION", "Time from an interruption to the next step")
       .default_text("the measured start")
       .under(job);
 }
@@ -231,7 +230,7 @@ bool DemandFlags::asks() const {
 void declare_demand(Flags& cli, DemandFlags& flags) {
   const char* const load = "Load to carry";
   cli.option("--rate", flags.rate, "RATE",
-             "Recognise so many images, pages or requests: 200, 12,000/min, 1e6/h, 40k/day")
+             "Images, pages or requests to recognise: 200, 12,000/min, 1e6/h, 40k/day")
       .under(load);
   cli.option("--daily", flags.daily, "N", "Recognise N images, pages or requests a day: 40,000")
       .under(load);
@@ -242,7 +241,7 @@ void declare_demand(Flags& cli, DemandFlags& flags) {
       .default_text("1")
       .under(load);
   cli.option("--lines-per-page", flags.lines_per_page, "N|FILE",
-             "Recognise pages with so many lines: a number, or a file with your pages' results "
+             "Lines of a page: a number, or a file with your pages' results "
              "(PaddleOCR's or RapidOCR's text output), or with 'LINES PAGES' a line")
       .under(load);
   cli.option("--profile", flags.profile, "FILE",

@@ -228,7 +228,7 @@ CommandRun declare_rank_exec(Flags& cli) {
              "device 0; {copy} is its number");
   auto count = std::make_shared<int>(0);
   cli.option("--copies", *count, "N",
-             "Start so many copies of the program on the CPUs; {copy} is its number, from 0")
+             "Start N copies of the program on the CPUs; {copy} is its number, from 0")
       .range(1, 1024);
   return [command, gpu, copies, count]() -> Result<int> {
     if (copies->empty() && *count == 0) return rank_exec(*command, *gpu);

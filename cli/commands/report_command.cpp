@@ -119,6 +119,7 @@ CommandRun declare_report(Flags& cli) {
                "two, the second is "
                "compared with the first")
       .from_list("runs");
+  cli.option("--run", flags->runs, "RUN", "Name or id of a run").hide();
   cli.toggle("--all", flags->all, "Write an index of all runs, with a page for each beside it");
   cli.option("--html", flags->html, "FILE", "Write the page to this file").file();
   cli.option("--csv", flags->csv, "DIR", "Write trials.csv, summary.csv, ... to this folder")

@@ -438,6 +438,7 @@ CommandRun declare_run(Flags& cli) {
       .file();
   cli.option("--from", flags.from, "RUN",
              "Launch with the recommendation of this run, such as last")
+      .formerly("--run")
       .from_list("runs");
   cli.store(flags.database);
   cli.option("--set", flags.sets, "NAME=VALUE", "Fill a placeholder: --set nproc=4")
@@ -450,10 +451,10 @@ CommandRun declare_run(Flags& cli) {
       .default_text("'Global.checkpoints={checkpoint}' for PaddleOCR's tools/train.py");
   cli.option("--tries", flags.tries, "N", "Give up after N attempts in a row that get no further")
       .range(1, 1000);
-  cli.option("--silence", flags.silence, "DURATION", "Restart after so long without output: 30m")
+  cli.option("--silence", flags.silence, "DURATION", "Restart after this time without output: 30m")
       .default_text("never");
   cli.option("--stall", flags.stall, "DURATION",
-             "Restart after so long without a step, if that is 20 times longer than usual: 10m")
+             "Restart after this time without a step, if that is 20 times longer than usual: 10m")
       .default_text("warn after 1m, never restart");
   cli.option("--binding", flags.binding, "BINDING",
              "Bind the ranks: compact, spread or numa, with --set nproc=N --set threads=T");
@@ -461,8 +462,7 @@ CommandRun declare_run(Flags& cli) {
              "Forecast memory for a run of this length, such as 48h");
   cli.option("--memory-limit", flags.memory_limit, "SIZE", "Stop it before it takes more: 48G");
   cli.option("--pause", flags.pause, "DURATION", "Wait before a restart; doubles each time");
-  cli.option("--grace", flags.grace, "DURATION",
-             "Let it save its state for so long before it is killed");
+  cli.option("--grace", flags.grace, "DURATION", "Time to save its state before it is killed");
   cli.option("--logs", flags.logs, "PATH",
              "Read these logs too, or folders of them: the launcher's log/")
       .file();
@@ -476,9 +476,11 @@ CommandRun declare_run(Flags& cli) {
       .folder();
   declare_hosts(cli, flags.hosts);
   cli.option("--host-patience", flags.host_patience, "DURATION",
-             "Wait so long for a host that is away, such as in a reboot")
+             "Wait this time for a host that is away, such as in a reboot")
       .under("Several hosts");
   cli.json(flags.json);
+  cli.show_first({"--from", "--checkpoint", "--resume-arg", "--planned", "--stall", "--tries",
+                  "--logs", "--set", "--json"});
   return [shared] { return run_run(*shared); };
 }
 

@@ -36,10 +36,9 @@ void declare_patience_flags(Flags& cli, ServiceFlags& flags) {
              "Give a request up after this time, its job included")
       .default_text("ten first answers, at least 30s");
   cli.option("--start-timeout", flags.start_timeout, "DURATION",
-             "Wait so long for the first answer of a server or command")
+             "Wait this time for the first answer of a server or command")
       .default_text("1m of idleness, 10m of work");
-  cli.option("--max-in-flight", flags.max_in_flight, "N",
-             "Have at most so many requests under way at once")
+  cli.option("--max-in-flight", flags.max_in_flight, "N", "Most requests under way at once")
       .default_text("as many as bring more")
       .range(1, 1024);
 }

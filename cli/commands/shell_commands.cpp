@@ -14,9 +14,15 @@ namespace ocrtune {
 
 CommandRun declare_help(Flags& flags) {
   auto topic = std::make_shared<std::string>();
+  auto all = std::make_shared<bool>(false);
   Flag& name = flags.argument("name", *topic, "Command to explain; all commands if left out");
   name.from_list("commands").metavar = "COMMAND";
-  return [topic]() -> Result<int> {
+  flags.toggle("--all", *all, "List the commands that most people never need, too");
+  return [topic, all]() -> Result<int> {
+    if (*topic == kEngineGroup || *topic == kHostsGroup) {
+      std::fputs(group_help(*topic, help_width(stdout)).c_str(), stdout);
+      return kExitOk;
+    }
     const Command* command = find_command(*topic);
     if (command == nullptr && !topic->empty()) {
       std::vector<std::string> names;
@@ -26,11 +32,11 @@ CommandRun declare_help(Flags& flags) {
                                          (near.empty() ? "; ocrtune help lists them"
                                                        : "; did you mean " + near + "?")};
     }
-    std::string text = program_help(help_width(stdout));
+    std::string text = program_help(help_width(stdout), *all);
     if (command != nullptr) {
       Flags of_command;
       const CommandRun unused = command->declare(of_command);
-      text = command_help(*command, of_command, help_width(stdout));
+      text = command_help(*command, of_command, help_width(stdout), *all);
     }
     std::fputs(text.c_str(), stdout);
     return kExitOk;

@@ -1,11 +1,16 @@
-// ocrtune show: the answer of a stored run.
+// ocrtune show: the answer of a stored run, in a few lines or in full; its page; why not another
+// setting.
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/stored_run.h"
 #include "cli/shell/terminal.h"
+#include "reports/console/answer.h"
 #include "reports/console/console.h"
 #include "reports/export/run_json.h"
 
@@ -14,15 +19,31 @@ namespace {
 
 struct ShowFlags {
   std::string run = "last";
-  std::string database;
-  bool json = false;
+  std::string database, html, why;
+  bool json = false, all = false;
 };
 
+std::vector<std::string> with_store(std::vector<std::string> words, const ShowFlags& flags) {
+  if (!flags.database.empty()) words.insert(words.end(), {"--db", flags.database});
+  return words;
+}
+
 Result<int> show(const ShowFlags& flags) {
+  if (!flags.why.empty()) {
+    std::vector<std::string> asked = with_store({"--run", flags.run}, flags);
+    if (flags.json) asked.emplace_back("--json");
+    for (std::string& word : words(flags.why)) asked.push_back(std::move(word));
+    return run_command("why-not", asked);
+  }
+  if (!flags.html.empty()) {
+    return run_command("report", with_store({flags.run, "--html", flags.html}, flags));
+  }
   const auto run = OCRTUNE_TRY(judged_run(flags.database, flags.run));
-  const std::string text = flags.json
-                               ? run_json(run) + "\n"
-                               : console_summary(run, console_width(stdout), may_colour(stdout));
+  const int width = console_width(stdout);
+  const bool colour = may_colour(stdout);
+  const std::string text = flags.json  ? run_json(run) + "\n"
+                           : flags.all ? console_summary(run, width, colour)
+                                       : console_answer(run, width, colour, terminal_language());
   std::fputs(text.c_str(), stdout);
   return exit_code_of(run);
 }
@@ -31,8 +52,10 @@ Result<int> show(const ShowFlags& flags) {
 
 CommandRun declare_show(Flags& cli) {
   auto flags = std::make_shared<ShowFlags>();
-  cli.argument("run", flags->run, "Name or id of the run, or the beginning of its id")
-      .from_list("runs");
+  cli.run(flags->run);
+  cli.toggle("--all", flags->all, "Print everything: rules, similar settings, failures, noise");
+  cli.option("--why", flags->why, "SETTING", "Say why this setting was not chosen: 'nproc=8'");
+  cli.option("--html", flags->html, "FILE", "Write the page of the run to this file").file();
   cli.json(flags->json);
   cli.store(flags->database);
   return [flags] { return show(*flags); };

@@ -143,7 +143,8 @@ CommandRun declare_slo(Flags& cli) {
          "Send this file, or what a .request.toml makes of one; several are sent equally often, "
          "take the widest one too")
       .file();
-  cli.option("--budget", flags->budget, "DURATION", "Search for so long, from the first answer on");
+  cli.option("--budget", flags->budget, "DURATION",
+             "Total time of the search, from the first answer on");
   cli.option("--trace", flags->trace, "FILE",
              "Send at recorded arrivals, a time in seconds a line, instead of Poisson's")
       .file();

@@ -219,7 +219,7 @@ void declare_optimizer(Flags& cli, TrainerOptions& trainer) {
              "Keep the rate constant, or let it fall as a cosine from the peak to 0 at --steps")
       .under(title);
   cli.option("--warm-up", trainer.warm_up_steps, "STEPS",
-             "Raise the learning rate from 0 to its peak over so many steps")
+             "Raise the learning rate from 0 to its peak over N steps")
       .range(0, 1e9)
       .under(title);
   cli.option("--weight-decay", trainer.weight_decay, "X",
@@ -270,10 +270,9 @@ CommandRun declare_train(Flags& cli) {
   declare_optimizer(cli, run.trainer);
   declare_alphabet(cli, flags->alphabet, "alphabet.txt of the data");
   cli.option("--seed", run.loader.seed, "N", "Seed of the weights and of the order");
-  cli.option("--report-every", run.report_every, "STEPS", "Print the loss every so many steps")
+  cli.option("--report-every", run.report_every, "STEPS", "Print the loss every N steps")
       .range(1, 1e9);
-  cli.option("--save-every", run.save_every, "STEPS",
-             "Save every so many steps; 0: only at the end")
+  cli.option("--save-every", run.save_every, "STEPS", "Save every N steps; 0: only at the end")
       .range(0, 1e9);
   return [flags] { return train(*flags); };
 }

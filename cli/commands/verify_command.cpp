@@ -137,7 +137,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   VerifyRequest request;
   request.run = flags.run;
   const auto seconds = parse_duration(flags.seconds);
-  if (!seconds) return Error{ErrorKind::usage, "--for: " + seconds.error().what};
+  if (!seconds) return Error{ErrorKind::usage, "--budget: " + seconds.error().what};
   request.options.seconds = *seconds;
   request.options.tolerance = flags.tolerance;
   request.wait = !flags.no_wait;
@@ -168,11 +168,11 @@ Result<int> run_verify(const VerifyFlags& flags) {
 
 CommandRun declare_verify(Flags& cli) {
   auto flags = std::make_shared<VerifyFlags>();
-  cli.argument("run", flags->run, "Name or id of the run, or the beginning of its id")
-      .from_list("runs");
-  cli.option("--for", flags->seconds, "DURATION",
-             "Measure for so long in all, at least two trials of each setting; up to twice that "
-             "while it is undecided");
+  cli.run(flags->run);
+  cli.option("--budget", flags->seconds, "DURATION",
+             "Total time of the trials, at least two of each setting; up to twice that while the "
+             "result is undecided")
+      .formerly("--for");
   cli.option("--tolerance", flags->tolerance, "SHARE", "Accept a change of the rate by this share")
       .range(0.01, 1);
   cli.option("--junit", flags->junit, "FILE", "Write the answer as JUnit's XML too, for CI").file();

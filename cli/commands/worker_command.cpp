@@ -161,8 +161,8 @@ CommandRun declare_worker(Flags& cli) {
   cli.option("--classes", workload.classes, "N", "Number of classes of drawn batches")
       .range(2, 100'000);
   cli.option("--seed", workload.seed, "N", "Seed of the weights and of the order");
-  cli.option("--seconds", flags->seconds, "DURATION", "Measure for so long");
-  cli.option("--timeout", flags->timeout, "DURATION", "Stop the whole trial after so long");
+  cli.option("--seconds", flags->seconds, "DURATION", "Measuring time");
+  cli.option("--timeout", flags->timeout, "DURATION", "Stop the whole trial after this time");
   cli.option("--gpus", flags->device.gpus, "IDS",
              "Compute on these GPUs, with backend=cuda: all, 0,2 as this process sees them, or "
              "UUIDs");

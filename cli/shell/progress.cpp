@@ -67,7 +67,8 @@ std::string search_text(const SearchState& state, int width) {
   if (state.best.median > 0) {
     const bool exact = state.best.low == state.best.high;
     parts.push_back(fmt::format(
-        "best {} {}", exact ? format_count(state.best.median) : rate_text(state.best), state.unit));
+        "best {} {}{}", exact ? format_count(state.best.median) : rate_text(state.best), state.unit,
+        state.best_setting.empty() ? "" : " with " + plain_line(state.best_setting)));
   }
   std::string now = state.phase;
   if (!state.setting.empty()) now += (now.empty() ? "" : " ") + plain_line(state.setting);

@@ -41,11 +41,12 @@ struct SearchState {
   double budget_seconds = 0;   // 0: unknown
   std::string phase, setting;  // "race"; knobs of the current trial; may be empty
   const char* unit = "samples/s";
-  double seconds = 0;  // so far; shown where no budget is known
+  double seconds = 0;             // so far; shown where no budget is known
+  std::string best_setting = {};  // the knobs of the best; may be empty
 };
 
-// "trial 12 [#####.....] 1 min 20 s left | best 212 (207..216) samples/s | race nproc=2 threads=4",
-// cut to `width`: what is cut first stands last.
+// "trial 12 [#####.....] 1 min 20 s left | best 212 (207..216) samples/s with nproc=4 | race
+// nproc=2", cut to `width`: what is cut first stands last.
 std::string search_text(const SearchState& state, int width);
 
 // One line at the bottom of a terminal, drawn anew each second so that the time left goes down.

@@ -13,7 +13,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr int kMinWidth = 60;
+constexpr int kMinWidth = 30;
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
@@ -51,6 +51,15 @@ int help_width(std::FILE* stream) {
 }
 
 bool may_redraw(std::FILE* stream) { return is_terminal(stream) && environment("TERM") != "dumb"; }
+
+Language terminal_language() {
+  for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
+    const std::string_view value = environment(name);
+    if (value.empty()) continue;
+    return starts_with(value, "zh") ? Language::chinese : Language::english;
+  }
+  return Language::english;
+}
 
 bool may_colour(std::FILE* stream) { return may_redraw(stream) && environment("NO_COLOR").empty(); }
 

@@ -9,10 +9,13 @@
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "probes/host/allocators.h"
 #include "probes/machine_gpus.h"
+#include "probes/placement/partition.h"
 #include "trial/answers/answer_places.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_template.h"
+#include "trial/workloads/usual_axes.h"
 #include "tuner/session/run_launch.h"
 #include "tuner/session/run_workload.h"
 
@@ -76,6 +79,33 @@ Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& mach
   return prepared;
 }
 
+// A command that is told nothing varies what acts from outside: threads and allocators. Its plain
+// start takes all CPUs. `turned`: what its words and flags turn already.
+void vary_from_outside(RunOptions& options, const Machine& machine,
+                       const std::set<std::string>& turned) {
+  constexpr double kLeastBudgetSeconds = 60;
+  const auto own_threads = [](const auto& one) { return one.first == "OMP_NUM_THREADS"; };
+  const bool plain =
+      turned.empty() && options.axes.empty() && options.preset.empty() && options.hosts.empty() &&
+      options.prints() && options.budget_seconds >= kLeastBudgetSeconds &&
+      std::none_of(options.environment.begin(), options.environment.end(), own_threads);
+  const int cpus = usable_cpu_count(machine.cpu);
+  if (!plain || cpus < 2) return;
+  std::vector<int> threads = {cpus};
+  if (cpus >= 4) threads.push_back(cpus / 2);
+  threads.push_back(1);
+  options.axes["threads"] = number_texts(threads);
+  options.baseline.threads = cpus;
+  const auto allocators = installed_allocators();
+  if (allocators.empty() ||
+      preloaded_allocator(environment_value(process_environment(), "LD_PRELOAD")) != nullptr) {
+    return;
+  }
+  auto& values = options.axes["malloc"];
+  values = {"default"};
+  values.insert(values.end(), allocators.begin(), allocators.end());
+}
+
 }  // namespace
 
 void declare_command_flags(Flags& cli, CommandFlags& flags, RunOptions& options) {
@@ -85,14 +115,17 @@ void declare_command_flags(Flags& cli, CommandFlags& flags, RunOptions& options)
              "paddleocr-infer those of predict_system.py")
       .from_list("presets")
       .under(title);
-  cli.option("--log-reader", options.log_reader, "READER",
-             "Read the command's lines in this dialect, or as regex:... or json-lines:KEY")
+  cli.option(
+         "--log-reader", options.log_reader, "READER",
+         "Read the speed from the command's lines in this way, or by regex:... or json-lines:KEY")
+      .default_text("found in its first lines")
       .from_list("log-readers")
       .under(title);
   cli.option("--metric", options.metric, "NAME[:UNIT]",
-             "Take this number of the lines for the speed, such as step_time:ms/step")
+             "Read this number as the speed, such as step_time:ms/step")
       .under(title);
-  cli.option("--metric-of", options.metric_of, "WHO", "Say whose speed the lines tell")
+  cli.option("--metric-of", options.metric_of, "WHO",
+             "Whether the speed is of one rank or of the job")
       .one_of({"rank", "job"})
       .under(title);
   cli.option("--log-file", options.log_file, "FILE",
@@ -188,6 +221,7 @@ Status settle_command(RunOptions& options, const Machine& machine, const std::st
   for (const std::string& word : options.command) add_names(word);
   for (const auto& [name, value] : options.environment) add_names(value);
   if (turned.contains("gpu") && !options.given.contains("gpu")) turned.insert("nproc");  // copies
+  vary_from_outside(options, machine, turned);
   if (!options.command.empty()) {
     const auto prepared = OCRTUNE_TRY(look_at_command(options, machine, !baseline.empty(), notes));
     turned.insert(prepared.turnable.begin(), prepared.turnable.end());

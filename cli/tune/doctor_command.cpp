@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/progress.h"
+#include "cli/tune/listening.h"
 #include "cli/tune/tune_flags.h"
 #include "diagnosis/causes.h"
 #include "hosts/nics.h"
@@ -111,6 +112,13 @@ Result<int> doctor(TuneFlags flags) {
   findings.add(State::ok, "command",
                flags.options.command.empty() ? "the built-in engine, model " + flags.options.model
                                              : shell_join(flags.options.command));
+  const auto heard = find_log_reader(flags.options, machine, flags.no_wait, flags.json);
+  if (!heard && heard.error().kind == ErrorKind::interrupted) return heard.error();
+  if (!heard) {
+    findings.add(State::fails, "speed", heard.error().what);
+    return findings.end();
+  }
+  if (!heard->empty()) findings.add(State::ok, "speed", *heard);
   TuneRequest request;
   request.options = flags.options;
   // One step, not a search for the highest rate.
@@ -142,6 +150,8 @@ CommandRun declare_doctor(Flags& cli) {
   cli.toggle("--no-wait", flags->no_wait, kNoWaitHelp);
   cli.json(flags->json);
   declare_workload(cli, *flags);
+  cli.show_first({"--budget", "--preset", "--log-reader", "--metric", "--nproc", "--threads",
+                  "--batch", "--url", "--input", "--json"});
   return [flags]() -> Result<int> {
     say_settings(*flags, "doctor");
     const auto code = doctor(*flags);

@@ -24,6 +24,7 @@
 #include "cli/shell/terminal.h"
 #include "cli/tune/command_flags.h"
 #include "cli/tune/dry_run.h"
+#include "cli/tune/listening.h"
 #include "cli/tune/objective_flags.h"
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_flags.h"
@@ -33,7 +34,7 @@
 #include "probes/probe.h"
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
-#include "reports/console/console.h"
+#include "reports/console/answer.h"
 #include "reports/export/run_json.h"
 #include "reports/report_files.h"
 #include "tuner/session/quiet_wait.h"
@@ -103,6 +104,7 @@ class TuneLine : public SessionObserver {
     state.trial = progress.trials + 1;
     state.best.median = best_;
     state.best.low = state.best.high = state.best.median;
+    state.best_setting = best_setting_;
     state.seconds_left = seconds_left_;
     state.budget_seconds = options_.budget_seconds;
     state.unit = unit_;
@@ -127,11 +129,14 @@ class TuneLine : public SessionObserver {
           format_duration(trial.seconds), format_duration(trial.start_seconds),
           std::max(1.0, seconds_ / trial.seconds)));
     }
-    const std::string gave =
-        trial.ok() ? fmt::format("{} {}", format_count(trial.samples_per_second), unit_)
-                   : std::string(outcome_name(trial.outcome));
-    line_->plain(fmt::format("trial {}: {}: {} in {}", number_, knobs_text(trial.knobs), gave,
-                             format_duration(trial.seconds)));
+    if (trial.ok() && trial.samples_per_second > fastest_) {
+      fastest_ = trial.samples_per_second;
+      best_setting_ = knobs_text(trial.knobs);
+    }
+    if (trial.ok() && start_ == 0 && trial.knobs == options_.baseline) {
+      start_ = trial.samples_per_second;
+    }
+    line_->note(trial_text(trial));
   }
 
   void rehearses() override {
@@ -147,11 +152,27 @@ class TuneLine : public SessionObserver {
   }
 
  private:
+  // "trial 3: nproc=2 threads=1: 226 samples/s, 1.91x of the start, 918 MiB in 8.4 s"
+  std::string trial_text(const Trial& trial) const {
+    std::string gave(outcome_name(trial.outcome));
+    if (trial.ok()) {
+      gave = fmt::format("{} {}", format_count(trial.samples_per_second), unit_);
+      if (start_ > 0 && trial.knobs != options_.baseline) {
+        gave += fmt::format(", {:.2f}x of the start", trial.samples_per_second / start_);
+      }
+      if (trial.peak_bytes > 0) gave += ", " + format_bytes(trial.peak_bytes);
+    }
+    return fmt::format("trial {}: {}: {} in {}", number_, knobs_text(trial.knobs), gave,
+                       format_duration(trial.seconds));
+  }
+
   bool json_;
   RunOptions options_;
   const char* unit_ = "";
   int number_ = 0;
   double seconds_ = 0, best_ = 0, seconds_left_ = 0;
+  double start_ = 0, fastest_ = 0;  // rates as measured: of the user's setting, of the best
+  std::string best_setting_;
   std::optional<WorkLine> probing_;
   std::optional<SearchProgress> line_;
 };
@@ -171,7 +192,9 @@ Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
   if (flags.json) {
     std::printf("%s\n", run_json(run).c_str());
   } else {
-    std::fputs(console_summary(run, console_width(stdout), may_colour(stdout)).c_str(), stdout);
+    std::fputs(
+        console_answer(run, console_width(stdout), may_colour(stdout), terminal_language()).c_str(),
+        stdout);
   }
   if (!flags.out.empty()) {
     OCRTUNE_TRY(write_reports(run, flags.out));
@@ -271,7 +294,7 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   OCRTUNE_TRY(read_tune_flags(flags));
   const double quiet = OCRTUNE_TRY(quiet_seconds(flags));
   if (!flags.name.empty()) OCRTUNE_TRY(check_run_name(flags.name));
-  const double start = steady_clock().now_seconds();
+  double start = steady_clock().now_seconds();
   std::unique_ptr<Store> store;
   if (!flags.dry_run) {
     OCRTUNE_TRY(make_output_folder(parent_path(flags.db)));
@@ -293,6 +316,12 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   const auto machine = OCRTUNE_TRY(look_at_machine(flags, doors));
   OCRTUNE_TRY(settle_flags(flags, machine));
   OCRTUNE_TRY(tune_setup(flags.options, machine));  // a mistake is told without the notes
+  const double listens = steady_clock().now_seconds();
+  if (!flags.dry_run) {
+    auto heard = OCRTUNE_TRY(find_log_reader(flags.options, machine, flags.no_wait, flags.json));
+    if (!heard.empty()) flags.notes.push_back(std::move(heard));
+  }
+  start += steady_clock().now_seconds() - listens;  // no part of the budget
   for (const std::string& note : flags.notes) {
     std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
   }
@@ -318,9 +347,8 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
 CommandRun declare_tune(Flags& cli) {
   auto flags = std::make_shared<TuneFlags>();
   declare_amounts(cli, *flags);
-  cli.option("--out", flags->out, "DIR", "Write report.html, the CSV files and ocrtune.env here")
-      .folder();
-  cli.option("--name", flags->name, "NAME", "Call the run so, wherever a run is asked for");
+  cli.out(flags->out, "DIR", "Write report.html, the CSV files and ocrtune.env here").folder();
+  cli.option("--name", flags->name, "NAME", "Name of the run, wherever a run is asked for");
   cli.option("--resume", flags->resume, "RUN", "Go on with a run (the last one without RUN)")
       .value_optional()
       .from_list("runs")
@@ -328,9 +356,9 @@ CommandRun declare_tune(Flags& cli) {
   cli.toggle("--no-wait", flags->no_wait, kNoWaitHelp);
   cli.option(
       "--wait-quiet", flags->wait_quiet, "DURATION",
-      "Wait so long at most until other programs leave the CPUs alone, else measure nothing");
+      "Wait at most this time until other programs leave the CPUs idle, else measure nothing");
   cli.option("--progress", flags->progress, "FORMAT",
-             "Tell of each trial on stderr in this form: text, or json, one object a line")
+             "Report each trial on stderr as text, or as json, one object a line")
       .one_of({"text", "json"});
   cli.toggle("--dry-run", flags->dry_run, "Show the space and the cost; start nothing");
   cli.store(flags->db);
@@ -338,9 +366,12 @@ CommandRun declare_tune(Flags& cli) {
 
   declare_workload(cli, *flags);
   declare_hosts(cli, flags->hosts);
-  cli.option("--nodes", flags->nodes, "N,...", "Try so many of the hosts")
+  cli.option("--nodes", flags->nodes, "N,...", "Numbers of hosts to try")
       .default_text("1, 2, 3, 4, 6, ... and all")
       .under("Several hosts");
+  cli.show_first({"--budget", "--preset", "--log-reader", "--metric", "--nproc", "--threads",
+                  "--batch", "--workers", "--slo", "--url", "--input", "--out", "--name",
+                  "--resume"});
   return [flags]() -> Result<int> {
     const auto code = run_tune(*flags, own_command_line(flags->settings));
     return code ? code : Result<int>(placed(*flags, code.error()));

@@ -76,6 +76,7 @@ void declare_search_flags(Flags& cli, TuneFlags& flags) {
       .under(title);
   cli.option("--from", flags.from, "RUN",
              "Try early what this run, or the last one of this store file, found fastest")
+      .formerly("--run")
       .from_list("runs")
       .under(title);
   cli.option("--policy", options.policy, "POLICY",
@@ -87,7 +88,7 @@ void declare_search_flags(Flags& cli, TuneFlags& flags) {
       .under(title);
   cli.option("--seed", options.seed, "N", "Seed of the search and the trials").under(title);
   cli.option("--memory-limit", flags.memory_limit, "SIZE",
-             "Let a setting use this much: 8G and 8GiB are 2^33 bytes, 8GB is 8 x 10^9")
+             "Memory limit per setting: 8G and 8GiB are 2^33 bytes, 8GB is 8 x 10^9")
       .default_text("what is available")
       .under(title);
   cli.option("--memory-margin", options.memory_margin, "SHARE",
@@ -98,17 +99,18 @@ void declare_search_flags(Flags& cli, TuneFlags& flags) {
 }  // namespace
 
 void declare_amounts(Flags& cli, TuneFlags& flags) {
-  cli.option("--budget", flags.budget, "DURATION", "Spend so long on all trials: 90s, 5m")
+  cli.option("--budget", flags.budget, "DURATION", "Total time for all trials: 90s, 5m")
       .default_text("5m; with --slo 15m")
       .tell(flags.budget_given);
-  cli.option("--trial-time", flags.trial_time, "DURATION", "Measure for so long in a trial")
+  cli.option("--trial-time", flags.trial_time, "DURATION", "Measuring time of one trial")
       .default_text("1.5s; of your own command 1.5s to 4s");
   cli.option("--soak", flags.soak, "DURATION",
-             "Try the winner for so long after the budget: does its memory grow?")
-      .default_text("of a server that is started, a part of the budget; 0s: not at all");
-  cli.option("--data", flags.data, "DATA",
-             "Folder with labels.txt or data.mdb, or a label file; to infer any folder or list of "
-             "lines")
+             "After the search, run the winner for this time to detect memory growth")
+      .default_text("part of the budget for servers; 0s disables");
+  cli.option(
+         "--data", flags.data, "DATA",
+         "Folder with labels.txt or data.mdb, or a label file; for --mode infer also a folder or "
+         "list of images")
       .file();
 }
 

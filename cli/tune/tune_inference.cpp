@@ -21,7 +21,7 @@ Status check_together(const RunOptions& options) {
     const bool any = !options.slo.empty() || !options.url.empty() || !options.trace.empty() ||
                      !options.inputs.empty() || !options.checkpoint.empty() ||
                      !options.server_metrics.empty();
-    return any ? Status(usage("--slo, --url, --trace, --input, --server-metrics and --checkpoint "
+    return any ? Status(usage("--slo, --url, --trace, --input, --server-metrics and --weights "
                               "need --mode infer"))
                : Status();
   }
@@ -66,7 +66,8 @@ void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& fl
              "Send at recorded arrivals, a time in seconds a line, instead of Poisson's")
       .file()
       .under(title);
-  cli.option("--checkpoint", options.checkpoint, "FILE", "Use these weights of ocrtune train")
+  cli.option("--weights", options.checkpoint, "FILE", "Use these weights of ocrtune train")
+      .formerly("--checkpoint")
       .default_text("random weights")
       .file()
       .under(title);

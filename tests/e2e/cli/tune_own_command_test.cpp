@@ -191,7 +191,6 @@ TEST_F(TuneOwnCommand, RefusesMistakesBeforeAnyTrial) {
   expect_refused(client + " -- no-such-program {nproc}", "'no-such-program' is not in PATH", 3);
   expect_refused(client + " -- ./gone.sh {nproc}", "gone.sh", 3);
   expect_refused(client + " -- sh client.sh", "the command ignores nproc");
-  expect_refused("--nproc 1,2" + std::string(kClient), "say how the command tells its speed");
   expect_refused("--metric speed:furlongs" + std::string(kClient), "not a unit of speed");
   expect_refused("--metric speed --log-reader torch" + std::string(kClient),
                  "leave one of the two");
@@ -204,6 +203,30 @@ TEST_F(TuneOwnCommand, RefusesMistakesBeforeAnyTrial) {
   folder_ += "/no/such/folder";
   expect_refused(client + std::string(kClient), "/no/such/folder", 3);
   folder_ = parent_path(parent_path(parent_path(folder_)));
+}
+
+TEST_F(TuneOwnCommand, FindsByItselfHowTheCommandTellsItsSpeed) {
+  const Ran ran = run("--nproc 1,2 --budget 6s --json 2>&1 1>/dev/null" + std::string(kClient));
+  EXPECT_THAT(ran.out, HasSubstr("lines/s' as samples/s of each rank (--log-reader torch)"));
+  EXPECT_THAT(ocrtune("show --json --db " + db_).out, HasSubstr("\"ok\""));
+}
+
+TEST_F(TuneOwnCommand, ACommandWithoutASpeedIsRefusedWithALineAndAWayOut) {
+  write("mute.sh", "#!/bin/sh\ni=0\nwhile :; do i=$((i+7)); echo \"loss 0.$i\"; sleep 0.2; done\n");
+  const Ran mute = run("2>&1 -- sh mute.sh");
+  EXPECT_EQ(mute.code, 2) << mute.out;
+  EXPECT_THAT(mute.out, HasSubstr("holds a speed, such as 'loss 0."));
+  write("slow.sh", "#!/bin/sh\nwhile :; do echo \"page.png 3.58 s\"; sleep 0.4; done\n");
+  const Ran slow = run("2>&1 -- sh slow.sh");
+  EXPECT_EQ(slow.code, 2) << slow.out;
+  EXPECT_THAT(slow.out, HasSubstr("--metric s:s/image"));
+}
+
+TEST_F(TuneOwnCommand, ACommandThatDoesNotStartIsRefusedInItsOwnWords) {
+  write("broken.sh", "#!/bin/sh\necho broken: no such option >&2\nexit 2\n");
+  expect_refused("-- sh broken.sh", "broken: no such option", 3);
+  write("leaves.sh", "#!/bin/sh\nsleep 60 &\necho started\n");
+  expect_refused("-- sh leaves.sh", "in the background", 3);
 }
 
 TEST_F(TuneOwnCommand, RefusesAPresetWhoseConfigIsNotOne) {

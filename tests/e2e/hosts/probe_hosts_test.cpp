@@ -202,7 +202,7 @@ TEST(ProbeHosts, WrongUseIsOneLine) {
       {"--hosts ./none", 3, "no such hostfile"},
       {"--hosts a --launcher srun", 3, "'srun' is not in PATH", "/nowhere"},
       {"--hosts a --launcher pdsh", 2, "--launcher"},
-      {"--hosts a --deadline soon", 2, "--deadline"},
+      {"--hosts a --host-timeout soon", 2, "--host-timeout"},
       {"--hosts a --root /", 2, "leave --root"},
   };
   for (const auto& one : cases) {

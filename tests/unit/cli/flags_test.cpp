@@ -74,6 +74,20 @@ TEST_F(FlagsTest, ValuesOfEveryKind) {
   EXPECT_THAT(values_.command, IsEmpty());
 }
 
+TEST_F(FlagsTest, AnOptionIsTakenByItsLetterAndByItsOldNames) {
+  Flags flags;
+  std::string out, run;
+  flags.out(out, "FILE", "Write here").formerly("--output");
+  flags.run(run);
+  ASSERT_TRUE(parse_flags(flags, {"-o", "a"}));
+  EXPECT_EQ(out, "a");
+  ASSERT_TRUE(parse_flags(flags, {"--output", "b", "--run", "first"}));
+  EXPECT_EQ(out, "b");
+  EXPECT_EQ(run, "first");
+  ASSERT_TRUE(parse_flags(flags, {"second"}));
+  EXPECT_EQ(run, "second");
+}
+
 TEST_F(FlagsTest, WhatIsNotGivenStays) {
   EXPECT_EQ(mistake({"here"}), "none");
   EXPECT_EQ(values_.name, "old");

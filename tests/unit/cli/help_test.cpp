@@ -85,6 +85,35 @@ TEST(Help, WrapsOnANarrowTerminal) {
   }
 }
 
+TEST(Help, ShowsTenCommandsAndFourteenOptionsOfTune) {
+  int visible = 0;
+  for (const Command& command : command_table()) {
+    const std::string_view section = command.section;
+    const bool group = section == kEngineGroup || section == kHostsGroup;
+    if (!command.hidden() && !group && section != kRest) ++visible;
+  }
+  EXPECT_EQ(visible, 10);
+  const Command& tune = *find_command("tune");
+  const Flags flags = flags_of(tune);
+  EXPECT_EQ(flags.shown_first().size(), 14U);
+  const std::string brief = command_help(tune, flags, 80, false);
+  const std::string all = command_help(tune, flags, 80, true);
+  for (const std::string& name : flags.shown_first()) EXPECT_THAT(brief, HasSubstr(name + " "));
+  EXPECT_THAT(brief, Not(HasSubstr("--soak")));
+  EXPECT_THAT(all, HasSubstr("--soak"));
+}
+
+TEST(Help, NamesOfOptionsThatAreShownFirstExist) {
+  for (const Command& command : command_table()) {
+    const Flags flags = flags_of(command);
+    for (const std::string& name : flags.shown_first()) {
+      EXPECT_TRUE(std::any_of(flags.rows().begin(), flags.rows().end(),
+                              [&](const Flag& flag) { return flag.name == name; }))
+          << command.name << " " << name;
+    }
+  }
+}
+
 TEST(Help, TopicsOfValuesExist) {
   std::set<std::string> topics = {"topics"};
   for (const Topic& topic : list_topics()) topics.insert(topic.name);
@@ -138,8 +167,9 @@ TEST(Manual, NamesEveryCommandAndOption) {
     EXPECT_THAT(page, HasSubstr(part));
     const Flags flags = flags_of(command);
     for (const Flag& flag : flags.rows()) {
-      if (flag.positional) continue;
-      EXPECT_THAT(page, HasSubstr("\\fB" + escaped(flag.name)));
+      if (flag.positional || flag.unseen) continue;
+      const std::string letter = flag.letter.empty() ? "" : flag.letter + ", ";
+      EXPECT_THAT(page, HasSubstr("\\fB" + escaped(letter + flag.name)));
     }
   }
 }

@@ -97,7 +97,7 @@ TEST(Terminal, AFileIsNeitherTerminalNorColoured) {
   ::setenv("COLUMNS", "132", 1);
   EXPECT_EQ(terminal_width(file), 132);
   ::setenv("COLUMNS", "20", 1);
-  EXPECT_EQ(terminal_width(file), 60);
+  EXPECT_EQ(terminal_width(file), 30);
   ::setenv("COLUMNS", "wide", 1);
   EXPECT_EQ(terminal_width(file), 80);
   ::unsetenv("COLUMNS");

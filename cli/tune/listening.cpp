@@ -1,0 +1,112 @@
+#include "cli/tune/listening.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/shell/machine_turn.h"
+#include "cli/shell/progress.h"
+#include "probes/placement/partition.h"
+#include "trial/logs/reader_finder.h"
+#include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/command/command_runner.h"
+#include "tuner/session/run_workload.h"
+#include "tuner/session/tune_setup.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kBudgetShare = 0.5, kLeastSeconds = 20, kMostSeconds = 180;
+
+constexpr const char* kAsk =
+    "say how the command tells its speed: --log-reader NAME (ocrtune list log-readers), "
+    "--metric NAME[:UNIT] or --preset paddleocr";
+
+// The user's setting. With two processes where the command starts as many as it is told: then the
+// lines show whose speed they tell.
+Knobs setting_to_hear(const RunOptions& options, const PreparedCommand& prepared,
+                      const Machine& machine) {
+  Knobs knobs = options.baseline;
+  const CommandWorkload& workload = prepared.workload;
+  const bool several = names_used(workload).contains("nproc") && !starts_copies(workload) &&
+                       knobs.nproc == 1 && usable_cpu_count(machine.cpu) > 1;
+  const auto listed = options.axes.find("nproc");
+  const bool allowed =
+      listed == options.axes.end() ||
+      std::find(listed->second.begin(), listed->second.end(), "2") != listed->second.end();
+  if (several && allowed && prepared.gpus == 0) knobs.nproc = 2;
+  return knobs;
+}
+
+void take(const ReaderChoice& choice, RunOptions& options) {
+  const std::string metric = "metric:";
+  if (starts_with(choice.log_reader, metric)) {
+    options.metric = choice.log_reader.substr(metric.size());
+  } else {
+    options.log_reader = choice.log_reader;
+  }
+  if (choice.per_rank && options.metric_of.empty()) {
+    options.metric_of = *choice.per_rank ? "rank" : "job";
+  }
+}
+
+// Why nothing was taken.
+Error refusal(const ReaderFinder& finder, const Trial& trial, const RunOptions& options) {
+  if (interrupted()) return {ErrorKind::interrupted, "interrupted; nothing is stored"};
+  const bool mute = trial.cause == "no_metric" || trial.outcome == Outcome::timed_out;
+  if (!mute) {
+    return {ErrorKind::failed, "the command did not come to a first step: " + trial.reason};
+  }
+  std::string option;
+  if (const auto offer = finder.offer()) {
+    option = fmt::format("I see '{}': {}", offer->line, choice_options(*offer));
+  }
+  return {ErrorKind::usage,
+          fmt::format("after {}: {}", format_duration(trial.seconds),
+                      finder.unread().reason("", options.log_file, std::move(option)))};
+}
+
+}  // namespace
+
+Result<std::string> find_log_reader(RunOptions& options, const Machine& machine, bool no_wait,
+                                    bool silent) {
+  if (!options.prints()) return std::string();
+  PreparedCommand prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
+  if (!prepared.workload.log_reader.empty()) return std::string();
+  if (!options.hosts.empty()) return Error{ErrorKind::usage, kAsk};
+  prepared.workload.present.reset();  // no text is compared yet
+  const Knobs knobs = setting_to_hear(options, prepared, machine);
+  LogContext context;
+  context.nproc = knobs.nproc;
+  context.batch = knobs.untold.batch ? 1 : knobs.batch;
+  const auto finder = std::make_shared<ReaderFinder>(context);
+  const MachineLock turn = OCRTUNE_TRY(take_turn(no_wait));
+  TrialLimits limits = trial_limits(options);
+  limits.max_seconds =
+      std::clamp(kBudgetShare * options.budget_seconds, kLeastSeconds, kMostSeconds);
+  const Trial trial = [&] {
+    const WorkLine line("listening to the first lines of the command", silent);
+    return make_command_runner(prepared, machine, SilenceRule(), {},
+                               [finder] { return make_listener(finder); })
+        ->run(knobs, limits);
+  }();
+  auto choice = interrupted() ? std::nullopt : finder->choice_at_end();
+  const bool ended =
+      trial.outcome == Outcome::crashed && trial.cause == "no_metric" && !finder->is_settled();
+  const bool repeats = prepared.workload.log_file.empty() && !starts_copies(prepared.workload);
+  if (!choice && ended && repeats) {
+    choice = ReaderChoice{"runs", ReaderChoice::Reads::runs, {}, ""};
+  }
+  if (!choice) return refusal(*finder, trial, options);
+  take(*choice, options);
+  return fmt::format("{} ({})",
+                     choice_words(*choice, names_used(prepared.workload).contains("nproc")),
+                     choice_options(*choice));
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,68 @@
+#include "reports/console/answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "reports/catalogue/plain_text.h"
+#include "tests/support/sample_runs.h"
+
+namespace ocrtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<std::string> answer_lines(int width, Language language) {
+  auto lines = split(console_answer(sample_run(), width, false, language), '\n');
+  lines.pop_back();  // behind the last line feed
+  return lines;
+}
+
+TEST(ConsoleAnswer, TakesEightLinesWhereNoneIsWrapped) {
+  EXPECT_LE(answer_lines(100000, Language::english).size(), 8u);
+  EXPECT_LE(answer_lines(100000, Language::chinese).size(), 8u);
+}
+
+TEST(ConsoleAnswer, FitsFortyColumnsInBothLanguages) {
+  for (const Language language : {Language::english, Language::chinese}) {
+    for (const int width : {40, 80}) {
+      for (const std::string& line : answer_lines(width, language)) {
+        const bool copied = starts_with(line, "command") || starts_with(line, "命令");
+        EXPECT_TRUE(copied || display_width(line) <= width) << line;
+      }
+    }
+  }
+}
+
+TEST(ConsoleAnswer, WrapsWithoutLosingAWord) {
+  std::string narrow, wide;
+  for (const std::string& line : answer_lines(40, Language::english)) {
+    for (const std::string& word : words(line)) narrow += word + " ";
+  }
+  for (const std::string& line : answer_lines(100000, Language::english)) {
+    for (const std::string& word : words(line)) wide += word + " ";
+  }
+  EXPECT_EQ(narrow, wide);
+}
+
+TEST(ConsoleAnswer, SpeaksTheLanguageOfTheReader) {
+  const std::string chinese = console_answer(sample_run(), 100000, false, Language::chinese);
+  EXPECT_THAT(chinese, HasSubstr("结论"));
+  EXPECT_THAT(chinese, HasSubstr("内存"));
+  EXPECT_THAT(chinese, Not(HasSubstr("verdict")));
+  EXPECT_THAT(console_answer(sample_run(), 100000, false, Language::english), HasSubstr("memory"));
+}
+
+TEST(ConsoleAnswer, ColoursChangeNoText) {
+  const std::string plain = console_answer(sample_run(), 100, false, Language::english);
+  std::string painted = console_answer(sample_run(), 100, true, Language::english);
+  EXPECT_THAT(painted, HasSubstr("\x1b["));
+  for (std::size_t at = painted.find("\x1b["); at != painted.npos; at = painted.find("\x1b[")) {
+    painted.erase(at, painted.find('m', at) + 1 - at);
+  }
+  EXPECT_EQ(painted, plain);
+}
+
+}  // namespace
+}  // namespace ocrtune
