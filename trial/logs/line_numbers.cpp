@@ -17,10 +17,9 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMostForms = 60, kMostLines = 40;  // that are kept
-constexpr std::size_t kLookedAt = 400;                   // characters of a line
-constexpr std::size_t kPrefix = 20;                      // marks before a number, behind its name
-constexpr int kSureBatch = 8;                  // multiples of a smaller one come by chance
+constexpr std::size_t kMostNumberForms = 60, kMostLines = 40;  // that are kept
+constexpr std::size_t kLookedAt = 400;                         // characters of a line
+constexpr std::size_t kPrefix = 20;            // marks before a number, behind its name
 constexpr std::size_t kBarCounts = 4;          // multiples of the batch, and nothing else
 constexpr double kSooner = 0.6, kLater = 1.1;  // of the time between two lines, that a time may be
 
@@ -256,7 +255,7 @@ void LineForms::add(const std::string& line, double now_seconds) {
   keep(timed.line.size());
   std::erase(form, ' ');
   const auto found = forms_.find(form);
-  if (found == forms_.end() && forms_.size() >= kMostForms) return;
+  if (found == forms_.end() && forms_.size() >= kMostNumberForms) return;
   auto& lines = forms_[form];
   if (lines.size() < kMostLines) lines.push_back(std::move(timed));
 }

@@ -11,6 +11,9 @@
 
 namespace ocrtune {
 
+// Counts that are multiples of a smaller batch are so by chance.
+inline constexpr int kSureBatch = 8;
+
 struct LineNumber {
   std::size_t begin = 0, end = 0;  // in the line
   double value = 0;

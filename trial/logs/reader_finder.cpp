@@ -19,13 +19,12 @@ namespace {
 using Reads = ReaderChoice::Reads;
 
 constexpr std::int64_t kLines = 3, kLinesAtEnd = 2;  // with a number, that settle a choice
-constexpr double kPatienceSeconds = 4;       // with a count of steps: a rate of samples may follow
+constexpr double kStepPatienceSeconds = 4;   // with a count of steps: a rate of samples may follow
 constexpr double kSilentRowSeconds = 15;     // after which a row that read a line is over
 constexpr std::size_t kFormLines = 4;        // of one form, that show what its numbers do
-constexpr double kMinSeconds = 2;            // of listening to a counter
+constexpr double kMinListenSeconds = 2;      // of listening to a counter
 constexpr std::int64_t kHopelessLines = 40;  // of any form
 constexpr double kHopelessSeconds = 8, kTrainingSeconds = 5;
-constexpr int kSureBatch = 8;
 constexpr double kNear = 1.4;  // factor within which two rates are the same
 
 // In the order in which they are preferred: a program's own words, then samples, then steps.
@@ -120,7 +119,7 @@ std::optional<bool> ReaderFinder::scope_of(const Candidate& candidate) const {
   if (candidate.reads != Reads::samples_per_second) return std::nullopt;
   if (context_.nproc < 2) return std::nullopt;
   const double seconds = step_end_ - step_begin_, steps = last_step_ - first_step_;
-  if (context_.batch > 1 && seconds > kMinSeconds && steps > 0 && candidate.seconds > 0) {
+  if (context_.batch > 1 && seconds > kMinListenSeconds && steps > 0 && candidate.seconds > 0) {
     const double of_a_rank = context_.batch * steps / seconds;
     const double said = candidate.samples / candidate.seconds;
     const bool rank = near(said, of_a_rank), job = near(said, of_a_rank * context_.nproc);
@@ -151,7 +150,7 @@ std::optional<ReaderChoice> ReaderFinder::row_choice(std::int64_t lines, bool at
   for (const Candidate& candidate : rows_) {
     if (candidate.known < lines) continue;
     const bool sure = candidate.reads == Reads::own || candidate.reads == Reads::samples_per_second;
-    const double patience = sure ? 0 : kPatienceSeconds;
+    const double patience = sure ? 0 : kStepPatienceSeconds;
     if (at_end || last_seconds_ - candidate.first_seconds >= patience) return choice_of(candidate);
     return std::nullopt;  // a better one may be on its way
   }
@@ -175,7 +174,7 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
   unread_.add(text, now_seconds);
   choice_ = row_choice(kLines, false);
   const double listened = now_seconds - first_seconds_;
-  if (choice_ || some_row_listens(now_seconds) || listened < kMinSeconds) return;
+  if (choice_ || some_row_listens(now_seconds) || listened < kMinListenSeconds) return;
   if (const auto counter = forms_.counter(kFormLines, context_.batch)) {
     choice_ = counted(*counter);
     return;

@@ -8,6 +8,7 @@
 #include "base/plural.h"
 #include "base/process.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/failure_evidence.h"
 
@@ -161,7 +162,11 @@ void judge_trial(const TrialFacts& facts, Trial& trial) {
     return;
   }
   if (facts.stop == StopCause::hung) {
-    set(trial, Outcome::hung, "silence", facts.stop_reason);
+    const bool mute = facts.user_command && facts.windows == 0;
+    set(trial, Outcome::hung, "silence",
+        facts.stop_reason + (mute ? "; output that is buffered or goes to a file is not seen: "
+                                    "--log-file names the file"
+                                  : ""));
     return;
   }
   if (facts.stop == StopCause::timed_out) {
@@ -175,6 +180,14 @@ void judge_trial(const TrialFacts& facts, Trial& trial) {
     return;
   }
   judge_ending(facts, trial);
+}
+
+std::string living_words(const std::vector<ProcessFacts>& processes) {
+  std::vector<std::string> names;
+  for (const ProcessFacts& process : processes) {
+    if (process.state != 'Z') names.push_back(fmt::format("{} ({})", process.name, process.pid));
+  }
+  return join(names, ", ");
 }
 
 bool tells_of_kill(const std::string& log_tail) {

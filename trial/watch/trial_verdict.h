@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/process.h"
+#include "base/process_tree.h"
 #include "trial/ipc/events.h"
 #include "trial/observe/oom_watch.h"
 #include "trial/trial.h"
@@ -52,6 +53,9 @@ struct TrialFacts {
 //                  resources: it could not be started for lack of processes, descriptors or memory
 //   hung, timed_out, wrong_result, unsupported: as the reporter said, or empty
 void judge_trial(const TrialFacts& facts, Trial& trial);
+
+// Processes that have not ended: "python3 (123), sleep (124)".
+std::string living_words(const std::vector<ProcessFacts>& processes);
 
 // Whether the last lines of a trial tell of a process that SIGKILL ended, or that is gone without a
 // word of its own: a launcher's exit codes, PyTorch's and Paddle's complaints about their workers.

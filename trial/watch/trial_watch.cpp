@@ -70,7 +70,6 @@ class TrialWatch {
   bool start();
   void check_preload();
   void check_ranks();
-  void note_left_running();
   void note_memory();
   void summarise();
   void loop();
@@ -471,9 +470,6 @@ void TrialWatch::look_at_time() {
     const auto rank = std::min_element(news_.begin(), news_.end()) - news_.begin();
     *reason = fmt::format("rank {} {}", rank, *reason);
   }
-  if (plan_.reader != nullptr && plan_.followed_file.empty() && first_step_ < 0) {
-    *reason += "; output that is buffered or goes to a file is not seen: --log-file names the file";
-  }
   trial_.evidence = wait_states(tree_.members());
   stop(StopCause::hung, *reason);
 }
@@ -506,7 +502,9 @@ void TrialWatch::finish() {
   oom_.look(tree_.members());
   const std::set<int> pids = oom_.pids();
   if (gpu_places_) gpu_places_->finish(pids);
-  note_left_running();
+  if (plan_.reader != nullptr && facts_.stop == StopCause::none) {
+    facts_.left_running = living_words(tree_.members());
+  }
   const bool gently = facts_.stop == StopCause::measured || facts_.stop == StopCause::interrupted;
   const StopReport report = tree_.stop(gently ? plan_.stop_grace_seconds : 0);
   if (!report.survivors.empty()) note("could not be ended: " + join(report.survivors, ", "));
@@ -533,16 +531,6 @@ void TrialWatch::finish() {
   double samples = 0;
   for (const Sample& one : trial_.samples) samples += one.samples_per_second * one.seconds;
   if (samples > 0) trial_.joules_per_sample = joules / samples;
-}
-
-// A launcher that starts the program in the background and ends.
-void TrialWatch::note_left_running() {
-  if (plan_.reader == nullptr || facts_.stop != StopCause::none) return;
-  std::vector<std::string> names;
-  for (const ProcessFacts& process : tree_.members()) {
-    if (process.state != 'Z') names.push_back(fmt::format("{} ({})", process.name, process.pid));
-  }
-  facts_.left_running = join(names, ", ");
 }
 
 void TrialWatch::note_counters(const OomCounts& oom_after, const KernelLog& kernel_log) {

@@ -13,7 +13,7 @@
 namespace ocrtune {
 namespace {
 
-struct Heard {
+struct HeardScript {
   std::optional<ReaderChoice> choice;
   double settled_seconds = -1;
   double samples_per_second = 0;  // of the job, as the reader that was found reads all lines
@@ -26,8 +26,8 @@ LogContext context_of(const ScriptJob& job, bool batch_known) {
   return context;
 }
 
-Heard hear(const std::vector<TimedLine>& lines, const LogContext& context) {
-  Heard heard;
+HeardScript hear(const std::vector<TimedLine>& lines, const LogContext& context) {
+  HeardScript heard;
   ReaderFinder finder(context);
   for (const auto& [seconds, line] : lines) {
     finder.add(line, seconds);
@@ -77,7 +77,7 @@ int count_found(const Case& one, int& wrong) {
   int found = 0;
   for (const Script& script : public_scripts()) {
     if (!script.trains && (one.batch_known || one.job.nproc > 1)) continue;
-    const Heard heard = hear(script.print(one.job), context_of(one.job, one.batch_known));
+    const HeardScript heard = hear(script.print(one.job), context_of(one.job, one.batch_known));
     if (!heard.choice) continue;
     ++found;
     const double right = truth(script, one.job, *heard.choice, one.batch_known);
