@@ -13,13 +13,13 @@ struct StageUse {
   double observed_seconds = 0;  // 0: nobody looked
   std::int64_t looks = 0;       // at the threads' states; 0: not allowed
 
-  // Of the thread that ran or waited for a CPU for the longest time.
+  // Of the thread that is busy for the largest part of its time.
   double busiest_thread_cpus = 0;   // that it ran on, at most 1
-  double busiest_thread_share = 0;  // of the time, running or waiting for a CPU
+  double busiest_thread_share = 0;  // of the time that it did not wait for a CPU
   std::string busiest_thread;       // its name
   std::string busiest_process;      // name of its process
   double busiest_process_cpus = 0;  // of the process that ran most
-  double saturated_threads = 0;     // that ran or waited for a CPU nearly all the time
+  double saturated_threads = 0;     // that are busy nearly all the time
   int allowed_cpus = 0;             // that the busy threads may use; 0: unknown
   double starts_per_second = 0;     // of processes that come and go
   double system_share = 0;          // of the CPU time, in the kernel

@@ -72,6 +72,7 @@ void ShortLives::visit(int pid, int ancestor, double seconds) {
     for (const std::string& word : words(*children)) {
       const int child = std::atoi(word.c_str());  // NOLINT(cert-err34-c): the kernel's number
       if (staying_.count(child) != 0) continue;
+      starts_ += lives_.contains(child) ? 0 : 1;
       lives_[child].ancestor = ancestor;
       visit(child, ancestor, seconds);
     }
@@ -83,6 +84,7 @@ BriefLives ShortLives::take(const ProcessTree& tree) {
   brief.looked_seconds = std::exchange(looked_, 0);
   brief.working_seconds = std::exchange(working_, 0);
   brief.max_threads = std::exchange(max_threads_, 0);
+  brief.starts = std::exchange(starts_, 0);
   active_ = !lives_.empty();
   std::set<int> alive;
   for (const ProcessFacts& process : tree.members()) alive.insert(process.pid);

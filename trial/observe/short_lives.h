@@ -23,6 +23,7 @@ struct BriefLives {
   // on, and the most threads at one look.
   double working_seconds = 0;
   int max_threads = 0;
+  int starts = 0;  // of processes that were seen for the first time
 };
 
 class ShortLives {
@@ -52,7 +53,7 @@ class ShortLives {
   std::map<int, double> ancestor_seconds_;  // by pid
   bool active_ = false;
   double working_ = 0;
-  int threads_now_ = 0, max_threads_ = 0;
+  int threads_now_ = 0, max_threads_ = 0, starts_ = 0;
   double looked_ = 0, last_ = 0, next_ = 0;
 };
 

@@ -6,9 +6,10 @@ namespace ocrtune {
 
 void LoadWatch::open(double now) { load_ = take_load_snapshot(FileRoot(), tree_, now); }
 
-void LoadWatch::begin(double now) {
+void LoadWatch::begin(double now, int left_out) {
   open(now);
   short_lives_.begin(tree_);
+  stages_.begin(now, tree_.members(), left_out);
 }
 
 double LoadWatch::close(double now, Interference& found) {
@@ -16,6 +17,7 @@ double LoadWatch::close(double now, Interference& found) {
   load.brief = short_lives_.take(tree_);
   found = interference_between(load_, load, demand_);
   threads_.add_window(load_, load, found.cpu_seconds);
+  stages_.add_window(load_, load);
   const double observed = load.seconds - load_.seconds;
   load_ = std::move(load);
   return observed;

@@ -1,9 +1,10 @@
-// What else the machine did in each window of a trial, and how the trial's threads used the CPUs.
+// What else the machine did in each window of a trial, and how the trial's threads used their time.
 #pragma once
 
 #include "trial/observe/interference.h"
 #include "trial/observe/short_lives.h"
 #include "trial/observe/thread_use.h"
+#include "trial/stages/stage_meter.h"
 
 namespace ocrtune {
 
@@ -16,14 +17,19 @@ class LoadWatch {
   LoadWatch(const LoadWatch&) = delete;
   LoadWatch& operator=(const LoadWatch&) = delete;
 
-  void open(double now);   // a window begins
-  void begin(double now);  // the first one of the measuring
-  void look(double now) { short_lives_.look(now); }
+  void open(double now);  // a window begins
+  // The first one of the measuring. `left_out`: a process whose stages are not of interest.
+  void begin(double now, int left_out = 0);
+  void look(double now) {
+    short_lives_.look(now);
+    stages_.look(now, tree_.members());
+  }
   // Ends the window and begins the next; returns the seconds between the looks at its ends. The
   // tree's scan() should be fresh.
   double close(double now, Interference& found);
 
   ThreadUseMeter& threads() { return threads_; }
+  const StageMeter& stages() const { return stages_; }
 
  private:
   const ProcessTree& tree_;
@@ -32,6 +38,7 @@ class LoadWatch {
   LoadSnapshot load_;  // at the start of the open window
   ShortLives short_lives_;
   ThreadUseMeter threads_;
+  StageMeter stages_;
 };
 
 }  // namespace ocrtune

@@ -294,7 +294,7 @@ void TrialWatch::begin_measuring() {
     plan_.binder->bind_again(tree_.members());
   }
   memory_.update(tree_, now(), limits_.memory_limit_bytes, true);
-  load_.begin(now());
+  load_.begin(now(), plan_.serves ? tree_.roots()[0]->pid() : 0);
 }
 
 void TrialWatch::on_step(const StepEvent& step) {
@@ -576,6 +576,7 @@ void TrialWatch::summarise() {
   trial_.latency = step_latency(measured_steps_);
   note_memory();
   load_.threads().tell(trial_, is_users() ? plan_.demand.cpus : 0);
+  trial_.stages = load_.stages().use(trial_.samples);
   trial_.start_seconds = first_step_ >= 0 ? first_step_ - begin_ : 0;
   std::vector<std::string> places;
   for (const auto& [rank, cpus] : places_) places.push_back(fmt::format("{}:{}", rank, cpus));

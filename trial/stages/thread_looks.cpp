@@ -1,0 +1,96 @@
+#include "trial/stages/thread_looks.h"
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/raw_proc.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMaxThreads = 1 << 16;  // that are remembered
+
+std::string text_of(const std::string& path) {
+  auto text = read_file(path, 1024);
+  return text ? *std::move(text) : std::string();
+}
+
+// The third number of "run wait times".
+std::uint64_t times_run(const std::string& schedstat) {
+  const auto fields = words(schedstat);
+  return fields.size() < 3 ? 0 : std::strtoull(fields[2].c_str(), nullptr, 10);
+}
+
+}  // namespace
+
+void ThreadLooks::look(const std::vector<ProcessFacts>& members) {
+  bool any = false;
+  for (const ProcessFacts& process : members) {
+    const std::string folder = root_.path(fmt::format("/proc/{}/task", process.pid));
+    const auto threads = list_directory(folder);
+    if (!threads) continue;
+    for (const std::string& thread : *threads) {
+      const int id = std::atoi(thread.c_str());  // NOLINT(cert-err34-c): a folder of numbers
+      look_at(folder + "/" + thread, process, id);
+      any = true;
+    }
+  }
+  looks_ += any ? 1 : 0;
+}
+
+void ThreadLooks::look_at(const std::string& folder, const ProcessFacts& process, int thread) {
+  const std::string line = text_of(folder + "/stat");
+  ProcessStat stat;
+  if (!parse_stat_line(line, stat)) return;
+  const bool first = !threads_.contains(thread);
+  if (first && threads_.size() >= kMaxThreads) return;
+  const std::string place =
+      stat.state == 'S' || stat.state == 'D' ? text_of(folder + "/wchan") : "";
+  const std::string call = needs_call(stat.state, place) ? text_of(folder + "/syscall") : "";
+  Seen& seen = threads_[thread];
+  const std::uint64_t runs = times_run(text_of(folder + "/schedstat"));
+  if (first) {
+    seen.name = stat.name;
+    seen.process = process.name;
+    seen.first_runs = runs;
+  }
+  seen.last_runs = runs;
+  ++seen.looks[static_cast<std::size_t>(wait_kind(stat.state, place, call))];
+}
+
+void ThreadLooks::fill(StageUse& use) const {
+  use.looks = looks_;
+  if (looks_ == 0) return;
+  std::array<double, kWaitKinds> mean = {};
+  for (const auto& [id, seen] : threads_) {
+    const auto running = seen.looks[static_cast<std::size_t>(WaitKind::running)];
+    if (seen.last_runs == seen.first_runs && running == 0) continue;
+    for (std::size_t kind = 0; kind < mean.size(); ++kind) {
+      mean[kind] += static_cast<double>(seen.looks[kind]) / static_cast<double>(looks_);
+    }
+  }
+  const auto threads = [&](WaitKind kind) { return mean[static_cast<std::size_t>(kind)]; };
+  use.running_threads = threads(WaitKind::running);
+  use.disk_threads = threads(WaitKind::disk);
+  use.mutex_threads = threads(WaitKind::mutex);
+  use.lock_threads = threads(WaitKind::mutex) + threads(WaitKind::futex);
+  use.network_threads = threads(WaitKind::network);
+  use.sleeping_threads = threads(WaitKind::sleeping);
+  use.pipe_threads = threads(WaitKind::pipe);
+}
+
+std::string ThreadLooks::name_of(int thread) const {
+  const auto found = threads_.find(thread);
+  return found == threads_.end() ? "" : found->second.name;
+}
+
+std::string ThreadLooks::process_of(int thread) const {
+  const auto found = threads_.find(thread);
+  return found == threads_.end() ? "" : found->second.process;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,108 @@
+#include "trial/stages/tree_counters.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::size_t kMaxFiles = 1 << 16;  // that are remembered
+constexpr std::size_t kMaxOpen = 256;       // of one process that are looked at
+constexpr std::string_view kRead = "rchar", kStorage = "read_bytes", kWritten = "write_bytes";
+
+double number(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
+
+// The fields after the name of /proc/<pid>/stat, from the state on.
+std::vector<std::string> stat_fields(const std::string& line) {
+  const std::size_t close = line.rfind(')');
+  return close == std::string::npos ? std::vector<std::string>() : words(line.substr(close + 1));
+}
+
+}  // namespace
+
+void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
+  static const auto kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  Sums sums;
+  for (const ProcessFacts& process : members) {
+    const std::string folder = root_.path(fmt::format("/proc/{}", process.pid));
+    const auto stat = read_file(folder + "/stat", 4096);
+    if (!stat) continue;
+    // Minor faults 7 and of children 8, major 9 and 10, user time 11, system 12, of children
+    // 13, 14.
+    const auto fields = stat_fields(*stat);
+    if (fields.size() < 15) continue;
+    sums.minor_faults += number(fields[7]) + number(fields[8]);
+    sums.major_faults += number(fields[9]) + number(fields[10]);
+    sums.user_seconds += (number(fields[11]) + number(fields[13])) / kTicks;
+    sums.system_seconds += (number(fields[12]) + number(fields[14])) / kTicks;
+    const double ran = (number(fields[11]) + number(fields[12])) / kTicks;
+    cpu_seconds_.try_emplace(process.pid, begun_ ? 0 : ran, ran).first->second.second = ran;
+    const auto io = read_file(folder + "/io", 4096);
+    for (const std::string& line : split(io ? *io : std::string(), '\n')) {
+      const std::size_t colon = line.find(':');
+      if (colon == std::string::npos) continue;
+      const std::string_view name = std::string_view(line).substr(0, colon);
+      const double value = number(line.substr(colon + 1));
+      if (name == kRead) sums.read_bytes += value;
+      if (name == kStorage) sums.storage_bytes += value;
+      if (name == kWritten) sums.written_bytes += value;
+    }
+    note_files(process.pid);
+  }
+  // A process that ended without being waited for takes its counters with it.
+  const auto grow = [&](double Sums::*field) {
+    if (begun_) grown_.*field += std::max(0.0, sums.*field - before_.*field);
+  };
+  for (const auto field :
+       {&Sums::user_seconds, &Sums::system_seconds, &Sums::minor_faults, &Sums::major_faults,
+        &Sums::storage_bytes, &Sums::written_bytes, &Sums::read_bytes}) {
+    grow(field);
+  }
+  before_ = sums;
+  if (!begun_) begin_ = now;
+  begun_ = true;
+  last_ = now;
+}
+
+void TreeCounters::note_files(int pid) {
+  const std::string folder = root_.path(fmt::format("/proc/{}/fd", pid));
+  const auto descriptors = list_directory(folder);
+  if (!descriptors) return;
+  for (std::size_t i = 0; i < descriptors->size() && i < kMaxOpen; ++i) {
+    const std::string link = folder + "/" + (*descriptors)[i];
+    struct stat opened {
+    }, file{};
+    // The link's mode says how the file was opened.
+    if (::lstat(link.c_str(), &opened) != 0 || (opened.st_mode & S_IRUSR) == 0) continue;
+    if (::stat(link.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || file.st_size <= 0) continue;
+    if (files_.size() >= kMaxFiles) return;
+    files_[{file.st_dev, file.st_ino}] = static_cast<std::uint64_t>(file.st_size);
+  }
+}
+
+void TreeCounters::fill(StageUse& use) const {
+  const double seconds = last_ - begin_;
+  for (const auto& [file, bytes] : files_) use.opened_bytes += bytes;
+  if (!(seconds > 0)) return;
+  use.minor_faults_per_second = grown_.minor_faults / seconds;
+  use.major_faults_per_second = grown_.major_faults / seconds;
+  use.storage_bytes_per_second = grown_.storage_bytes / seconds;
+  use.written_bytes_per_second = grown_.written_bytes / seconds;
+  use.read_bytes_per_second = grown_.read_bytes / seconds;
+  const double ran = grown_.user_seconds + grown_.system_seconds;
+  if (ran > 0) use.system_share = grown_.system_seconds / ran;
+  for (const auto& [pid, cpu] : cpu_seconds_) {
+    use.busiest_process_cpus =
+        std::max(use.busiest_process_cpus, (cpu.second - cpu.first) / seconds);
+  }
+}
+
+}  // namespace ocrtune

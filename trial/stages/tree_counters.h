@@ -1,0 +1,43 @@
+// What the processes of a trial read, wrote and faulted, and where they ran: counters of
+// /proc/<pid>/{stat,io}, and the files that they had open for reading.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/process_tree.h"
+#include "trial/stage_use.h"
+
+namespace ocrtune {
+
+class TreeCounters {
+ public:
+  explicit TreeCounters(FileRoot root = FileRoot()) : root_(std::move(root)) {}
+
+  // The first look is where the counting begins. Children that have ended and were waited for count
+  // in their parents; what /proc/<pid>/io of another user hides counts nothing.
+  void look(double now, const std::vector<ProcessFacts>& members);
+  void fill(StageUse& use) const;
+
+ private:
+  struct Sums {  // of a tree
+    double user_seconds = 0, system_seconds = 0;
+    double minor_faults = 0, major_faults = 0;
+    double storage_bytes = 0, written_bytes = 0, read_bytes = 0;
+  };
+
+  void note_files(int pid);
+
+  FileRoot root_;
+  bool begun_ = false;
+  double begin_ = 0, last_ = 0;
+  Sums before_, grown_;
+  std::map<int, std::pair<double, double>> cpu_seconds_;  // by pid: at the first look, at the last
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> files_;  // bytes by identity
+};
+
+}  // namespace ocrtune
