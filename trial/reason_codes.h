@@ -177,10 +177,45 @@
   X(highest_at_random, 1) \
   X(highest_as_in_trace, 1) \
   X(rate_may_be_higher, 0) \
+  /* tuner/verdict: what holds a setting back, and what to try next. */ \
+  X(held_back, 2) \
+  X(held_by_mask, 2) \
+  X(held_by_data, 1) \
+  X(held_by_disk, 3) \
+  X(held_by_lock, 2) \
+  X(held_by_interpreter, 3) \
+  X(held_by_turns, 3) \
+  X(held_by_faults, 2) \
+  X(held_by_one_thread, 4) \
+  X(held_by_few_threads, 2) \
+  X(held_by_network, 1) \
+  X(held_by_sleep, 1) \
+  X(held_by_start, 2) \
+  X(held_by_spin, 3) \
+  X(held_by_serial_share, 4) \
+  X(held_by_cpus, 2) \
+  X(rate_falls, 3) \
+  X(reads_from_memory, 2) \
+  X(try_more_processes, 0) \
+  X(try_more_threads, 0) \
+  X(try_more_workers, 0) \
+  X(try_larger_batch, 0) \
+  X(next_brings, 3) \
+  X(next_in_vain, 2) \
+  X(next_untried, 2) \
+  X(next_fewer_threads, 0) \
+  X(next_lift_mask, 0) \
+  X(next_faster_disk, 0) \
+  X(next_allocator, 0) \
+  X(next_more_at_once, 0) \
+  X(next_find_sleep, 0) \
+  X(next_passive_wait, 0) \
+  X(next_more_cpus, 0) \
+  X(next_watch_longer, 0) \
+  X(next_cold_pass, 0) \
   /* Threads: how they used the CPUs, and knobs without effect. */ \
   X(oversubscribed, 2) \
   X(throttled, 3) \
-  X(recommended_is, 1) \
   X(baseline_is, 1) \
   X(inert_pool_of, 5) \
   X(inert_own_pool, 3) \

@@ -56,6 +56,7 @@ const std::vector<Phrase>& phrase_table() {
        "the square root for Adam",
        "全局 batch size（{}）为 {}，原为 {}：学习率须随之调整，SGD 按线性，Adam 按平方根"},
       {"Certainty", "确定程度"},
+      {"What holds it back", "瓶颈所在"},
       {"Note", "说明"},
       {"Next", "下一步"},
       {"none", "无"},

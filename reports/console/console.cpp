@@ -17,6 +17,7 @@
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/service/slo.h"
 #include "tuner/verdict/explain.h"
+#include "tuner/verdict/held_back.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
@@ -169,6 +170,9 @@ void add_answer(Lines& lines, const RunRecord& run) {
                           : fmt::format("{}, {}, does not run: {}", whose,
                                         knobs_text(result.baseline.knobs),
                                         sentence(result.baseline.reason)));
+  }
+  for (const HeldBack& held : result.held_back) {
+    lines.add("why", sentence(held_back_reason(held)));
   }
   for (const InertKnob& knob : result.inert) lines.add("inert", sentence(inert_reason(knob)));
   const double free = free_share(run);

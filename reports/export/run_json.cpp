@@ -186,6 +186,17 @@ Json inert_json(const std::vector<InertKnob>& knobs) {
   return list;
 }
 
+Json held_back_json(const std::vector<HeldBack>& held) {
+  Json list = Json::array();
+  for (const HeldBack& one : held) {
+    list.push_back({{"cause", said(one.cause)},
+                    {"cause_code", code(one.cause)},
+                    {"next", said(one.next)},
+                    {"next_code", code(one.next)}});
+  }
+  return list;
+}
+
 Json rules_json(const std::vector<RuleVerdict>& rules) {
   Json list = Json::array();
   for (const RuleVerdict& rule : rules) {
@@ -260,6 +271,7 @@ std::string run_json(const RunRecord& run, int indent) {
       {"rejected", neighbours_json(result.rejected)},
       {"terms", terms},
       {"inert", inert_json(result.inert)},
+      {"held_back", held_back_json(result.held_back)},
       {"settings", settings},
       {"trials", run.trials.size()},
       {"space_points", result.space_points},

@@ -18,6 +18,7 @@
 #include "reports/export/env_file.h"
 #include "reports/markup/page_markup.h"
 #include "tuner/verdict/explain.h"
+#include "tuner/verdict/held_back.h"
 #include "tuner/verdict/settings.h"
 #include "tuner/verdict/trial_cause.h"
 
@@ -139,6 +140,9 @@ std::string remark_facts(const RunRecord& run) {
   const auto add = [&](const char* label, const Reason& reason) {
     if (!reason.empty()) facts += fact_html(label, "", say(reason));
   };
+  for (const HeldBack& held : result.held_back) {
+    facts += fact_html("What holds it back", "", say(held_back_reason(held)));
+  }
   add("Certainty", result.certificate);
   for (const Reason& reason : further_reasons(result.recommendation)) add("Note", reason);
   for (const InertKnob& knob : result.inert) add("Note", inert_reason(knob));

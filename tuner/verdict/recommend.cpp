@@ -19,6 +19,7 @@
 #include "tuner/verdict/choice.h"
 #include "tuner/verdict/explain.h"
 #include "tuner/verdict/growth.h"
+#include "tuner/verdict/held_back.h"
 #include "tuner/verdict/hosts_needed.h"
 #include "tuner/verdict/importance.h"
 #include "tuner/verdict/pareto.h"
@@ -335,11 +336,6 @@ void add_trial_facts(const std::vector<Trial>& trials, const Knobs& knobs,
 void tell_threads(TuneResult& result, double cpus) {
   std::vector<Reason>& reasons = result.recommendation.reasons;
   for (const InertKnob& knob : result.inert) reasons.push_back(inert_reason(knob));
-  for (const SettingSummary& setting : result.settings) {
-    if (setting.knobs != result.recommendation.knobs) continue;
-    const Reason crowded = crowding(setting.threads, cpus);
-    if (!crowded.empty()) reasons.push_back(reason<ReasonCode::recommended_is>(crowded));
-  }
   if (result.baseline.knobs == result.recommendation.knobs) return;
   const Reason crowded = crowding(result.baseline.threads, cpus);
   if (!crowded.empty()) reasons.push_back(reason<ReasonCode::baseline_is>(crowded));
@@ -485,6 +481,7 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   if (!hosts.empty()) result.recommendation.reasons.push_back(hosts);
   add_trial_facts(trials, verdict.chosen->summary.knobs, result.recommendation.reasons);
   if (options.baseline) claim_texts(trials, *options.baseline, options.max_change, result);
+  result.held_back = held_back(trials, settings, verdict.chosen->summary.knobs, options.cpus);
   tell_threads(result, options.cpus);
   const Reason matters = importance_reason(result.settings, result.predicted);
   if (!matters.empty()) result.recommendation.reasons.push_back(matters);

@@ -1,0 +1,252 @@
+#include "tuner/verdict/held_back.h"
+
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ocrtune {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr double kCpus = 4;
+constexpr double kBetweenRepeats = 0.02;
+
+Knobs with(int nproc, int threads, int batch = 8, int workers = 0) {
+  Knobs knobs;
+  knobs.nproc = nproc;
+  knobs.threads = threads;
+  knobs.batch = batch;
+  knobs.workers = workers;
+  return knobs;
+}
+
+// A trial of one thread that is busy all the time, where nothing is to be said but that.
+Trial trial(const Knobs& knobs, double rate, double cpus) {
+  Trial trial;
+  trial.knobs = knobs;
+  trial.outcome = Outcome::ok;
+  trial.samples_per_second = rate;
+  for (int i = 0; i < 9; ++i) {
+    Sample sample;
+    sample.samples_per_second = rate;
+    sample.seconds = 1;
+    sample.steps = 10;
+    sample.interference.observed_seconds = 1;
+    sample.interference.cpu_seconds = cpus;
+    sample.interference.available_cpus = kCpus;
+    trial.samples.push_back(sample);
+  }
+  trial.threads.alive = 2;
+  trial.threads.busy = cpus;
+  trial.threads.cpus = cpus;
+  trial.threads.runnable = cpus;
+  trial.stages.observed_seconds = 9;
+  trial.stages.looks = 30;
+  trial.stages.allowed_cpus = static_cast<int>(kCpus);
+  trial.stages.running_threads = cpus;
+  return trial;
+}
+
+Trial busy_thread(const Knobs& knobs, double rate) {
+  Trial one = trial(knobs, rate, 1);
+  one.stages.busiest_thread = one.stages.busiest_process = "reader";
+  one.stages.busiest_thread_cpus = one.stages.busiest_thread_share = 0.98;
+  one.stages.saturated_threads = 1;
+  return one;
+}
+
+// Its threads wait in one way for most of the time.
+Trial waiting(double StageUse::*how, double threads) {
+  Trial one = trial(with(1, 1), 100, 0.2);
+  one.stages.*how = threads;
+  return one;
+}
+
+std::vector<HeldBack> found(const std::vector<Trial>& trials, double cpus = kCpus) {
+  return held_back(trials, settings_of(trials, kBetweenRepeats), trials.front().knobs, cpus);
+}
+
+std::vector<ReasonCode> causes(const std::vector<Trial>& trials) {
+  std::vector<ReasonCode> codes;
+  for (const HeldBack& held : found(trials)) codes.push_back(held.cause.code);
+  return codes;
+}
+
+TEST(HeldBack, OneThreadDoesTheWork) {
+  const auto held = found({busy_thread(with(1, 1), 100)});
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_TRUE(held[0].cause.is(ReasonCode::held_by_one_thread));
+  EXPECT_EQ(held[0].cause.text(0), "reader");
+  EXPECT_DOUBLE_EQ(held[0].cause.number(3), kCpus);
+  EXPECT_TRUE(held[0].next.is(ReasonCode::next_untried));
+  EXPECT_EQ(held[0].next.text(1), "--nproc 1,2");
+}
+
+TEST(HeldBack, WhatWasTriedIsNamedWithWhatItBrought) {
+  const auto gained = found({busy_thread(with(1, 1), 100), trial(with(2, 1), 190, 2)});
+  ASSERT_FALSE(gained.empty());
+  EXPECT_TRUE(gained[0].next.is(ReasonCode::next_brings));
+  EXPECT_EQ(gained[0].next.text(1), "nproc=2");
+  EXPECT_NEAR(gained[0].next.number(2), 0.9, 0.05);
+  const auto vain = found({busy_thread(with(1, 1), 100), trial(with(2, 1), 101, 2)});
+  ASSERT_FALSE(vain.empty());
+  EXPECT_TRUE(vain[0].next.is(ReasonCode::next_in_vain));
+}
+
+TEST(HeldBack, AThreadThatWaitsForAGpuMayTurnInALoop) {
+  Trial on_gpu = busy_thread(with(1, 1), 100);
+  on_gpu.gpus = {{0, 1, true, 1, 2}};
+  EXPECT_THAT(causes({on_gpu}), IsEmpty());
+}
+
+TEST(HeldBack, CpusThatAreAllInUseAreNoSingleThread) {
+  Trial all = trial(with(1, 4), 100, 3.9);
+  all.stages.saturated_threads = 4;
+  EXPECT_THAT(causes({all}), ElementsAre(ReasonCode::held_by_cpus));
+  Trial crowd = all;
+  crowd.threads.runnable = 16;
+  EXPECT_THAT(causes({crowd}), ElementsAre(ReasonCode::oversubscribed));
+  Trial few = trial(with(1, 2), 100, 2);
+  few.stages.saturated_threads = 2;
+  EXPECT_THAT(causes({few}), ElementsAre(ReasonCode::held_by_few_threads));
+}
+
+TEST(HeldBack, AMaskBindsBeforeTheMachineDoes) {
+  Trial masked = trial(with(1, 4), 100, 1);
+  masked.stages.allowed_cpus = 1;
+  EXPECT_THAT(causes({masked}), ElementsAre(ReasonCode::held_by_mask));
+  masked.stages.allowed_cpus = 0;  // not known
+  EXPECT_THAT(causes({masked}), IsEmpty());
+}
+
+TEST(HeldBack, TheLogsShareOfDataComesFirst) {
+  Trial loads = waiting(&StageUse::sleeping_threads, 1);
+  loads.stages.data_share = 0.8;
+  loads.stages.disk_threads = 2;
+  loads.stages.storage_bytes_per_second = 40e6;
+  const auto held = found({loads, trial(with(1, 1, 8, 2), 180, 1)});
+  ASSERT_EQ(held.size(), 2u);
+  EXPECT_TRUE(held[0].cause.is(ReasonCode::held_by_data));
+  EXPECT_EQ(held[0].next.text(1), "workers=2");
+  EXPECT_TRUE(held[1].cause.is(ReasonCode::held_by_disk));
+}
+
+TEST(HeldBack, WaitsAreNamedWhereOneKindDominates) {
+  const auto alone = [](double StageUse::*how) { return causes({waiting(how, 0.8)}); };
+  EXPECT_THAT(alone(&StageUse::sleeping_threads), ElementsAre(ReasonCode::held_by_sleep));
+  EXPECT_THAT(alone(&StageUse::network_threads), ElementsAre(ReasonCode::held_by_network));
+  EXPECT_THAT(alone(&StageUse::pipe_threads), IsEmpty()) << "whom it waits for is not known";
+  Trial both = waiting(&StageUse::sleeping_threads, 0.8);
+  both.stages.network_threads = 0.8;
+  EXPECT_THAT(causes({both}), IsEmpty());
+  Trial serves = waiting(&StageUse::network_threads, 0.8);
+  serves.service.in_flight = 4;
+  EXPECT_THAT(causes({serves}), IsEmpty()) << "a server waits for requests";
+  Trial unseen = waiting(&StageUse::sleeping_threads, 0.8);
+  unseen.stages.looks = 2;
+  EXPECT_THAT(causes({unseen}), IsEmpty());
+}
+
+TEST(HeldBack, TheDiskIsNamedOnlyWhereItMovesBytes) {
+  Trial disk = waiting(&StageUse::disk_threads, 0.7);
+  EXPECT_THAT(causes({disk}), IsEmpty());
+  disk.stages.written_bytes_per_second = 5e6;
+  EXPECT_THAT(causes({disk}), ElementsAre(ReasonCode::held_by_disk));
+}
+
+TEST(HeldBack, ALockHasManyWaitersAndFreeCpus) {
+  Trial lock = waiting(&StageUse::mutex_threads, 6);
+  lock.stages.lock_threads = 6;
+  lock.stages.sleeping_threads = 1;
+  EXPECT_THAT(causes({lock}), ElementsAre(ReasonCode::held_by_lock));
+  lock.stages.mutex_threads = 0;  // a pool that waits for work
+  EXPECT_THAT(causes({lock}), IsEmpty());
+}
+
+TEST(HeldBack, ThreadsThatTakeTurnsRunLikeOne) {
+  Trial turns = trial(with(1, 4), 100, 1);
+  turns.threads.busy = 4;
+  turns.stages.busiest_thread_share = 0.3;
+  turns.stages.lock_threads = 3;
+  turns.stages.busiest_process = "reader";
+  EXPECT_THAT(causes({turns}), ElementsAre(ReasonCode::held_by_turns));
+  turns.stages.busiest_process = "python3";
+  EXPECT_THAT(causes({turns}), ElementsAre(ReasonCode::held_by_interpreter));
+  turns.stages.lock_threads = 0;
+  EXPECT_THAT(causes({turns}), IsEmpty());
+}
+
+TEST(HeldBack, PageFaultsMustCostSomething) {
+  Trial faults = busy_thread(with(1, 1), 100);
+  faults.stages.system_share = 0.6;
+  EXPECT_THAT(causes({faults}), ElementsAre(ReasonCode::held_by_one_thread));
+  faults.stages.minor_faults_per_second = 400e3;
+  EXPECT_THAT(causes({faults}),
+              ElementsAre(ReasonCode::held_by_faults, ReasonCode::held_by_one_thread));
+}
+
+TEST(HeldBack, ThreadsThatSpinTakeTimeAndBringNothing) {
+  EXPECT_THAT(causes({busy_thread(with(1, 1), 100), trial(with(1, 2), 101, 2)}),
+              ElementsAre(ReasonCode::held_by_one_thread, ReasonCode::held_by_spin));
+  EXPECT_THAT(causes({busy_thread(with(1, 1), 100), trial(with(1, 2), 101, 1)}),
+              ElementsAre(ReasonCode::held_by_one_thread))
+      << "threads that are not there";
+  EXPECT_THAT(causes({trial(with(1, 2), 190, 2), busy_thread(with(1, 1), 100)}), IsEmpty())
+      << "threads that help";
+}
+
+TEST(HeldBack, TheSerialShareIsAmdahls) {
+  // 80 % serial: twice the threads make 100 out of 100 + 20 / 2 - 20.
+  const auto held = found({trial(with(1, 2), 111, 1.11), busy_thread(with(1, 1), 100)});
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_TRUE(held[0].cause.is(ReasonCode::held_by_serial_share));
+  EXPECT_NEAR(held[0].cause.number(0), 0.8, 0.05);
+  EXPECT_EQ(held[0].cause.text(1), "threads=1");
+}
+
+TEST(HeldBack, StartUpIsWhatABatchDoesNotChange) {
+  // A run of 8 pages takes 4 s, one of 16 pages 4.8 s: 3.2 s of them whatever the pages.
+  Trial eight = trial(with(1, 1, 8), 2, 0.9), sixteen = trial(with(1, 1, 16), 16 / 4.8, 0.9);
+  eight.stages.starts_per_second = 0.25;
+  const auto held = found({eight, sixteen});
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_TRUE(held[0].cause.is(ReasonCode::held_by_start));
+  EXPECT_NEAR(held[0].cause.number(0), 0.8, 0.01);
+  EXPECT_NEAR(held[0].cause.number(1), 3.2, 0.1);
+  eight.stages.starts_per_second = 0;  // one process for all of them
+  EXPECT_THAT(causes({eight, sixteen}), IsEmpty());
+}
+
+TEST(HeldBack, RatesThatFallMustDoSoSurely) {
+  Trial falling = trial(with(1, 1), 80, 0.5), uneven = falling;
+  for (std::size_t i = 0; i < falling.samples.size(); ++i) {
+    falling.samples[i].samples_per_second = 100 - 5 * static_cast<double>(i);
+    uneven.samples[i].samples_per_second = i == 0 ? 200 : 80;
+  }
+  falling.stages.first_rate = uneven.stages.first_rate = 95;
+  falling.stages.last_rate = uneven.stages.last_rate = 65;
+  EXPECT_THAT(causes({falling}), ElementsAre(ReasonCode::rate_falls));
+  EXPECT_THAT(causes({uneven}), IsEmpty());
+}
+
+TEST(HeldBack, FilesThatWereInMemoryAreNamed) {
+  Trial reads = trial(with(1, 1), 100, 0.5);
+  reads.stages.opened_bytes = 200'000'000;
+  reads.stages.read_bytes_per_second = 100e6;
+  EXPECT_THAT(causes({reads}), ElementsAre(ReasonCode::reads_from_memory));
+  reads.stages.storage_bytes_per_second = 30e6;
+  EXPECT_THAT(causes({reads}), IsEmpty());
+}
+
+TEST(HeldBack, NothingIsSaidOfTrialsThatNobodyWatched) {
+  Trial unseen = busy_thread(with(1, 1), 100);
+  unseen.threads = {};
+  EXPECT_THAT(causes({unseen}), IsEmpty());
+  EXPECT_THAT(found({busy_thread(with(1, 1), 100)}, 0), IsEmpty());
+}
+
+}  // namespace
+}  // namespace ocrtune

@@ -1,0 +1,399 @@
+#include "tuner/verdict/held_back.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "trial/observe/thread_use.h"
+#include "trial/stages/stage_meter.h"
+
+namespace ocrtune {
+namespace {
+
+// Shares and ratios are of what programs with one known stage showed (bench/why); rounded.
+constexpr std::int64_t kLeastLooks = 5;  // at the threads' states
+constexpr double kFull = 0.85;           // of the CPUs, from which none is free
+constexpr double kNoFaster = 1.1;        // ratio of rates
+constexpr double kWasted = 1.5;          // ratio of CPU times a sample
+constexpr double kSameWork = 1.3;        // the same, up to which the work is the same
+constexpr double kDominant = 0.6;        // of the threads' time that is not idle
+
+// One setting's longest trial, and what others of the run showed.
+struct Case {
+  const Trial* trial = nullptr;
+  const Setting* setting = nullptr;
+  const std::vector<Setting>& settings;
+  double given = 0;  // usable CPUs
+  double cpus = 0;   // of these, that the threads may use
+
+  const StageUse& use() const { return trial->stages; }
+  const ThreadUse& threads() const { return trial->threads; }
+  double runnable() const { return trial->threads.runnable; }
+  bool looked() const { return use().looks >= kLeastLooks; }
+  bool has_free_cpus() const { return runnable() <= kFull * cpus; }
+  bool serves() const { return trial->service.in_flight > 0; }
+  // A thread that waits for a GPU may turn in a loop: it looks like work.
+  bool on_gpu() const {
+    return std::any_of(trial->gpus.begin(), trial->gpus.end(),
+                       [](const GpuShare& gpu) { return gpu.worked; });
+  }
+  // Threads that compute or wait for something, at a time; those that other load keeps from a CPU
+  // count for what they ran.
+  double awake() const {
+    const StageUse& one = use();
+    return std::min(one.running_threads, threads().cpus) + one.disk_threads + one.lock_threads +
+           one.network_threads + one.sleeping_threads + one.pipe_threads;
+  }
+};
+
+using Found = std::optional<HeldBack>;
+
+const Trial* longest_of(const std::vector<Trial>& trials, const Knobs& knobs) {
+  const Trial* longest = nullptr;
+  for (const Trial& trial : trials) {
+    if (!trial.ok() || trial.knobs != knobs) continue;
+    const double seconds = trial.stages.observed_seconds;
+    if (longest == nullptr || seconds >= longest->stages.observed_seconds) longest = &trial;
+  }
+  return longest;
+}
+
+// The settings that differ from `knobs` in this count alone.
+std::vector<const Setting*> others_along(const Case& one, int Knobs::*count) {
+  std::vector<const Setting*> found;
+  for (const Setting& setting : one.settings) {
+    Knobs same = setting.summary.knobs;
+    const int value = std::exchange(same.*count, one.setting->summary.knobs.*count);
+    if (setting.works() && same == one.setting->summary.knobs && value != same.*count) {
+      found.push_back(&setting);
+    }
+  }
+  return found;
+}
+
+// What to try, and what came of it where the run has tried it.
+Reason more_of(const Case& one, std::string_view name, int Knobs::*count, Reason what) {
+  const int now = one.setting->summary.knobs.*count;
+  const Setting* best = nullptr;
+  double ratio = 0;
+  for (const Setting* other : others_along(one, count)) {
+    if (other->summary.knobs.*count < now) continue;
+    const double faster = ratio_interval(*other, *one.setting).median;
+    if (faster > ratio) best = other;
+    ratio = std::max(ratio, faster);
+  }
+  if (best == nullptr) {
+    const int more = std::max(1, 2 * now);
+    return reason<ReasonCode::next_untried>(std::move(what),
+                                            fmt::format("--{} {},{}", name, now, more));
+  }
+  std::string tried = fmt::format("{}={}", name, best->summary.knobs.*count);
+  if (ratio < kNoFaster) return reason<ReasonCode::next_in_vain>(std::move(what), tried);
+  return reason<ReasonCode::next_brings>(std::move(what), tried, in_percent(ratio - 1));
+}
+
+Reason more_processes(const Case& one) {
+  return more_of(one, "nproc", &Knobs::nproc, reason<ReasonCode::try_more_processes>());
+}
+
+Found crowded(const Case& one) {
+  Reason cause = crowding(one.threads(), one.cpus);
+  if (cause.empty()) return std::nullopt;
+  return HeldBack{std::move(cause), reason<ReasonCode::next_fewer_threads>()};
+}
+
+Found masked(const Case& one) {
+  if (one.cpus >= one.given || one.runnable() < kFull * one.cpus) return std::nullopt;
+  return HeldBack{
+      reason<ReasonCode::held_by_mask>(counted(one.use().allowed_cpus), general(one.given, 3)),
+      reason<ReasonCode::next_lift_mask>()};
+}
+
+Found waits_for_data(const Case& one) {
+  constexpr double kMuch = 0.3;
+  if (one.use().data_share < kMuch) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_data>(in_percent(one.use().data_share)),
+                  more_of(one, "workers", &Knobs::workers, reason<ReasonCode::try_more_workers>())};
+}
+
+Found waits_for_disk(const Case& one) {
+  constexpr double kThreads = 0.1, kShare = 0.3, kBytes = 500e3;
+  const StageUse& use = one.use();
+  const double bytes = use.storage_bytes_per_second + use.written_bytes_per_second;
+  const double other_waits = use.mutex_threads + use.network_threads;
+  const double computing = std::min(use.running_threads, one.threads().cpus);
+  const bool much = use.disk_threads >= kThreads &&
+                    use.disk_threads >= kShare * (use.disk_threads + computing + other_waits);
+  if (!one.looked() || !much || bytes < kBytes || !one.has_free_cpus()) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_disk>(decimal(use.disk_threads, 1),
+                                                   in_bytes(use.storage_bytes_per_second),
+                                                   in_bytes(use.written_bytes_per_second)),
+                  reason<ReasonCode::next_faster_disk>()};
+}
+
+Found waits_for_lock(const Case& one) {
+  constexpr double kThreads = 0.8, kShare = 0.5;
+  const StageUse& use = one.use();
+  const double awake = one.awake() - use.lock_threads + use.mutex_threads;
+  const bool much = use.mutex_threads >= kThreads && use.mutex_threads >= kShare * awake;
+  if (!one.looked() || !much || !one.has_free_cpus()) return std::nullopt;
+  return HeldBack{
+      reason<ReasonCode::held_by_lock>(decimal(use.mutex_threads, 1), decimal(awake, 1)),
+      more_processes(one)};
+}
+
+// Several threads that together run like one.
+Found take_turns(const Case& one) {
+  constexpr double kLow = 0.8, kHigh = 1.25, kOfBusiest = 0.75;
+  const StageUse& use = one.use();
+  const double runnable = one.runnable(), busy = one.threads().busy;
+  // Where other load keeps the one that runs from its CPU, those that were woken wait beside it.
+  const double kept_waiting = std::max(0.0, runnable - one.threads().cpus);
+  if (!one.looked() || one.cpus < 2 || runnable < kLow) return std::nullopt;
+  if (runnable > kHigh + kept_waiting / 2 || one.threads().cpus > kHigh) return std::nullopt;
+  const bool waits = use.lock_threads + use.pipe_threads >= kDominant * (busy - 1);
+  const bool shared = use.busiest_thread_share <= kOfBusiest * runnable;
+  if (!waits || !shared || busy < kDominant * 2) return std::nullopt;
+  const Number threads = decimal(one.threads().busy, 1), used = decimal(one.threads().cpus, 1);
+  const Number cpus = general(one.given, 3);
+  const bool python = starts_with(use.busiest_process, "python");
+  return HeldBack{python ? reason<ReasonCode::held_by_interpreter>(threads, used, cpus)
+                         : reason<ReasonCode::held_by_turns>(threads, used, cpus),
+                  more_processes(one)};
+}
+
+Found faults_pages(const Case& one) {
+  constexpr double kSystem = 0.3, kSecondsEach = 1e-6, kShare = 0.1;
+  const StageUse& use = one.use();
+  const double seconds = kSecondsEach * use.minor_faults_per_second;
+  if (use.system_share < kSystem || seconds < kShare * one.threads().cpus) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_faults>(in_percent(use.system_share),
+                                                     as_rate(use.minor_faults_per_second)),
+                  reason<ReasonCode::next_allocator>()};
+}
+
+Found one_thread(const Case& one) {
+  constexpr double kShare = 0.8;
+  const StageUse& use = one.use();
+  if (one.cpus < 2 || !one.has_free_cpus() || one.on_gpu()) return std::nullopt;
+  if (use.busiest_thread_share < kShare || use.saturated_threads > 1) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_one_thread>(
+                      use.busiest_process, in_percent(use.busiest_thread_share),
+                      decimal(one.threads().cpus, 1), general(one.given, 3)),
+                  more_processes(one)};
+}
+
+Found few_threads(const Case& one) {
+  const StageUse& use = one.use();
+  if (one.on_gpu() || use.saturated_threads < 2 || !one.has_free_cpus()) return std::nullopt;
+  if (use.saturated_threads < kFull * one.runnable()) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_few_threads>(
+                      counted(std::llround(use.saturated_threads)), general(one.given, 3)),
+                  more_of(one, "threads", &Knobs::threads, reason<ReasonCode::try_more_threads>())};
+}
+
+// Hardly anything computes, and nearly all that is awake waits in one way.
+bool waits_for(const Case& one, double threads) {
+  constexpr double kThreads = 0.5;
+  if (!one.looked() || one.serves() || one.on_gpu() || !one.has_free_cpus()) return false;
+  return threads >= kThreads && threads >= kDominant * one.awake();
+}
+
+Found waits_for_network(const Case& one) {
+  const double threads = one.use().network_threads;
+  if (!waits_for(one, threads)) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_network>(in_percent(threads / one.awake())),
+                  reason<ReasonCode::next_more_at_once>()};
+}
+
+Found sleeps(const Case& one) {
+  const double threads = one.use().sleeping_threads;
+  if (!waits_for(one, threads)) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_sleep>(in_percent(threads / one.awake())),
+                  reason<ReasonCode::next_find_sleep>()};
+}
+
+// Two settings that differ in their threads alone: the one with fewer, the one with more.
+struct Pair {
+  const SettingSummary* few = nullptr;
+  const SettingSummary* many = nullptr;
+
+  bool found() const { return few != nullptr; }
+  double ratio() const { return many->samples_per_second.median / few->samples_per_second.median; }
+  double highest_ratio() const {
+    return many->samples_per_second.high / few->samples_per_second.low;
+  }
+  double cpu_ratio() const { return many->cpu_seconds_per_sample / few->cpu_seconds_per_sample; }
+  std::string text(const SettingSummary& one) const {
+    return fmt::format("threads={}", one.knobs.threads);
+  }
+};
+
+Pair pair_of_threads(const Case& one) {
+  Pair pair;
+  int farthest = 0;
+  const SettingSummary& mine = one.setting->summary;
+  for (const Setting* setting : others_along(one, &Knobs::threads)) {
+    const SettingSummary& other = setting->summary;
+    const int step = std::abs(other.knobs.threads - mine.knobs.threads);
+    const bool known = mine.cpu_seconds_per_sample > 0 && other.cpu_seconds_per_sample > 0 &&
+                       mine.samples_per_second.low > 0 && other.samples_per_second.low > 0;
+    const bool crowds = !crowding(other.threads, one.cpus).empty();
+    if (step <= farthest || !known || crowds) continue;
+    farthest = step;
+    const bool more = other.knobs.threads > mine.knobs.threads;
+    pair = more ? Pair{&mine, &other} : Pair{&other, &mine};
+  }
+  return pair;
+}
+
+Found spins(const Case& one) {
+  const Pair pair = pair_of_threads(one);
+  if (!pair.found() || pair.ratio() > kNoFaster || pair.cpu_ratio() < kWasted) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_spin>(pair.text(*pair.many), pair.text(*pair.few),
+                                                   decimal(pair.cpu_ratio(), 1)),
+                  reason<ReasonCode::next_passive_wait>()};
+}
+
+// Amdahl: with n times the threads, s of the time stays as it was and the rest takes an nth.
+Found serial_share(const Case& one) {
+  constexpr double kLeast = 0.3, kMost = 0.95;
+  const Pair pair = pair_of_threads(one);
+  if (!pair.found() || pair.cpu_ratio() > kSameWork) return std::nullopt;
+  const double n = static_cast<double>(pair.many->knobs.threads) / pair.few->knobs.threads;
+  if (pair.many->knobs.threads > one.cpus) return std::nullopt;
+  const auto serial = [&](double ratio) { return (n / ratio - 1) / (n - 1); };
+  if (serial(pair.highest_ratio()) < kLeast || serial(pair.ratio()) > kMost) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_serial_share>(
+                      in_percent(serial(pair.ratio())), pair.text(*pair.few), pair.text(*pair.many),
+                      decimal(pair.ratio(), 2)),
+                  more_processes(one)};
+}
+
+// Of processes that come and go: what a step takes whatever its batch.
+Found start_up(const Case& one) {
+  constexpr double kLeast = 0.3, kEach = 0.5;
+  const SettingSummary& mine = one.setting->summary;
+  if (!(mine.samples_per_second.median > 0)) return std::nullopt;
+  const auto seconds = [](const SettingSummary& setting) {
+    return setting.knobs.batch * setting.knobs.nproc / setting.samples_per_second.median;
+  };
+  const double each = seconds(mine);
+  if (one.use().starts_per_second * each < kEach) return std::nullopt;
+  double share = 0;
+  for (const Setting* setting : others_along(one, &Knobs::batch)) {
+    const SettingSummary& other = setting->summary;
+    const double samples = other.knobs.batch - mine.knobs.batch;
+    const double fixed = each - mine.knobs.batch * (seconds(other) - each) / samples;
+    share = std::max(share, std::min(1.0, fixed / each));
+  }
+  if (share < kLeast) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_start>(in_percent(share), in_seconds(share * each)),
+                  more_of(one, "batch", &Knobs::batch, reason<ReasonCode::try_larger_batch>())};
+}
+
+Found all_cpus(const Case& one) {
+  const bool used = one.threads().cpus >= kFull * one.cpus;
+  const bool wanted = one.use().saturated_threads >= one.cpus;  // other load may have some
+  if (one.has_free_cpus() || !(used || wanted)) return std::nullopt;
+  return HeldBack{
+      reason<ReasonCode::held_by_cpus>(decimal(one.threads().cpus, 1), general(one.given, 3)),
+      reason<ReasonCode::next_more_cpus>()};
+}
+
+// Mann and Kendall's test: pairs of windows of which the later one is slower, beyond chance.
+bool falls_surely(const std::vector<double>& rates) {
+  constexpr double kDeviations = 2.6;  // one-sided, 99.5 %
+  double score = 0;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    for (std::size_t k = i + 1; k < rates.size(); ++k) {
+      score += (rates[k] < rates[i] ? 1 : 0) - (rates[k] > rates[i] ? 1 : 0);
+    }
+  }
+  const auto n = static_cast<double>(rates.size());
+  return score > kDeviations * std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
+}
+
+Found falls(const Case& one) {
+  constexpr double kMuch = 0.85, kThirds = 2.0 / 3;
+  const StageUse& use = one.use();
+  if (!(use.first_rate > 0) || use.last_rate > kMuch * use.first_rate) return std::nullopt;
+  if (!falls_surely(steady_rates(one.trial->samples))) return std::nullopt;
+  double seconds = 0;
+  for (const Sample& sample : one.trial->samples) seconds += sample.seconds;
+  const double a_minute = 60 * (1 - use.last_rate / use.first_rate) / (kThirds * seconds);
+  return HeldBack{reason<ReasonCode::rate_falls>(as_rate(use.first_rate), as_rate(use.last_rate),
+                                                 in_percent(std::min(1.0, a_minute))),
+                  reason<ReasonCode::next_watch_longer>()};
+}
+
+// What it read by system calls was in memory already.
+Found cached(const Case& one) {
+  constexpr double kFromDisk = 0.02, kMuch = 32e6, kRead = 0.5;
+  const StageUse& use = one.use();
+  const auto files = static_cast<double>(use.opened_bytes);
+  const double read = use.read_bytes_per_second * use.observed_seconds;
+  if (files < kMuch || read < kRead * files) return std::nullopt;
+  if (use.storage_bytes_per_second > kFromDisk * use.read_bytes_per_second) return std::nullopt;
+  return HeldBack{
+      reason<ReasonCode::reads_from_memory>(in_bytes(use.read_bytes_per_second), in_bytes(files)),
+      reason<ReasonCode::next_cold_pass>()};
+}
+
+// Of one kind the first that holds is said.
+enum class Kind { stage, data, disk, waste, change };
+
+struct Rule {
+  Kind kind;
+  Found (*find)(const Case&);
+};
+
+constexpr std::array kRules = {
+    Rule{Kind::stage, masked},         Rule{Kind::stage, crowded},
+    Rule{Kind::data, waits_for_data},  Rule{Kind::disk, waits_for_disk},
+    Rule{Kind::stage, waits_for_lock}, Rule{Kind::stage, take_turns},
+    Rule{Kind::waste, faults_pages},   Rule{Kind::stage, one_thread},
+    Rule{Kind::stage, few_threads},    Rule{Kind::stage, waits_for_network},
+    Rule{Kind::stage, sleeps},         Rule{Kind::waste, start_up},
+    Rule{Kind::waste, spins},          Rule{Kind::waste, serial_share},
+    Rule{Kind::stage, all_cpus},       Rule{Kind::change, falls},
+    Rule{Kind::change, cached},
+};
+
+}  // namespace
+
+Reason held_back_reason(const HeldBack& held) {
+  return reason<ReasonCode::held_back>(held.cause, held.next);
+}
+
+std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
+                                const std::vector<Setting>& settings, const Knobs& knobs,
+                                double cpus) {
+  constexpr std::size_t kMost = 2;
+  const Setting* setting = find_setting(settings, knobs);
+  const Trial* trial = longest_of(trials, knobs);
+  if (cpus <= 0 || setting == nullptr || trial == nullptr) return {};
+  if (trial->threads.alive == 0) return {};
+  const int allowed = trial->stages.allowed_cpus;
+  const Case one{trial, setting, settings, cpus,
+                 allowed > 0 ? std::min<double>(allowed, cpus) : cpus};
+  std::vector<HeldBack> found;
+  std::vector<Kind> kinds;
+  for (const Rule& rule : kRules) {
+    if (found.size() == kMost) break;
+    if (std::find(kinds.begin(), kinds.end(), rule.kind) != kinds.end()) continue;
+    Found one_more = rule.find(one);
+    if (!one_more) continue;
+    found.push_back(*std::move(one_more));
+    kinds.push_back(rule.kind);
+  }
+  return found;
+}
+
+}  // namespace ocrtune

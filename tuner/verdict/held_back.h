@@ -1,0 +1,25 @@
+// Why more cores bring no more: what holds the recommended setting back, by what its trial's
+// threads did and waited for, and by what other settings changed.
+//
+// A cause is named only where the counters leave no other one; where two stages share the time,
+// none is. Thresholds: docs/trial.md.
+#pragma once
+
+#include <vector>
+
+#include "trial/trial.h"
+#include "tuner/recommendation.h"
+#include "tuner/verdict/settings.h"
+
+namespace ocrtune {
+
+// At most two causes, of different kinds, the surest first; each with what to try next, and whether
+// these settings have tried it. `cpus` are the usable ones; 0: unknown, nothing is said.
+std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
+                                const std::vector<Setting>& settings, const Knobs& knobs,
+                                double cpus);
+
+// The cause and what to try next, as one.
+Reason held_back_reason(const HeldBack& held);
+
+}  // namespace ocrtune
