@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Whether `ocrtune tune` names the stage that holds a program back, over programs whose stage is known.
+
+  bench/why/why.py build/ocrtune [--only NAME,...] [--budget 16s]
+
+The first half of the programs was written before the rules of tuner/verdict/held_back.cpp. A program is right where its
+stage is the first or the second cause; one without a known stage, where no cause is named.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import socketserver
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).parent / 'programs'
+THREADS, WORKERS = '--threads 1,2', '--workers 1,2'
+# name: how it is tuned, its words after the program, the causes that are right (none: no cause may be named).
+FIRST = {
+    'serial.c': (THREADS, '--threads {threads}', {'held_by_one_thread'}),
+    'gil.py': (THREADS, '--threads {threads}', {'held_by_interpreter'}),
+    'spin.c': (THREADS, '--threads {threads}', {'held_by_spin'}),
+    'lock.c': (THREADS, '--threads {threads}', {'held_by_lock'}),
+    'data_time.py': (WORKERS, '--workers {workers}', {'held_by_data'}),
+    'disk.c': (THREADS, '', {'held_by_disk'}),
+    'faults.c': (THREADS, '--threads {threads}', {'held_by_faults'}),
+    'crowd.c': (THREADS, '--threads {threads}', {'oversubscribed'}),
+    'network.py': (THREADS, '--port {service}', {'held_by_network'}),
+    'limiter.py': (THREADS, '', {'held_by_sleep'}),
+    'amdahl.py': (THREADS, '--threads {threads}', {'held_by_one_thread', 'held_by_serial_share'}),
+    'compute.c': (THREADS, '--threads {threads}', {'held_by_cpus'}),
+}
+SECOND = {
+    'start_up.py': ('--batch 4,8', '--batch {batch}', {'held_by_start'}),
+    'gpu_side.py': (THREADS, '', {'held_by_one_thread'}),
+    'pipeline.c': (THREADS, '', {'held_by_one_thread'}),
+    'yield.c': (THREADS, '--threads {threads}', {'held_by_spin'}),
+    'masked': (THREADS, '--threads {threads}', {'held_by_mask', 'oversubscribed'}),
+    'loader_process.py': (THREADS, '', {'held_by_one_thread'}),
+    'cpu_lock.c': (THREADS, '', {'held_by_lock'}),
+    'fsync.c': (THREADS, '', {'held_by_disk'}),
+    'falling.c': (THREADS, '', {'rate_falls'}),
+    'cached.c': (THREADS, '', {'reads_from_memory'}),
+    'pingpong.c': (THREADS, '', {'held_by_turns'}),
+    'mixed.py': (THREADS, '', set()),
+}
+
+
+class Service(socketserver.BaseRequestHandler):
+    """The other host: 25 ms for each line."""
+
+    def handle(self):
+        while self.request.recv(64):
+            time.sleep(0.025)
+            self.request.sendall(b'text\n')
+
+
+def start_service():
+    server = socketserver.ThreadingTCPServer(('127.0.0.1', 0), Service)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_address[1]
+
+
+def command_of(name, folder):
+    if name == 'masked':
+        return ['taskset', '-c', '0', str(folder / 'compute')]
+    if name.endswith('.py'):
+        return [sys.executable, str(HERE / name)]
+    return [str(folder / name[:-2])]
+
+
+def tune(ocrtune, name, row, folder, port, budget, extra):
+    flags, words, _ = row
+    metric = ['--log-reader', 'torch'] if name == 'data_time.py' else ['--metric', 'speed']
+    words = words.replace('{service}', str(port)).split()
+    home = folder / 'home'
+    done = subprocess.run([ocrtune, 'tune', '--json', '--budget', budget, *flags.split(), *metric, *extra, '--',
+                           *command_of(name, folder), *words],
+                          capture_output=True, text=True, env={**os.environ, 'XDG_DATA_HOME': str(home)})
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return {'held_back': [], 'error': done.stderr[-500:] + done.stdout[-200:]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('ocrtune')
+    parser.add_argument('--only', default='')
+    parser.add_argument('--budget', default='16s')
+    options, extra = parser.parse_known_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix='ocrtune-why-'))
+    for source in HERE.glob('*.c'):
+        subprocess.run(['gcc', '-O1', '-pthread', '-o', str(folder / source.stem), str(source)], check=True)
+    port = start_service()
+    right = asked = 0
+    for half, rows in (('first', FIRST), ('second', SECOND)):
+        for name, row in rows.items():
+            if options.only and name not in options.only.split(','):
+                continue
+            found = tune(options.ocrtune, name, row, folder, port, options.budget, extra)
+            codes = [held['cause_code'] for held in found['held_back']]
+            good = bool(row[2] & set(codes)) if row[2] else not codes
+            right, asked = right + good, asked + 1
+            print(f'{"right" if good else "WRONG":5} {half:6} {name:18} {" ".join(codes) or "-"}', flush=True)
+            for held in found['held_back']:
+                print(f'        {held["cause"]}. {held["next"]}')
+            if 'error' in found:
+                print('       ', found['error'].replace('\n', ' '))
+    print(f'{right} of {asked}')
+    shutil.rmtree(folder)
+    for path in ('/tmp/ocrtune-why-disk', '/tmp/ocrtune-why-cached', '/tmp/ocrtune-why-fsync'):
+        pathlib.Path(path).unlink(missing_ok=True)
+
+
+if __name__ == '__main__':
+    main()
