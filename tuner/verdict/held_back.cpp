@@ -185,7 +185,7 @@ Found one_thread(const Case& one) {
   if (use.busiest_thread_share < kShare || use.saturated_threads > 1) return std::nullopt;
   return HeldBack{reason<ReasonCode::held_by_one_thread>(
                       use.busiest_process, in_percent(use.busiest_thread_share),
-                      decimal(one.threads().cpus, 1), general(one.given, 3)),
+                      decimal(one.runnable(), 1), general(one.given, 3)),
                   more_processes(one)};
 }
 
@@ -303,7 +303,7 @@ Found all_cpus(const Case& one) {
   const bool wanted = one.use().saturated_threads >= one.cpus;  // other load may have some
   if (one.has_free_cpus() || !(used || wanted)) return std::nullopt;
   return HeldBack{
-      reason<ReasonCode::held_by_cpus>(decimal(one.threads().cpus, 1), general(one.given, 3)),
+      reason<ReasonCode::held_by_cpus>(decimal(one.runnable(), 1), general(one.given, 3)),
       reason<ReasonCode::next_more_cpus>()};
 }
 
