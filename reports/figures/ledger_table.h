@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/verdict/bottleneck.h"
+#include "reports/figures/bottleneck.h"
 
 namespace ocrtune {
 

@@ -9,6 +9,7 @@
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
+#include "reports/figures/bottleneck.h"
 #include "reports/figures/ledger_table.h"
 #include "reports/figures/map_figure.h"
 #include "reports/figures/run_figures.h"
@@ -24,7 +25,6 @@
 #include "reports/html/page_parts.h"
 #include "reports/markup/page_markup.h"
 #include "reports/plan/plan_html.h"
-#include "tuner/verdict/bottleneck.h"
 #include "tuner/verdict/comparison.h"
 
 namespace ocrtune {

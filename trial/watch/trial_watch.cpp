@@ -546,8 +546,7 @@ void TrialWatch::note_counters(const OomCounts& oom_after, const KernelLog& kern
 }
 
 void TrialWatch::note_memory() {
-  trial_.host_peak_bytes = memory_.peak_bytes();
-  trial_.peak_bytes = trial_.host_peak_bytes;
+  trial_.peak_bytes = trial_.host_peak_bytes = memory_.peak_bytes();
   const std::uint64_t possible = memory_.possible_peak_bytes();
   if (is_unsure_peak(trial_.host_peak_bytes, possible)) trial_.possible_peak_bytes = possible;
   note(unsure_peak_words(trial_.host_peak_bytes, possible));

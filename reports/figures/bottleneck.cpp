@@ -1,4 +1,4 @@
-#include "tuner/verdict/bottleneck.h"
+#include "reports/figures/bottleneck.h"
 
 #include <algorithm>
 
