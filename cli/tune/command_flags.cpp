@@ -88,6 +88,7 @@ void vary_from_outside(RunOptions& options, const Machine& machine,
   const bool plain =
       turned.empty() && options.axes.empty() && options.preset.empty() && options.hosts.empty() &&
       options.prints() && options.budget_seconds >= kLeastBudgetSeconds &&
+      options.baseline_source != kBaselineGiven &&
       std::none_of(options.environment.begin(), options.environment.end(), own_threads);
   const int cpus = usable_cpu_count(machine.cpu);
   if (!plain || cpus < 2) return;
@@ -96,6 +97,7 @@ void vary_from_outside(RunOptions& options, const Machine& machine,
   threads.push_back(1);
   options.axes["threads"] = number_texts(threads);
   options.baseline.threads = cpus;
+  options.baseline_source = kBaselinePlain;
   const auto allocators = installed_allocators();
   if (allocators.empty() ||
       preloaded_allocator(environment_value(process_environment(), "LD_PRELOAD")) != nullptr) {
