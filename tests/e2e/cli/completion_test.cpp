@@ -118,7 +118,9 @@ TEST(Help, IsReachedInEveryUsualWay) {
   EXPECT_EQ(output_of({OCRTUNE_BINARY, "--tune", "-h"}), tune);
   EXPECT_EQ(output_of({OCRTUNE_BINARY, "help"}), program_help(100));
   EXPECT_EQ(output_of({OCRTUNE_BINARY, "--help"}), program_help(100));
-  EXPECT_EQ(output_of({OCRTUNE_BINARY}), program_help(100));
+  EXPECT_THAT(output_of({OCRTUNE_BINARY}), HasSubstr(program_help(100)));  // and what is here
+  EXPECT_EQ(output_of({OCRTUNE_BINARY, "help", "--all"}), program_help(100, true));
+  EXPECT_EQ(output_of({OCRTUNE_BINARY, "engine"}), group_help("engine", 100));
 }
 
 TEST(Version, NamesLibrariesAndFeatures) {
