@@ -29,9 +29,10 @@ constexpr double kMaxShards = 1000;        // machines that read shards of their
 std::vector<double> rate_draws(const NodeMeasurement& node) {
   Random random(kSeed);
   const double centre = centre_of(node);
-  const double widened = std::hypot(rate_error(node), node.widened, speed_error());
+  const double measured = std::hypot(rate_error(node), node.widened);
   std::vector<double> draws;
   for (int i = 0; i < kDraws; ++i) {
+    const double widened = std::hypot(measured, speed_error() * draw_spread(random));
     draws.push_back(centre * std::exp(widened * random.normal()));
   }
   return draws;

@@ -78,13 +78,14 @@ void JobTimes::read(int machines, Finishes& all) const {
   Interruptions stops = job_.interruptions;
   if (stops.checkpoint_every_seconds <= 0) stops.checkpoint_every_seconds = 1;
   const double shard = job_.samples / machines;
-  const double spread = std::hypot(kMachineSpread, job_.page_spread / std::sqrt(shard));
+  const double pages = job_.page_spread / std::sqrt(shard);
   const auto wanted = static_cast<std::size_t>(std::clamp(kMachineDraws / machines, 100.0, 2000.0));
   const std::size_t draws = std::min(wanted, (stops.expected() ? 5 : 1) * draws_.size());
   Random random(mix_bits(kJobSeed + static_cast<std::uint64_t>(machines)));
   for (std::size_t i = 0; i < draws; ++i) {
     const double rate = draws_[i % draws_.size()];
     const double per_second = draw_interruptions(stops, random);
+    const double spread = std::hypot(kMachineSpread * draw_spread(random), pages);
     double last = 0, sum = 0;
     for (int machine = 0; machine < machines; ++machine) {
       const Finish finish =

@@ -312,6 +312,8 @@ double normal_quantile(double share) {
 
 int batch_of(const Knobs& knobs) { return knobs.untold.batch ? 1 : knobs.batch; }
 
+double draw_spread(Random& random) { return std::exp(kSpreadDoubt * random.normal()); }
+
 double speed_error() { return std::hypot(kMachineSpread, std::sqrt(2.0) * kDaySpread); }
 
 double centre_of(const NodeMeasurement& node) {

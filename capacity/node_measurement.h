@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "base/result.h"
 #include "capacity/queueing.h"
 #include "capacity/run_work.h"
@@ -90,6 +91,10 @@ Result<std::vector<NodeMeasurement>> measure_settings(const RecordedTable& table
 // the repeats of one run do not show. Assumed, and said with every plan.
 inline constexpr double kAssumedSpread = 0.25;  // of service times, where none was recorded
 inline constexpr double kMachineSpread = 0.02, kDaySpread = 0.02;
+// These are not known of this kind of machine: the logarithm of what they are here, over what is
+// assumed, has this standard deviation.
+inline constexpr double kSpreadDoubt = 0.4;
+double draw_spread(Random& random);  // a factor of the assumed spreads
 
 // Of the speed of a fleet on one day from that of one machine on another.
 double speed_error();

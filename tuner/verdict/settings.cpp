@@ -104,7 +104,9 @@ Interval told_rate(const Interval& fitted, const Gathered& seen, double noise) {
   if (seen.max_clean > 0) return {most, std::min(fitted.low, most), fitted.high};
   std::vector<RateObservation> raw;
   for (const double rate : seen.raw_rates) raw.push_back({.log_rate = std::log(rate)});
-  return RateFit(raw, 1, noise).rate(0);
+  Interval told = RateFit(raw, 1, noise).rate(0);
+  told.high = std::max(told.high, measured);  // what the load took is not known
+  return told;
 }
 
 std::vector<std::vector<double>> repeats_of(const std::vector<Trial>& trials,
