@@ -14,27 +14,29 @@ namespace {
 constexpr std::size_t kMaxPasses = 16;
 constexpr std::size_t kLineExamples = 3;
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_decimal(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 // With "#" for each run of digits, points and commas among them.
 std::string form_of(const std::string& line) {
   std::string form;
   for (std::size_t i = 0; i < line.size(); ++i) {
-    if (!is_digit(line[i])) {
+    if (!is_decimal(line[i])) {
       form += line[i];
       continue;
     }
     form += '#';
     while (i + 1 < line.size() &&
-           (is_digit(line[i + 1]) || ((line[i + 1] == '.' || line[i + 1] == ',') &&
-                                      i + 2 < line.size() && is_digit(line[i + 2])))) {
+           (is_decimal(line[i + 1]) || ((line[i + 1] == '.' || line[i + 1] == ',') &&
+                                        i + 2 < line.size() && is_decimal(line[i + 2])))) {
       ++i;
     }
   }
   return form;
 }
 
-bool has_digit(const std::string& line) { return std::any_of(line.begin(), line.end(), is_digit); }
+bool has_digit(const std::string& line) {
+  return std::any_of(line.begin(), line.end(), is_decimal);
+}
 
 // The nearest of `others`, and how far it is; the whole of `line` where none is like it.
 std::pair<std::size_t, std::int64_t> nearest(const std::string& line,
