@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <numbers>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/normal.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "trial/workloads/command/command_fill.h"
@@ -305,7 +305,7 @@ double normal_quantile(double share) {
   double low = -8, high = 8;
   while (high - low > 1e-6) {
     const double middle = 0.5 * (low + high);
-    (0.5 * std::erfc(-middle / std::numbers::sqrt2) < share ? low : high) = middle;
+    (normal_cdf(middle) < share ? low : high) = middle;
   }
   return low;
 }

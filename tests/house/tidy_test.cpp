@@ -239,6 +239,35 @@ TEST(Tidy, OnlyTheTopFloorPrints) {
   }
 }
 
+// Trial::evidence is written for people. What decides anything has a field of its own.
+TEST(Tidy, NobodyDecidesByTheEvidenceOfATrial) {
+  // Who shows it, stores it, hands it on, joins it or takes secrets out of it.
+  const std::set<std::string> may_read = {"trial/ipc/trial_fields.h", "trial/workloads/launch.cpp",
+                                          "hosts/host_trial.cpp"};
+  const std::regex used(
+      "\\b(\\w*trial_?|\\w*[tT]rials?\\[\\w+\\]|back\\(\\)|merged|own|latest|longer|"
+      "soak|rehearsal)(\\.|->)evidence\\b");
+  const std::regex written("^(\\.(push_back|emplace_back|insert|end|clear)\\(| = )");
+  int seen = 0;
+  for (const SourceFile& file : sources()) {
+    if (file.floor == "reports" || file.floor == "cli" || may_read.contains(file.name)) continue;
+    const auto& text = file.text;
+    for (std::sregex_iterator at(text.begin(), text.end(), used), end; at != end; ++at, ++seen) {
+      const std::string after = text.substr(at->position() + at->length(), 20);
+      EXPECT_TRUE(std::regex_search(after, written)) << file.name << " reads " << at->str();
+    }
+  }
+  EXPECT_GT(seen, 10) << "the names of trials have changed";
+}
+
+// The normal distribution stands in base/normal.h.
+TEST(Tidy, TheNormalDistributionStandsOnce) {
+  for (const SourceFile& file : sources()) {
+    const bool its_own = file.name == "base/normal.cpp" || file.floor == "core";
+    EXPECT_TRUE(its_own || file.text.find("std::erfc") == std::string::npos) << file.name;
+  }
+}
+
 TEST(Tidy, NoEmptyWordsInNames) {
   const std::regex empty("(^|[/_])(util|utils|helper|helpers|manager|misc|common)([_.]|$)");
   for (const SourceFile& file : sources()) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "base/normal.h"
+
 namespace ocrtune {
 namespace {
 
@@ -67,7 +69,7 @@ double normal_chance(const std::vector<AnswerStratum>& inputs) {
     variance += n * m * d * (n + m - d) / ((n + m) * (n + m) * std::max(1.0, n + m - 1));
   }
   if (variance <= 0) return 1;
-  return 0.5 * std::erfc((excess - 0.5) / std::sqrt(2 * variance));
+  return normal_cdf((0.5 - excess) / std::sqrt(variance));
 }
 
 // Of inputs that always differ here and never there. Where the present setting has repeated each of

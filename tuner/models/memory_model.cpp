@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include <Eigen/Dense>
+
+#include "base/normal.h"
 
 namespace ocrtune {
 namespace {
@@ -178,7 +179,7 @@ double MemoryModel::chance_within(int point, double bytes) const {
   const double expected = fit_->bytes[static_cast<std::size_t>(point)];
   const double stddev = (fit_->highest[static_cast<std::size_t>(point)] - expected) / kSlack;
   if (stddev <= 0) return expected <= bytes ? 1 : 0;
-  return 0.5 * std::erfc(-(bytes - expected) / (stddev * std::numbers::sqrt2));
+  return normal_cdf((bytes - expected) / stddev);
 }
 
 void MemoryModel::refit() const {

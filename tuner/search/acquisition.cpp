@@ -10,6 +10,7 @@
 
 #include <Eigen/Dense>
 
+#include "base/normal.h"
 #include "base/stats.h"
 
 namespace ocrtune {
@@ -21,10 +22,9 @@ struct Line {
 };
 
 double density(double z) { return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); }
-double normal_share_below(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
 // E[max(0, Z - z)] for z >= 0.
-double excess(double z) { return density(z) - z * normal_share_below(-z); }
+double excess(double z) { return density(z) - z * normal_cdf(-z); }
 
 // Lines in ascending order of slope; of equal slopes only the highest.
 std::vector<Line> sorted_lines(const std::vector<double>& means,
@@ -81,7 +81,7 @@ double Acquisition::chance_allowed(const SpeedForecast& speed) const {
   const bool latency = board_->options.objective.goal == Goal::latency;
   const double log_rate =
       speed.log_rate + (latency ? log_batches(board_->space->knobs(speed.point)) : 0.0);
-  return normal_share_below((log_rate - least) / speed.stddev);
+  return normal_cdf((log_rate - least) / speed.stddev);
 }
 
 std::vector<int> Acquisition::ranked() const {
@@ -211,7 +211,7 @@ std::optional<Acquired> Acquisition::min_memory(const std::vector<int>& asked) c
     if (!(bytes > 0) || !board_->open(point)) continue;
     const SpeedForecast speed = forecaster_->forecast(point);
     const double saved = known - std::log(bytes);
-    const double chance = normal_share_below((speed.log_rate - floor) / speed.stddev);
+    const double chance = normal_cdf((speed.log_rate - floor) / speed.stddev);
     if (saved * chance > found.gain) found = {point, saved * chance};
   }
   constexpr double kWorthATrial = 0.01;

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "trial/observe/undisturbed_rate.h"
 #include "tuner/search/search_board.h"
 
 namespace ocrtune {
@@ -20,6 +19,8 @@ constexpr double kSurelyNone = 1.02;  // may exclude no change, if no further fr
 constexpr double kPriorPairs = 3;
 constexpr int kMinPairs = 2, kMaxPairs = 9;
 constexpr double kSameBusy = 0.6;     // threads
+constexpr double kIdleCpus = 0.05;    // used by all of a program: below it, it waits
+constexpr int kApart = 2;             // trials between the two of a pair, at most
 constexpr double kBudgetShare = 0.5;  // that the whole test may take of what is left
 constexpr std::size_t kMaxContexts = 3;
 constexpr const char* kPhase = "inert";
@@ -53,6 +54,19 @@ struct Side {
   std::size_t context = 0;
   double rate = 0, cpu_seconds = 0, busy = 0;
 };
+
+// Of a sample, over all windows that were observed: a program that waits has windows without a
+// tick. Nothing: nobody looked.
+std::optional<double> cpu_seconds_of(const Trial& trial) {
+  double cpu = 0, samples = 0;
+  for (const Sample& sample : trial.samples) {
+    const Interference& seen = sample.interference;
+    if (!(seen.observed_seconds > 0)) continue;
+    cpu += seen.cpu_seconds;
+    samples += sample.samples_per_second * seen.observed_seconds;
+  }
+  return samples > 0 ? std::optional<double>(cpu / samples) : std::nullopt;
+}
 
 // Listens, and has nothing to say.
 class SilentSearch : public Search {
@@ -144,14 +158,19 @@ class InertSearch : public Search {
   std::vector<InertPair> pairs_;
   std::vector<double> busy_;  // threads, at the user's value
   std::optional<Side> half_;
+  int half_age_ = 0;   // trials since it ran
   bool over_ = false;  // it matters, or it cannot be told
   bool started_ = false;
+  bool left_to_search_ = false;
 
   // The user's setting comes first, by the inner search.
-  bool testing() const { return !over_ && !narrowed_ && started_ && !contexts_.empty(); }
+  bool testing() const {
+    return !over_ && !left_to_search_ && !narrowed_ && started_ && !contexts_.empty();
+  }
 
+  // No trials of the test's own any more; pairs that the search happens to run still tell.
   std::optional<Proposal> give_up(double seconds_left) {
-    over_ = true;
+    left_to_search_ = true;
     return inner_->next(seconds_left);
   }
 
@@ -213,20 +232,26 @@ class InertSearch : public Search {
     if (over_ || contexts_.empty() || trial.outcome == Outcome::skipped) return;
     const int point = space_.find(trial.knobs);
     const bool first = !started_ && point == contexts_[0].own;
-    if (!first && trial.phase != kPhase) return;
+    if (!first && !started_) return;
+    // The test runs its pairs one after the other: another trial means that it was left.
+    if (!first && trial.phase != kPhase) left_to_search_ = true;
+    if (half_ && ++half_age_ > kApart) half_.reset();
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
       const bool other = point == contexts_[i].other;
       if (!other && point != contexts_[i].own) continue;
       started_ = true;
       if (!trial.ok()) return drop(i);
-      const RateEstimate estimate = undisturbed_rate(trial);
-      Side side{other, i, trial.samples_per_second, estimate.cpu_seconds, trial.threads.busy};
-      if (!(side.cpu_seconds > 0) || trial.threads.alive == 0) {
+      const auto cpu_seconds = cpu_seconds_of(trial);
+      if (!cpu_seconds || trial.threads.alive == 0) {
         over_ = true;  // no second witness
-      } else if (half_ && half_->context == i && half_->other != other) {
+        return;
+      }
+      const Side side{other, i, trial.samples_per_second, *cpu_seconds, trial.threads.busy};
+      if (half_ && half_->context == i && half_->other != other) {
         add_pair(*half_, side);
       } else {
         half_ = side;
+        half_age_ = 0;
       }
       return;
     }
@@ -238,8 +263,10 @@ class InertSearch : public Search {
     half_.reset();
     busy_.push_back(own.busy);
     ++contexts_[a.context].pairs;
-    pairs_.push_back({std::log(other.rate / own.rate),
-                      std::log(other.cpu_seconds / own.cpu_seconds), other.busy - own.busy});
+    // What hardly computes costs no CPU time that could change: its few ticks are chance.
+    const double cpus = std::max(own.rate * own.cpu_seconds, other.rate * other.cpu_seconds);
+    const double cost = cpus < kIdleCpus ? 0 : std::log(other.cpu_seconds / own.cpu_seconds);
+    pairs_.push_back({std::log(other.rate / own.rate), cost, other.busy - own.busy});
     const EffectFound found = effect_of(pairs_, options_.expected_noise);
     const bool everywhere = std::all_of(contexts_.begin(), contexts_.end(),
                                         [](const Context& one) { return one.pairs > 0; });

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/interrupt.h"
+#include "base/normal.h"
 #include "base/text.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/verdict/settings.h"
@@ -40,23 +41,8 @@ Rates rates_of(const std::vector<Trial>& trials, const std::vector<Setting>& set
     rates.trials.push_back(seen.empty() ? trial.samples_per_second : median(seen));
   }
   const Setting* setting = find_setting(settings, knobs);
-  if (setting != nullptr) rates.undisturbed = setting->summary.samples_per_second;
+  if (setting != nullptr) rates.undisturbed = setting->mean_rate;
   return rates;
-}
-
-// Of two rates from different times, each with its own interval.
-Interval ratio_of(const Interval& a, const Interval& b) {
-  if (a.median <= 0 || b.median <= 0 || b.low <= 0) return {};
-  const double half = std::hypot(std::log(a.high / a.median), std::log(b.high / b.median));
-  const double ratio = a.median / b.median;
-  return {ratio, ratio * std::exp(-half), ratio * std::exp(half)};
-}
-
-// How likely chance alone puts the ratio so far from 1, two-sided.
-double p_of(const Interval& ratio) {
-  if (ratio.median <= 0) return 1;
-  const double error = std::log(ratio.high / ratio.median) / 1.96;
-  return error > 0 ? std::erfc(std::fabs(std::log(ratio.median)) / error / std::sqrt(2.0)) : 1;
 }
 
 std::string percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
@@ -104,10 +90,8 @@ void claim(const RunRecord& run, const Verification& verification, double noise,
   all.then = run.result.recommendation.samples_per_second;
   all.base_then = run.result.baseline.samples_per_second;
   all.gain_then = run.result.gain;
-  if (all.then.median <= 0 && recommended != nullptr)
-    all.then = recommended->summary.samples_per_second;
-  if (all.base_then.median <= 0 && baseline != nullptr)
-    all.base_then = baseline->summary.samples_per_second;
+  if (all.then.median <= 0 && recommended != nullptr) all.then = recommended->mean_rate;
+  if (all.base_then.median <= 0 && baseline != nullptr) all.base_then = baseline->mean_rate;
   if (all.gain_then.median <= 0 && recommended != nullptr && baseline != nullptr) {
     all.gain_then = ratio_interval(*recommended, *baseline);
   }
@@ -128,7 +112,7 @@ Compared compare(const RunRecord& run, const Verification& verification) {
   if (recommended != nullptr && baseline != nullptr) {
     all.gain = ratio_interval(*recommended, *baseline);
   }
-  all.base_ratio = ratio_of(all.base_now.undisturbed, all.base_then);
+  all.base_ratio = ratio_interval(all.base_now.undisturbed, all.base_then);
   return all;
 }
 
@@ -147,9 +131,9 @@ void fill_figures(const RunRecord& run, const Compared& all, const VerifyOptions
   verification.baseline_then = all.base_then;
   verification.gain_now = all.gain;
   verification.gain_then = all.gain_then;
-  verification.ratio = ratio_of(all.now.undisturbed, all.then);
-  verification.p_against_then = p_of(verification.ratio);
-  verification.p_against_baseline = all.same ? 1 : p_of(all.gain);
+  verification.ratio = ratio_interval(all.now.undisturbed, all.then);
+  verification.p_against_then = p_of_no_change(verification.ratio);
+  verification.p_against_baseline = all.same ? 1 : p_of_no_change(all.gain);
   verification.clean_samples = all.now.clean;
   verification.discarded_samples = all.now.discarded;
   verification.limit_bytes = limit_now(run, options);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/normal.h"
 #include "base/random.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -25,13 +26,10 @@ SettingChange change_of(const Knobs& knobs, const Setting& before, const Setting
   SettingChange change;
   change.knobs = knobs;
   change.from_trials = before.rates.size() >= kMinTrials && after.rates.size() >= kMinTrials;
-  change.before = before.summary.samples_per_second;
-  change.after = after.summary.samples_per_second;
-  const double half = std::hypot(std::log(change.before.high / change.before.median),
-                                 std::log(change.after.high / change.after.median));
-  const double ratio = change.after.median / change.before.median;
-  change.ratio = {ratio, ratio * std::exp(-half), ratio * std::exp(half)};
-  change.p = half > 0 ? std::erfc(1.96 * std::fabs(std::log(ratio)) / half / std::sqrt(2.0)) : 1;
+  change.before = before.mean_rate;
+  change.after = after.mean_rate;
+  change.ratio = ratio_interval(change.after, change.before);
+  change.p = p_of_no_change(change.ratio);
   return change;
 }
 
@@ -130,7 +128,7 @@ Interval best_ratio_of(const RunRecord& before, const RunRecord& after) {
   const Interval& a = before.result.recommendation.samples_per_second;
   const Interval& b = after.result.recommendation.samples_per_second;
   if (a.median <= 0 || a.low <= 0) return {};
-  return {b.median / a.median, b.low / a.high, b.high / a.low};
+  return ratio_interval(b, a);
 }
 
 std::vector<Reason> verdict_of(const RunComparison& comparison) {

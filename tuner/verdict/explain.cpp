@@ -157,7 +157,7 @@ std::vector<Reason> reasons_for(const Choice& verdict) {
     reasons.push_back(reason<ReasonCode::samples_a_joule>(as_rate(summary.samples_per_joule)));
   }
   if (verdict.baseline != nullptr && verdict.baseline != &chosen) {
-    const Interval gain = ratio_interval(chosen, *verdict.baseline);
+    const Interval gain = told_ratio(chosen, *verdict.baseline);
     reasons.push_back(reason<ReasonCode::times_the_baseline>(
         decimal(gain.median, 2), decimal(gain.low, 2), decimal(gain.high, 2)));
   }

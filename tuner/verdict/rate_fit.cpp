@@ -8,6 +8,8 @@
 
 #include <Eigen/Dense>
 
+#include "base/normal.h"
+
 namespace ocrtune {
 namespace {
 
@@ -327,7 +329,7 @@ double RateFit::chance_above(std::size_t a, std::size_t b, double ratio) const {
   const double error =
       std::sqrt(variance(noise_covariance_, a, b) + variance(model_covariance_, a, b));
   if (!(error > 0)) return ahead > 0 ? 1 : 0;
-  return 0.5 * std::erfc(-ahead / error / std::sqrt(2.0));
+  return normal_cdf(ahead / error);
 }
 
 }  // namespace ocrtune

@@ -294,10 +294,10 @@ void recommend_chosen(TuneResult& result, const Choice& verdict) {
     result.gain = {1, 1, 1};
     if (verdict.contender != nullptr) {
       result.contender = {verdict.contender->summary.knobs,
-                          ratio_interval(*verdict.contender, *verdict.baseline)};
+                          told_ratio(*verdict.contender, *verdict.baseline)};
     }
   } else if (verdict.baseline != nullptr) {
-    result.gain = ratio_interval(*verdict.chosen, *verdict.baseline);
+    result.gain = told_ratio(*verdict.chosen, *verdict.baseline);
   }
 }
 

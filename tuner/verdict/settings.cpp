@@ -15,6 +15,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxThreads = 100000;  // of a process: tells teams apart
+constexpr double kNormal95 = 1.96;           // errors to either end of a 95 % interval
 constexpr double kDisturbedError = 3;        // times the noise, where nothing says what was lost
 
 struct Gathered {
@@ -94,12 +95,16 @@ std::shared_ptr<const RateFit> fit_of(const std::vector<Trial>& trials,
   return std::make_shared<const RateFit>(seen, places.size(), noise);
 }
 
-// The rate by the fit, as far as it may be told: not above the best window that nothing disturbed,
-// nor by more than 30 % above what was measured. A fit that goes further is no evidence: then the
+// Not above the best window that nothing disturbed, nor by more than 30 % above what was measured.
+double max_rate_of(const Gathered& seen) {
+  const double measured = kMostChange * median(seen.raw_rates);
+  return std::max(seen.max_clean, std::min(seen.max_modelled, measured));
+}
+
+// The rate by the fit, as far as it may be told. A fit that goes further is no evidence: then the
 // rate is told as it was measured beside the load.
 Interval told_rate(const Interval& fitted, const Gathered& seen, double noise) {
-  const double measured = kMostChange * median(seen.raw_rates);
-  const double most = std::max(seen.max_clean, std::min(seen.max_modelled, measured));
+  const double most = max_rate_of(seen);
   if (seen.raw_rates.empty() || fitted.median <= most) return fitted;
   if (seen.max_clean > 0) return {most, std::min(fitted.low, most), fitted.high};
   std::vector<RateObservation> raw;
@@ -107,6 +112,15 @@ Interval told_rate(const Interval& fitted, const Gathered& seen, double noise) {
   Interval told = RateFit(raw, 1, noise).rate(0);
   told.high = std::max(told.high, measured);  // what the load took is not known
   return told;
+}
+
+// Launches differ by the noise: the mean of many is known better than what the next one gives.
+Interval of_next_launch(const Interval& mean_rate, double noise) {
+  if (!(mean_rate.low > 0)) return mean_rate;
+  const double launch = kNormal95 * noise;
+  const double down = std::hypot(std::log(mean_rate.median / mean_rate.low), launch);
+  const double up = std::hypot(std::log(mean_rate.high / mean_rate.median), launch);
+  return {mean_rate.median, mean_rate.median * std::exp(-down), mean_rate.median * std::exp(up)};
 }
 
 std::vector<std::vector<double>> repeats_of(const std::vector<Trial>& trials,
@@ -162,6 +176,15 @@ Interval ratio_interval(const Setting& a, const Setting& b) {
   return a.fit->ratio(a.place, b.place);
 }
 
+Interval told_ratio(const Setting& a, const Setting& b) {
+  Interval ratio = ratio_interval(a, b);
+  if (!(a.max_rate > 0) || !(b.mean_rate.median > 0)) return ratio;
+  const double most = a.max_rate / b.mean_rate.median;
+  ratio.median = std::min(ratio.median, most);
+  ratio.low = std::min(ratio.low, most);
+  return ratio;
+}
+
 const Trial* latest_of(const std::vector<Trial>& trials, const Knobs& knobs) {
   const auto found = std::find_if(trials.rbegin(), trials.rend(),
                                   [&](const Trial& trial) { return trial.knobs == knobs; });
@@ -191,7 +214,9 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     const bool chance = gathered.failures > 0 && worked > gathered.failures;
     if (chance && !gathered.other_text) setting.summary.outcome = Outcome::ok;
     setting.estimate = fit->rate(setting.place);
-    setting.summary.samples_per_second = told_rate(rates->rate(setting.place), gathered, noise);
+    if (learns_rates(objective)) setting.max_rate = max_rate_of(gathered);
+    setting.mean_rate = told_rate(rates->rate(setting.place), gathered, noise);
+    setting.summary.samples_per_second = of_next_launch(setting.mean_rate, noise);
     setting.summary.modelled = gathered.modelled && !setting.rates.empty();
     setting.summary.cpu_seconds_per_sample = median(
         gathered.cpu_seconds.empty() ? gathered.disturbed_cpu_seconds : gathered.cpu_seconds);

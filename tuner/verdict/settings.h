@@ -17,10 +17,13 @@ struct Setting {
   SettingSummary summary;
   std::vector<double> rates;  // of every ok trial, in order
   bool raced = false;         // measured again beside the leaders
-  // What the choice rests on: read off the one fit of all settings, and for comparing alone. What
-  // is told of the setting is summary.samples_per_second, which no more than was seen allows.
+  // What the choice rests on: read off the one fit of all settings, and for comparing alone.
   Interval estimate;
-  double forecast = 0;      // of the same by the search's model; 0: none
+  // The rate of the launches so far, no higher than what was seen allows to be told;
+  // summary.samples_per_second is that of the next launch.
+  Interval mean_rate;
+  double max_rate = 0;  // that may be told of it, in samples per second; 0: of another objective
+  double forecast = 0;  // of the same by the search's model; 0: none
   bool crowds_out = false;  // its rate is also what it took from other programs' CPU time
   std::shared_ptr<const RateFit> fit;
   std::size_t place = 0;  // in the fit
@@ -48,6 +51,9 @@ bool noise_is_measured(const std::vector<Trial>& trials, const Objective& object
 // rate(a) / rate(b) with a 95 % interval; both come from one settings_of. Rounds that both ran are
 // paired.
 Interval ratio_interval(const Setting& a, const Setting& b);
+
+// The same as far as it may be told: no larger than the rates that may be told of both.
+Interval told_ratio(const Setting& a, const Setting& b);
 
 Reason outcome_reason(Outcome outcome);  // the outcome alone: out of memory
 

@@ -273,5 +273,43 @@ TEST(InertSearch, WithoutASecondWitnessNothingIsCalledInert) {
   EXPECT_TRUE(search->inert().empty());
 }
 
+// A sleeping program beside other load, in a budget that holds no test of its own: the trials of
+// the search agree as well. It has windows without a tick of CPU time.
+TEST(InertSearch, TrialsOfTheSearchTellOfAKnobToo) {
+  std::vector<Knobs> points(2);
+  points[1].threads = 2;
+  const Space space(points);
+  SearchOptions options;
+  options.cores = options.cpus = 2;
+  options.first = {points[0]};
+  options.doubted = {"threads"};
+  options.safety.limit_bytes = 1 << 30;
+  const auto search = find_strategy("ours")->make(space, options);
+  int trials = 0;
+  for (double left = 75; left > 0 && trials < 14; left -= 9, ++trials) {
+    const auto proposal = search->next(left);
+    if (!proposal) break;
+    Trial trial;
+    trial.knobs = proposal->knobs;
+    trial.phase = proposal->phase;
+    trial.round = proposal->round;
+    trial.outcome = Outcome::ok;
+    trial.seconds = 9;
+    trial.samples_per_second = 50.25 + 0.05 * (trials % 3 - 1);
+    trial.threads.alive = 1;
+    Sample sample;
+    sample.samples_per_second = trial.samples_per_second;
+    sample.seconds = sample.interference.observed_seconds = 0.3;
+    sample.interference.available_cpus = 2;
+    sample.interference.external_cpus = 1;
+    sample.interference.spoilt_by = "other processes used 1.00 CPUs";
+    trial.samples.assign(6, sample);
+    trial.samples[trials % 6].interference.cpu_seconds = 0.01;
+    search->tell(trial);
+  }
+  ASSERT_EQ(search->inert().size(), 1U);
+  EXPECT_EQ(search->inert()[0].name, "threads");
+}
+
 }  // namespace
 }  // namespace ocrtune

@@ -167,6 +167,20 @@ TEST(ToldRate, StaysByTheFitWhereThatIsWithinWhatWasSeen) {
   EXPECT_LE(only_setting(seen).samples_per_second.median, 100);
 }
 
+TEST(ToldRate, AGainIsNoLargerThanTheRatesThatAreTold) {
+  std::vector<Trial> trials = {ran(1, 100, "baseline"), ran(1, 101, "baseline")};
+  for (int round = 1; round < 4; ++round) trials.push_back(beside_load(2, 150, 0.65, round));
+  const std::vector<Setting> settings = settings_of(trials, 0.03);
+  Knobs one, two;
+  one.nproc = 1;
+  two.nproc = 2;
+  const Setting &fast = *find_setting(settings, two), &slow = *find_setting(settings, one);
+  EXPECT_GT(ratio_interval(fast, slow).median, 2) << "the model compares, as before";
+  const Interval told = told_ratio(fast, slow);
+  EXPECT_LE(told.median, 1.3 * 150 / 100);
+  EXPECT_LE(told.low, told.median);
+}
+
 TEST(ToldRate, OfAServerIsWhatItServed) {
   std::vector<Trial> trials;
   for (const double rate : {2900.0, 3038.0, 2950.0}) {
