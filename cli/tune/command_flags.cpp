@@ -46,6 +46,17 @@ Status read_directory(RunOptions& options) {
   return Status();
 }
 
+// A knob that the user lists and nothing of the command tells has the first of its values: then the
+// start is a setting of the lists and nobody's own.
+Status start_within_lists(const std::set<std::string>& known, RunOptions& options) {
+  for (const auto& [name, values] : options.axes) {
+    if (known.contains(name) || options.given.count(name) == 0) continue;
+    OCRTUNE_TRY(set_knob(options.baseline, name, values.front()));
+    if (values.size() > 1) options.baseline_source = kBaselineFirst;
+  }
+  return Status();
+}
+
 // Mistakes in the command, and what it says of the user's setting now.
 Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& machine,
                                         bool baseline_given, std::vector<std::string>& notes) {
@@ -70,6 +81,7 @@ Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& mach
   if (!baseline_given && prepared->current) {
     options.baseline = *prepared->current;
     options.baseline_source = kBaselineRead;
+    OCRTUNE_TRY(start_within_lists(prepared->current_names, options));
     if (options.axes.contains("nodes")) options.baseline.dims["nodes"] = "1";
   }
   for (const Axis& axis : prepared->offered) {

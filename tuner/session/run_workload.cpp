@@ -1,5 +1,7 @@
 #include "tuner/session/run_workload.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "trial/workloads/engine_infer/engine_inference.h"
 #include "trial/workloads/engine_infer/user_service.h"
@@ -36,6 +38,15 @@ InferenceWorkload inference_of(const RunOptions& options) {
   inference.trace = options.trace;
   inference.gpus = options.gpus;
   return inference;
+}
+
+// A knob that the user pins to the value of the start is to be set there as well.
+bool asked_to_set(const RunOptions& options) {
+  return std::any_of(options.given.begin(), options.given.end(), [&](const std::string& name) {
+    const auto list = options.axes.find(name);
+    return list != options.axes.end() && list->second.size() == 1 &&
+           list->second[0] == knob_text(options.baseline, name);
+  });
 }
 
 }  // namespace
@@ -76,6 +87,9 @@ CommandWorkload command_workload(const RunOptions& options) {
   if (!options.metric_of.empty()) workload.per_rank = options.metric_of == "rank";
   workload.log_file = options.log_file;
   workload.preset = options.preset;
+  if (options.baseline_source == kBaselineRead && !asked_to_set(options)) {
+    workload.start = options.baseline;
+  }
   workload.answers = options.answers;
   workload.truth = options.truth;
   workload.max_change = options.max_change;

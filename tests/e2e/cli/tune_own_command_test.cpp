@@ -176,6 +176,20 @@ TEST_F(TuneOwnCommand, WhatIsNeverToldABatchIsShownWithoutOne) {
   EXPECT_THAT(run(line + "2>/dev/null -- sh client.sh {nproc} {batch}").out, HasSubstr("batch="));
 }
 
+// torchrun's flags tell the processes, and nothing tells the batch that a script has by itself.
+TEST_F(TuneOwnCommand, NoBatchIsCalledTheUsersThatNobodyNamed) {
+  write("torchrun", "#!/bin/sh\nexit 0\n");
+  const std::string command =
+      " --log-reader progress --dry-run 2>&1 -- " + folder_ + "/torchrun client.sh --batch {batch}";
+  ASSERT_EQ(run_line("chmod +x " + folder_ + "/torchrun").code, 0);
+  const Ran listed = run("--preset torchrun --nproc 1,2 --batch 8,32" + command);
+  ASSERT_EQ(listed.code, 0) << listed.out;
+  EXPECT_THAT(listed.out, HasSubstr("batch=8 (the first value of each list)"));
+  EXPECT_THAT(listed.out, Not(HasSubstr("batch=16")));
+  const Ran one = run("--preset torchrun --nproc 1,2 --batch 32" + command);
+  EXPECT_THAT(one.out, HasSubstr("batch=32 (read from the command and its config)"));
+}
+
 TEST_F(TuneOwnCommand, TakesADimensionOfItsOwnEvenIfOursHasTheName) {
   const Ran ran =
       run("--dim backend=tch,ndarray --batch 2 --metric speed --dry-run 2>/dev/null -- "

@@ -135,6 +135,15 @@ void set_thread_variables(const CommandWorkload& workload, int threads, Launch& 
   }
 }
 
+void set_knob_variables(const CommandWorkload& workload, const Knobs& knobs, Launch& launch) {
+  for (const auto& [name, value] : knob_environment(knobs)) {
+    if (name != "OMP_NUM_THREADS" || turns(workload, "threads")) {
+      set_variable(launch.environment, name, value);
+    }
+  }
+  if (turns(workload, "threads")) set_thread_variables(workload, knobs.threads, launch);
+}
+
 }  // namespace
 
 int nodes_of(const Knobs& knobs) {
@@ -256,12 +265,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
     const bool relative = path.front() != '/' && !workload.directory.empty();
     filled.answer_files.push_back(relative ? join_path(workload.directory, path) : path);
   }
-  for (const auto& [name, value] : knob_environment(knobs)) {
-    if (name != "OMP_NUM_THREADS" || turns(workload, "threads")) {
-      set_variable(launch.environment, name, value);
-    }
-  }
-  if (turns(workload, "threads")) set_thread_variables(workload, knobs.threads, launch);
+  if (!workload.start || *workload.start != knobs) set_knob_variables(workload, knobs, launch);
   if (turns(workload, "binding") && knobs.binding != "none") {
     filled.masks =
         OCRTUNE_TRY(partition_cpus(machine.cpu, knobs.nproc, knobs.threads, knobs.binding));

@@ -16,6 +16,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,8 @@ struct CommandWorkload {
                                    // left as the command has them
   std::vector<std::string> fixed;  // of these, the ones with one value: facts about the command,
                                    // which need not reach it
+  std::optional<Knobs> start;      // how the user starts it now: that setting runs as it was typed,
+                                   // without variables of ours
   bool rehearses = false;  // a trial has what a preset otherwise leaves out of it: an evaluation
                            // and a checkpoint, every kRehearsalSteps steps
   bool serves =
@@ -74,6 +77,7 @@ struct PreparedCommand {
   std::vector<std::string> trial_variables;  // of the environment, which a short trial alone needs
   std::vector<std::string> warnings;         // sentences
   std::optional<Knobs> current;              // the user's own setting, where the preset can read it
+  std::set<std::string> current_names;       // knobs that it was read of; the others are guesses
   std::vector<std::string> turnable;         // knobs that the preset can turn, asked for or not
   bool trains = true;                        // as far as a preset knows: it has a learning rate
   std::vector<Axis> offered;  // of its own, worth a look here; their first value is as it is

@@ -118,6 +118,7 @@ Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& mac
   OCRTUNE_TRY(check_knobs(workload, gpu));
   const bool threads_count = !gpu && is_on(words, "--enable_mkldnn", false);
   command.current = current_setting(words, threads_count);
+  command.current_names = {"nproc", "threads", "batch"};
   if (program != "predict_rec.py") command.turnable.emplace_back("nproc");
   command.turnable.emplace_back("batch");
   if (threads_count) command.turnable.emplace_back("threads");

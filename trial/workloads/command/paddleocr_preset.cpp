@@ -320,6 +320,7 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) 
   workload.gpus = gpus_of(workload, *config, machine);
   const bool on_gpus = !workload.gpus.empty();
   command.current = current_setting(workload, *config, workload.gpus.size());
+  command.current_names = {"nproc", "threads", "batch", "workers"};
   command.turnable = {"batch", "workers"};
   // A number of threads that the user sets wins, and is no knob.
   const bool own_threads =

@@ -54,7 +54,6 @@ void add_variables(CommandWorkload& workload, const PresetFile& preset) {
 // What the command has now, of the knobs that are numbers.
 void read_current(PreparedCommand& command, const PresetFile& preset) {
   Knobs knobs;
-  bool known = false;
   for (const auto& [name, knob] : preset.knobs) {
     const KnobRow* row = find_knob(name);
     if (row == nullptr || row->number == nullptr) continue;
@@ -63,9 +62,9 @@ void read_current(PreparedCommand& command, const PresetFile& preset) {
       const auto given = flag_value(command.workload.command, flag);
       if (text == "{" + name + "}" && given) value = *given;
     }
-    if (!value.empty() && set_knob(knobs, name, value)) known = true;
+    if (!value.empty() && set_knob(knobs, name, value)) command.current_names.insert(name);
   }
-  if (known) command.current = knobs;
+  if (!command.current_names.empty()) command.current = knobs;
 }
 
 bool word_character(char c) {

@@ -9,6 +9,7 @@ namespace ocrtune {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
@@ -55,6 +56,15 @@ TEST(CommandFill, ThreadsThatAreNotTurnedAreLeftAlone) {
   CommandWorkload workload = turning_threads();
   workload.knobs.clear();
   EXPECT_THAT(environment_of(workload, 3), IsEmpty());
+}
+
+TEST(CommandFill, TheUsersStartRunsAsItWasTyped) {
+  CommandWorkload workload = turning_threads();
+  workload.environment = {{"MODE", "fast"}};
+  workload.start = Knobs();
+  workload.start->threads = 1;
+  EXPECT_THAT(environment_of(workload, 1), ElementsAre(Pair("MODE", "fast")));
+  EXPECT_THAT(environment_of(workload, 2), Contains(Pair("OMP_NUM_THREADS", "2")));
 }
 
 TEST(CommandFill, ALauncherOfAllHostsNamesThemAndNothingOfOneHost) {
