@@ -1,4 +1,4 @@
-#include "support/script_logs.h"
+#include "tests/support/script_logs.h"
 
 #include <cmath>
 

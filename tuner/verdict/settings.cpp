@@ -110,7 +110,8 @@ Interval told_rate(const Interval& fitted, const Gathered& seen, double noise) {
   std::vector<RateObservation> raw;
   for (const double rate : seen.raw_rates) raw.push_back({.log_rate = std::log(rate)});
   Interval told = RateFit(raw, 1, noise).rate(0);
-  told.high = std::max(told.high, measured);  // what the load took is not known
+  // What the load took is not known.
+  told.high = std::max(told.high, kMostChange * median(seen.raw_rates));
   return told;
 }
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "support/script_logs.h"
+#include "tests/support/script_logs.h"
 
 namespace ocrtune {
 namespace {
