@@ -8,7 +8,6 @@ namespace ocrtune {
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
 double p_of_no_change(const Interval& ratio) {
-  constexpr double kNormal95 = 1.96;
   if (!(ratio.median > 0) || !(ratio.high > ratio.median)) return 1;
   const double error = std::log(ratio.high / ratio.median) / kNormal95;
   return 2 * normal_cdf(-std::fabs(std::log(ratio.median)) / error);

@@ -5,6 +5,8 @@
 
 namespace ocrtune {
 
+inline constexpr double kNormal95 = 1.96;  // errors to either end of a 95 % interval
+
 // Share of a standard normal variable that lies below `z`.
 double normal_cdf(double z);
 

@@ -11,7 +11,8 @@ constexpr double kStart = 3;  // seconds until the first step
 
 // One step after the other, a little uneven; `line` gives what is printed after a step, or nothing.
 template <class Line>
-std::vector<TimedLine> steps(const ScriptJob& job, std::vector<TimedLine> lines, const Line& line) {
+std::vector<ScriptLine> steps(const ScriptJob& job, std::vector<ScriptLine> lines,
+                              const Line& line) {
   double now = kStart;
   for (int step = 0; now < kStart + job.seconds; ++step) {
     const double took = job.step_seconds * (1 + 0.05 * std::sin(1.7 * step));
@@ -29,7 +30,7 @@ std::string clock_text(double seconds) {
 
 double loss_after(int step) { return 8.0 / (1 + 0.1 * step); }
 
-std::vector<TimedLine> paddleocr(const ScriptJob& job) {
+std::vector<ScriptLine> paddleocr(const ScriptJob& job) {
   return steps(job, {{1, "[2024/05/01 10:00:01] ppocr INFO: train dataloader has 312 iters"}},
                [&](int step, double took, double) -> std::string {
                  if ((step + 1) % 10 != 0) return "";
@@ -43,7 +44,7 @@ std::vector<TimedLine> paddleocr(const ScriptJob& job) {
                });
 }
 
-std::vector<TimedLine> open_ocr(const ScriptJob& job) {
+std::vector<ScriptLine> open_ocr(const ScriptJob& job) {
   return steps(job, {{1, "[2024/05/01 10:00:01] openrec INFO: number worker: 4"}},
                [&](int step, double took, double) -> std::string {
                  if ((step + 1) % 10 != 0) return "";
@@ -57,7 +58,7 @@ std::vector<TimedLine> open_ocr(const ScriptJob& job) {
                });
 }
 
-std::vector<TimedLine> mmocr(const ScriptJob& job) {
+std::vector<ScriptLine> mmocr(const ScriptJob& job) {
   return steps(job, {{1, "05/01 10:00:01 - mmengine - INFO - Checkpoints will be saved to work"}},
                [&](int step, double took, double) -> std::string {
                  if ((step + 1) % 20 != 0) return "";
@@ -69,7 +70,7 @@ std::vector<TimedLine> mmocr(const ScriptJob& job) {
                });
 }
 
-std::vector<TimedLine> doctr(const ScriptJob& job) {
+std::vector<ScriptLine> doctr(const ScriptJob& job) {
   return steps(job,
                {{1, "Namespace(train_path='lines', arch='crnn_vgg16_bn', epochs=10)"},
                 {2, "Train set loaded in 0.41s (9984 samples in 156 batches)"}},
@@ -83,7 +84,7 @@ std::vector<TimedLine> doctr(const ScriptJob& job) {
 }
 
 // Prints at each validation.
-std::vector<TimedLine> deep_text_recognition(const ScriptJob& job) {
+std::vector<ScriptLine> deep_text_recognition(const ScriptJob& job) {
   return steps(
       job, {{1, "dataset_root: data_lmdb_train"}, {1.2, "num total samples of MJ: 7224612 x 0.5"}},
       [&](int step, double, double past) -> std::string {
@@ -94,7 +95,7 @@ std::vector<TimedLine> deep_text_recognition(const ScriptJob& job) {
       });
 }
 
-std::vector<TimedLine> crnn_pytorch(const ScriptJob& job) {
+std::vector<ScriptLine> crnn_pytorch(const ScriptJob& job) {
   return steps(job, {{1, "Namespace(adadelta=False, batchSize=64, displayInterval=5)"}},
                [&](int step, double, double) -> std::string {
                  if ((step + 1) % 5 != 0) return "";
@@ -102,8 +103,8 @@ std::vector<TimedLine> crnn_pytorch(const ScriptJob& job) {
                });
 }
 
-std::vector<TimedLine> trocr_trainer(const ScriptJob& job) {
-  std::vector<TimedLine> lines = {
+std::vector<ScriptLine> trocr_trainer(const ScriptJob& job) {
+  std::vector<ScriptLine> lines = {
       {0.5, "Map: 100%|##########| 2000/2000 [00:00<00:00, 10893.21 examples/s]"}};
   return steps(job, std::move(lines), [&](int step, double took, double past) {
     if (step % 50 == 49) {
@@ -116,7 +117,7 @@ std::vector<TimedLine> trocr_trainer(const ScriptJob& job) {
   });
 }
 
-std::vector<TimedLine> imagenet(const ScriptJob& job) {
+std::vector<ScriptLine> imagenet(const ScriptJob& job) {
   return steps(job, {{1, "=> creating model 'resnet18'"}},
                [&](int step, double took, double) -> std::string {
                  if (step % 10 != 0) return "";
@@ -127,7 +128,7 @@ std::vector<TimedLine> imagenet(const ScriptJob& job) {
                });
 }
 
-std::vector<TimedLine> timm(const ScriptJob& job) {
+std::vector<ScriptLine> timm(const ScriptJob& job) {
   return steps(job, {{1, "Model mobilenetv3_large_100 created, param count:5483032"}},
                [&](int step, double took, double) -> std::string {
                  if (step % 10 != 0) return "";
@@ -140,7 +141,7 @@ std::vector<TimedLine> timm(const ScriptJob& job) {
                });
 }
 
-std::vector<TimedLine> torchvision(const ScriptJob& job) {
+std::vector<ScriptLine> torchvision(const ScriptJob& job) {
   return steps(job, {{1, "Creating data loaders"}, {2, "Start training"}},
                [&](int step, double took, double) -> std::string {
                  if (step % 10 != 0) return "";
@@ -152,7 +153,7 @@ std::vector<TimedLine> torchvision(const ScriptJob& job) {
                });
 }
 
-std::vector<TimedLine> mnist(const ScriptJob& job) {
+std::vector<ScriptLine> mnist(const ScriptJob& job) {
   return steps(job, {}, [&](int step, double, double) -> std::string {
     if (step % 10 != 0) return "";
     return fmt::format("Train Epoch: 1 [{}/60000 ({:.0f}%)]\tLoss: {:.6f}", step * job.batch,
@@ -160,7 +161,7 @@ std::vector<TimedLine> mnist(const ScriptJob& job) {
   });
 }
 
-std::vector<TimedLine> page_latency(const ScriptJob& job) {
+std::vector<ScriptLine> page_latency(const ScriptJob& job) {
   return steps(job, {{0.4, "Initializing OCR model"}, {2.9, "OCR model initialized successfully!"}},
                [&](int, double took, double) {
                  return fmt::format("OCR prediction latency: {:.4f} seconds ({:.2f} ms)", took,
@@ -168,14 +169,14 @@ std::vector<TimedLine> page_latency(const ScriptJob& job) {
                });
 }
 
-std::vector<TimedLine> nano_gpt(const ScriptJob& job) {
+std::vector<ScriptLine> nano_gpt(const ScriptJob& job) {
   return steps(job, {{1, "number of parameters: 10.65M"}}, [&](int step, double took, double) {
     return fmt::format("iter {}: loss {:.4f}, time {:.2f}ms, mfu 1.12%", step, loss_after(step),
                        1000 * took);
   });
 }
 
-std::vector<TimedLine> megatron(const ScriptJob& job) {
+std::vector<ScriptLine> megatron(const ScriptJob& job) {
   return steps(job, {{1, "> building train, validation, and test datasets ..."}},
                [&](int step, double took, double) -> std::string {
                  if ((step + 1) % 5 != 0) return "";
@@ -188,7 +189,7 @@ std::vector<TimedLine> megatron(const ScriptJob& job) {
                });
 }
 
-std::vector<TimedLine> deep_speed(const ScriptJob& job) {
+std::vector<ScriptLine> deep_speed(const ScriptJob& job) {
   return steps(job, {{1, "[2024-05-01 10:00:01,101] [INFO] [engine.py:96:log_dist] ready"}},
                [&](int step, double took, double) -> std::string {
                  if ((step + 1) % 10 != 0) return "";
@@ -201,7 +202,7 @@ std::vector<TimedLine> deep_speed(const ScriptJob& job) {
                });
 }
 
-std::vector<TimedLine> keras(const ScriptJob& job) {
+std::vector<ScriptLine> keras(const ScriptJob& job) {
   return steps(job, {{1, "Epoch 1/10"}}, [&](int step, double took, double past) {
     return fmt::format("{:>4}/1875 [{:.>30}] - ETA: {:.0f}s - loss: {:.4f} - {:.0f}ms/step",
                        step + 1, "=>", 469 - past, loss_after(step), 1000 * took);

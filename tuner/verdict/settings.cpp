@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/normal.h"
 #include "base/stats.h"
 #include "trial/answers/same_gate.h"
 #include "trial/observe/undisturbed_rate.h"
@@ -15,7 +16,6 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxThreads = 100000;  // of a process: tells teams apart
-constexpr double kNormal95 = 1.96;           // errors to either end of a 95 % interval
 constexpr double kDisturbedError = 3;        // times the noise, where nothing says what was lost
 
 struct Gathered {

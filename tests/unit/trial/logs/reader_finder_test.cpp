@@ -26,7 +26,7 @@ LogContext context_of(const ScriptJob& job, bool batch_known) {
   return context;
 }
 
-HeardScript hear(const std::vector<TimedLine>& lines, const LogContext& context) {
+HeardScript hear(const std::vector<ScriptLine>& lines, const LogContext& context) {
   HeardScript heard;
   ReaderFinder finder(context);
   for (const auto& [seconds, line] : lines) {
@@ -118,14 +118,14 @@ TEST(ReaderFinder, FindsWhoseRateItIsWhereRanksShareTheWork) {
   EXPECT_EQ(wrong, 0);
 }
 
-std::vector<TimedLine> every(double seconds, int count,
-                             const std::function<std::string(int)>& line) {
-  std::vector<TimedLine> lines;
+std::vector<ScriptLine> every(double seconds, int count,
+                              const std::function<std::string(int)>& line) {
+  std::vector<ScriptLine> lines;
   for (int i = 0; i < count; ++i) lines.emplace_back(2 + i * seconds, line(i));
   return lines;
 }
 
-ReaderFinder listened(const std::vector<TimedLine>& lines) {
+ReaderFinder listened(const std::vector<ScriptLine>& lines) {
   ReaderFinder finder{LogContext()};
   for (const auto& [seconds, line] : lines) finder.add(line, seconds);
   return finder;
