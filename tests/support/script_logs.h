@@ -15,12 +15,12 @@ struct ScriptJob {
   double seconds = 40;  // that it is listened to
 };
 
-using TimedLine = std::pair<double, std::string>;  // when it comes, text
+using ScriptLine = std::pair<double, std::string>;  // when it comes, text
 
 struct Script {
   const char* name;
   bool trains = true;  // else a step is one page
-  std::function<std::vector<TimedLine>(const ScriptJob&)> print;
+  std::function<std::vector<ScriptLine>(const ScriptJob&)> print;
 };
 
 const std::vector<Script>& public_scripts();
