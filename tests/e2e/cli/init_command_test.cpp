@@ -48,7 +48,7 @@ class InitCommand : public ::testing::Test {
 TEST_F(InitCommand, EmptyFolderGetsNoFileAndIsToldWhatToDo) {
   EXPECT_EQ(run({"init"}), 1);
   EXPECT_THAT(output_, HasSubstr("Nothing to tune in "));
-  EXPECT_THAT(output_, HasSubstr("ocrtune make-data lines && ocrtune init"));
+  EXPECT_THAT(output_, HasSubstr("ocrtune engine make-data lines && ocrtune init"));
   EXPECT_FALSE(path_exists(join_path(folder_, "ocrtune.toml")));
   EXPECT_EQ(run({"tune", "--dry-run"}), 0) << output_;
   EXPECT_THAT(output_, HasSubstr("no command, no --data and no ocrtune.toml"));

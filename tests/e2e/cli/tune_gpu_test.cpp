@@ -201,7 +201,7 @@ TEST_F(TuneOnGpus, ReadingIsTunedOverSharedGpus) {
   EXPECT_EQ(typed.code, 0) << typed.out;
   EXPECT_NE(typed.out.find(answer["gpus"][0].get<std::string>()), std::string::npos) << typed.out;
   // The store has it all: shown again without a GPU, and as a page.
-  const Ran shown = run("no-driver", "show last" + db());
+  const Ran shown = run("no-driver", "show last --all" + db());
   EXPECT_EQ(shown.code, json["verdict"] == "inconclusive" ? 1 : 0) << shown.out;
   EXPECT_NE(shown.out.find("gpus     2 processes on GPU-"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("on the fullest GPU"), std::string::npos) << shown.out;

@@ -143,7 +143,7 @@ TEST_F(TuneOwnCommand, TheEngineInPaddleIsACommandOfItsLauncher) {
     EXPECT_THAT(no.out, HasSubstr(why));
   };
   refused("-- sh client.sh", "leave a command of yours out");
-  refused("--mode infer", "leave --mode infer out");
+  refused("--mode infer", "a framework reads with --model FILE.onnx");
   refused("--heights 32,48", "--heights is for the built-in engine");
   refused("--preset paddleocr", "leave --preset out");
   refused("--log-reader torch", "leave --log-reader out");
