@@ -134,6 +134,27 @@ std::string slow_host(const RunRecord& run) {
   return "";
 }
 
+void add_memory(Lines& lines, const RunRecord& run) {
+  const double free = free_share(run);
+  const Resource& memory = main_resource(run);
+  std::string memory_line =
+      free < 0 ? fmt::format("peak {}, limit unknown", format_bytes(memory.peak_bytes))
+               : fmt::format("peak {} of {}{}, {} used", format_bytes(memory.peak_bytes),
+                             format_bytes(memory.limit_bytes),
+                             run.options.on_gpus() ? " on the fullest GPU" : "",
+                             format_percent(1 - free));
+  if (const std::string possible = possible_text(memory); !possible.empty()) {
+    memory_line += "; " + possible;
+  }
+  lines.add("memory", memory_line);
+  const Resource* gpu = run.result.verdict.safety.find(ResourceKind::gpu_memory);
+  if (gpu != nullptr && gpu != &memory && gpu->peak_bytes > 0) {
+    lines.add("GPU memory",
+              fmt::format("peak {} of {} on the fullest GPU", format_bytes(gpu->peak_bytes),
+                          format_bytes(gpu->limit_bytes)));
+  }
+}
+
 void add_answer(Lines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
@@ -175,24 +196,7 @@ void add_answer(Lines& lines, const RunRecord& run) {
     lines.add("why", sentence(held_back_reason(held)));
   }
   for (const InertKnob& knob : result.inert) lines.add("inert", sentence(inert_reason(knob)));
-  const double free = free_share(run);
-  const Resource& memory = main_resource(run);
-  std::string memory_line =
-      free < 0 ? fmt::format("peak {}, limit unknown", format_bytes(memory.peak_bytes))
-               : fmt::format("peak {} of {}{}, {} used", format_bytes(memory.peak_bytes),
-                             format_bytes(memory.limit_bytes),
-                             run.options.on_gpus() ? " on the fullest GPU" : "",
-                             format_percent(1 - free));
-  if (const std::string possible = possible_text(memory); !possible.empty()) {
-    memory_line += "; " + possible;
-  }
-  lines.add("memory", memory_line);
-  const Resource* gpu = result.verdict.safety.find(ResourceKind::gpu_memory);
-  if (gpu != nullptr && gpu != &memory && gpu->peak_bytes > 0) {
-    lines.add("GPU memory",
-              fmt::format("peak {} of {} on the fullest GPU", format_bytes(gpu->peak_bytes),
-                          format_bytes(gpu->limit_bytes)));
-  }
+  add_memory(lines, run);
   for (const Bilingual& note : malloc_notes(run)) lines.add("malloc", note.english);
   const std::string recipe = recipe_note(run).english;
   if (!recipe.empty()) lines.add("recipe", recipe);

@@ -12,7 +12,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "base/file_follower.h"
 #include "base/interrupt.h"
 #include "base/plural.h"
 #include "base/process_tree.h"
@@ -27,6 +26,7 @@
 #include "trial/observe/oom_watch.h"
 #include "trial/observe/undisturbed_rate.h"
 #include "trial/observe/wait_states.h"
+#include "trial/watch/file_follower.h"
 #include "trial/watch/load_watch.h"
 #include "trial/watch/preload_watch.h"
 #include "trial/watch/step_windows.h"

@@ -127,7 +127,8 @@ TEST_F(RunHosts, AHostThatIsAwayIsWaitedFor) {
       "bed=$(dirname $(dirname $(command -v ssh))); $OCRTUNE run --hosts a,b --pause 100ms "
       "--tries 2 --deadline 5s --run-dir " +
           folder_ + "/run -- sh -c 'echo {nodes} of {node_rank}; [ -e " + mark +
-          " ] && exit 0; sleep 60 & wait $!; exit 7' > " + folder_ +
+          " ] || { sleep 60 & wait $!; exit 7; }; for i in $(seq 40); do [ -e " + mark +
+          ".seen ] && break; sleep 0.1; done' > " + folder_ +
           "/out 2>&1 & pid=$!; "
           "for i in $(seq 200); do ssh b \"pgrep -f '[s]leep 60'\" >/dev/null && break; sleep 0.1; "
           "done; "
@@ -140,8 +141,8 @@ TEST_F(RunHosts, AHostThatIsAwayIsWaitedFor) {
           folder_ +
           "/run/attempt-2.log ] && break; sleep 0.1; done; "
           "echo agent $first $(ssh a \"pgrep -o -f '[o]crtune node'\"); "
-          "wait $pid; echo code $?; cat " +
-          folder_ + "/out");
+          "touch " +
+          mark + ".seen; wait $pid; echo code $?; cat " + folder_ + "/out");
   EXPECT_THAT(said.text, HasSubstr("code 0\n"));
   EXPECT_THAT(said.text, HasSubstr("waits for b: "));
   EXPECT_THAT(said.text, HasSubstr("; host_unreachable; next: the same setting"));

@@ -1,4 +1,4 @@
-#include "base/file_follower.h"
+#include "trial/watch/file_follower.h"
 
 #include <fcntl.h>
 #include <unistd.h>
