@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
+#include "trial/answers/same_gate.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_preset.h"
 #include "tuner/session/run_workload.h"
@@ -115,8 +116,6 @@ Bilingual recipe_words(const TuneResult& result) {
   return words;
 }
 
-std::string share_text(double share) { return fmt::format("{:.2g} %", 100 * share); }
-
 Bilingual claim_words(const RunRecord& run, const SameJudgement& same) {
   const RunOptions& options = run.options;
   const auto number = [](std::int64_t count) { return fmt::format("{}", count); };
@@ -128,13 +127,13 @@ Bilingual claim_words(const RunRecord& run, const SameJudgement& same) {
   if (run.result.verdict.text == TextClaim::allowed) {
     return phrase(
         " It reads {} of {} inputs otherwise ({} of the characters), as was allowed.",
-        {number(same.differing_inputs), number(same.inputs), share_text(same.changed_share)});
+        {number(same.differing_inputs), number(same.inputs), small_percent(same.changed_share)});
   }
   if (same.differing_inputs == 0) {
     return phrase(" The same text on all {} inputs.", {number(same.inputs)});
   }
-  return phrase(" Its text differs no more than that of {} does from run to run.",
-                {phrase(baseline_phrase(options))});
+  return phrase(" It reads {} of {} inputs otherwise, too few to tell from chance.",
+                {number(same.differing_inputs), number(same.inputs)});
 }
 
 // What is known of the texts that it reads, and what a setting that reads others would bring.
@@ -147,7 +146,7 @@ Bilingual text_words(const RunRecord& run) {
       " {} is {} times as fast and reads {} of {} inputs otherwise ({} of the characters).",
       {knobs_text(other.knobs, result.inert_names()), fmt::format("{:.2f}", other.ratio.median),
        fmt::format("{}", other.same.differing_inputs), fmt::format("{}", other.same.inputs),
-       share_text(other.same.changed_share)});
+       small_percent(other.same.changed_share)});
   words.english += more.english;
   words.chinese += more.chinese;
   return words;

@@ -26,13 +26,18 @@ void SameGate::judge(Trial& trial, bool present) {
   trial.reason = other_text_words(judgement);
 }
 
+std::string small_percent(double share) {
+  return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
+}
+
 std::string other_text_words(const SameJudgement& judgement) {
   std::string words = fmt::format(
-      "reads {} of {} inputs otherwise than the present setting ({:.2g} % of the characters)",
-      judgement.differing_inputs, judgement.inputs, 100 * judgement.changed_share);
+      "reads {} of {} inputs otherwise than the present setting ({} of the characters)",
+      judgement.differing_inputs, judgement.inputs, small_percent(judgement.changed_share));
   if (judgement.error_rate >= 0) {
-    words += fmt::format(", {:.2g} % of the characters wrong instead of {:.2g} %",
-                         100 * judgement.error_rate, 100 * judgement.reference_error_rate);
+    words += fmt::format(", {} of the characters wrong instead of {}",
+                         small_percent(judgement.error_rate),
+                         small_percent(judgement.reference_error_rate));
   }
   if (judgement.examples.empty()) return words;
   return words + fmt::format(", as '{}' for '{}'", judgement.examples[0].read,

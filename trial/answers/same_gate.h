@@ -30,6 +30,9 @@ class SameGate {
 inline constexpr int kTextComparisons = 20;  // settings of a tune, which share the doubt
 inline constexpr const char* kTextCause = "text";
 
+// "0.81 %", "45 %"
+std::string small_percent(double share);
+
 // "reads 12 of 200 inputs otherwise than the present setting (0.8 % of the characters), as 'l' for
 // '1'"
 std::string other_text_words(const SameJudgement& judgement);
