@@ -190,6 +190,26 @@ TEST_F(TuneOwnCommand, NoBatchIsCalledTheUsersThatNobodyNamed) {
   EXPECT_THAT(one.out, HasSubstr("batch=32 (read from the command"));
 }
 
+// The faster mode reads an O as an o.
+TEST_F(TuneOwnCommand, AFasterSettingThatReadsOtherwiseIsNotRecommended) {
+  write(
+      "read.sh",
+      "for i in 1 2 3 4 5 6; do [ $1 = fast ] && echo \"$i.png: order $i\" || echo \"$i.png: Order "
+      "$i\"; done; [ $1 = fast ] || sleep 0.2\n");
+  const Ran ran =
+      run("--budget 15s --soak 0s --log-reader runs:6 --dim mode=exact,fast --json "
+          "--answers 'regex:(?<input>[0-9].png): (?<text>.*)' 2>/dev/null -- sh read.sh {mode}");
+  const auto json = nlohmann::json::parse(ran.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << ran.out;
+  EXPECT_EQ(json["recommendation"]["knobs"]["dims"]["mode"], "exact");
+  EXPECT_EQ(json["text"]["claim"], "same");
+  const auto& other = json["text"]["other"];
+  ASSERT_TRUE(other.is_object()) << ran.out;
+  EXPECT_EQ(other["knobs"]["dims"]["mode"], "fast");
+  EXPECT_EQ(other["differing_inputs"], 6);
+  EXPECT_EQ(other["examples"][0]["expected"].get<std::string>().substr(0, 1), "O");
+}
+
 TEST_F(TuneOwnCommand, TakesADimensionOfItsOwnEvenIfOursHasTheName) {
   const Ran ran =
       run("--dim backend=tch,ndarray --batch 2 --metric speed --dry-run 2>/dev/null -- "
