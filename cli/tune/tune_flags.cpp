@@ -184,7 +184,9 @@ Status read_amounts(TuneFlags& flags) {
     if (!seconds) return Error{ErrorKind::usage, "--trial-time: " + seconds.error().what};
     options.trial_seconds = *seconds;
   }
-  if (!flags.soak.empty()) {
+  if (flags.soak == "0" || flags.soak == "0s") {
+    options.soak_seconds = 0;
+  } else if (!flags.soak.empty()) {
     const auto seconds = parse_duration(flags.soak);
     if (!seconds) return Error{ErrorKind::usage, "--soak: " + seconds.error().what};
     options.soak_seconds = *seconds;
