@@ -103,13 +103,12 @@ WaitKind kind_of_call(const Call& call) {
     case SYS_epoll_pwait:
     case SYS_ppoll:
     case SYS_pselect6:
-      return WaitKind::network;
 #ifdef SYS_poll
     case SYS_poll:
     case SYS_select:
     case SYS_epoll_wait:
-      return WaitKind::network;
 #endif
+      return WaitKind::network;
     case SYS_read:
     case SYS_write:
       return WaitKind::pipe;  // a file's reader is in state D
