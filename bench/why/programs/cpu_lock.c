@@ -19,15 +19,6 @@ static void* read_pages(void* unused) {
 }
 
 int main(void) {
-  for (int i = 0; i < 6; ++i) {
-    pthread_t thread;
-    pthread_create(&thread, NULL, read_pages, NULL);
-  }
-  long seen = 0;
-  for (;;) {
-    pause_seconds(0.25);
-    const long count = pages;
-    done((int)(count - seen));
-    seen = count;
-  }
+  start_threads(6, read_pages);
+  report(&pages);
 }

@@ -21,15 +21,6 @@ static void* read_pages(void* unused) {
 
 int main(int argc, char** argv) {
   const int threads = flag(argc, argv, "--threads", 1);
-  for (int i = 0; i < threads; ++i) {
-    pthread_t thread;
-    pthread_create(&thread, NULL, read_pages, NULL);
-  }
-  long seen = 0;
-  for (;;) {
-    pause_seconds(0.25);
-    const long count = pages;
-    done((int)(count - seen));
-    seen = count;
-  }
+  start_threads(threads, read_pages);
+  report(&pages);
 }

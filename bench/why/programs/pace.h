@@ -52,3 +52,21 @@ static inline void pause_seconds(double seconds) {
   struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
   nanosleep(&t, NULL);
 }
+
+static inline void start_threads(int count, void* (*work)(void*)) {
+  for (int i = 0; i < count; ++i) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, NULL);
+  }
+}
+
+/* Prints the rate of what other threads count. */
+static inline void report(_Atomic long* pages) {
+  long seen = 0;
+  for (;;) {
+    pause_seconds(0.25);
+    const long count = *pages;
+    done((int)(count - seen));
+    seen = count;
+  }
+}

@@ -14,10 +14,7 @@ static void* ask(void* unused) {
 
 int main(int argc, char** argv) {
   const int threads = flag(argc, argv, "--threads", 1);
-  for (int i = 1; i < threads; ++i) {
-    pthread_t thread;
-    pthread_create(&thread, NULL, ask, NULL);
-  }
+  start_threads(threads - 1, ask);
   volatile double s = 0;
   for (;;) {
     s += burn(5);
