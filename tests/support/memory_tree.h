@@ -10,7 +10,7 @@
 
 namespace ocrtune {
 
-// `script`: the words of tests/support/memory_tree_main.cpp.
+// `script`: the words of tests/support/programs/memory_tree_main.cpp.
 inline std::vector<std::string> memory_tree_command(const std::string& script) {
   std::vector<std::string> command = {join_path(parent_path(OCRTUNE_FAKE_WORKER), "memory_tree")};
   for (const std::string& word : words(script)) command.push_back(word);
