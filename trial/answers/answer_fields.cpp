@@ -100,6 +100,12 @@ std::string without_tags(std::string_view body) {
 
 }  // namespace
 
+std::string text_answer(const std::vector<std::string>& texts) {
+  Json json = {{kTextPath, Json::array()}};
+  for (const std::string& text : texts) json[kTextPath].push_back(valid_utf8(text));
+  return json.dump();
+}
+
 std::vector<AnswerField> answer_fields(std::string_view body,
                                        const std::vector<std::string>& same) {
   const Json document = Json::parse(body, nullptr, false);

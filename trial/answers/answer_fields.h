@@ -11,6 +11,11 @@
 
 namespace ocrtune {
 
+// An answer of these texts, as JSON: for programs that answer in lines. In it they stand at
+// kTextPath.
+std::string text_answer(const std::vector<std::string>& texts);
+inline constexpr const char* kTextPath = "text";
+
 struct AnswerField {
   std::string path;                // "" for an answer that is no JSON
   std::vector<std::string> texts;  // in the order of the answer

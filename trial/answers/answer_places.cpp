@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "trial/answers/answer_fields.h"
 #include "trial/logs/log_text.h"
 #include "trial/logs/named_pattern.h"
 
@@ -22,12 +23,6 @@ namespace {
 constexpr std::size_t kMaxInputs = 20'000;
 constexpr std::uint64_t kMaxFileBytes = 1 << 20;  // of one answer
 constexpr std::size_t kMaxLineBytes = 65'536;     // of a line, that are matched
-
-std::string body_of(const std::vector<std::string>& texts) {
-  nlohmann::json json = {{"text", nlohmann::json::array()}};
-  for (const std::string& text : texts) json["text"].push_back(valid_utf8(text));
-  return json.dump();
-}
 
 bool matches(const re2::RE2& pattern, const std::string& line) {
   return RE2::PartialMatch(re2::StringPiece(line.data(), std::min(line.size(), kMaxLineBytes)),
@@ -117,7 +112,7 @@ void AnswerCollector::add(const std::string& input, std::string body) {
 
 // The answer that lines were gathered for is whole.
 void AnswerCollector::flush() {
-  if (open_) add(input_, body_of(texts_));
+  if (open_) add(input_, text_answer(texts_));
   open_ = false;
   texts_.clear();
 }
@@ -178,7 +173,7 @@ void AnswerCollector::read_files(const std::vector<std::string>& patterns, doubl
         if (!text) continue;
         const bool json = nlohmann::json::parse(*text, nullptr, false).is_structured();
         answers_.json = answers_.json || json;
-        add(path.substr(path.rfind('/') + 1), json ? *text : body_of(split(*text, '\n')));
+        add(path.substr(path.rfind('/') + 1), json ? *text : text_answer(split(*text, '\n')));
       }
     }
     ::globfree(&found);

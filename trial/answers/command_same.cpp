@@ -2,15 +2,11 @@
 
 #include <algorithm>
 
+#include "trial/answers/answer_fields.h"
 #include "trial/answers/answer_watch.h"
 #include "trial/answers/truth_file.h"
 
 namespace ocrtune {
-namespace {
-
-constexpr const char* kNothing = R"({"text":[]})";  // the answer of an input that was passed over
-
-}  // namespace
 
 bool CommandSame::needs_present() const {
   if (inputs_.empty()) return lines_.passes() < 2;
@@ -33,7 +29,7 @@ Status CommandSame::learn(const CommandAnswers& answers) {
     }
   }
   same_ = places_.same;
-  if (same_.empty() && !answers.json) same_ = {"text"};
+  if (same_.empty() && !answers.json) same_ = {kTextPath};
   reference_ = AnswerReference::learn(askings_, same_);
   if (!truth_.empty() && inputs_.empty()) {
     return Error{ErrorKind::usage,
@@ -71,8 +67,9 @@ SameResult CommandSame::compare(const CommandAnswers& answers) const {
       (void)watch.check(static_cast<int>(at->second), body, 1);
     }
   }
+  // A whole run that passed an input over has read no text in it.
   for (std::size_t i = 0; i < inputs_.size() && answers.runs_ended > 0; ++i) {
-    if (!answered[i]) (void)watch.check(static_cast<int>(i), kNothing, 1);
+    if (!answered[i]) (void)watch.check(static_cast<int>(i), text_answer({}), 1);
   }
   SameResult result = watch.result();
   for (const InputDifference& other : strange.differing) result.differing.push_back(other);

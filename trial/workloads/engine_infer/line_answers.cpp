@@ -4,20 +4,13 @@
 #include <numeric>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/files.h"
+#include "trial/answers/answer_fields.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr const char* kTextField = "text";  // so that a line of digits is a text and no number
 constexpr double kGolden = 0.6180339887498949;
-
-std::string body_of(const std::string& text) {
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  return nlohmann::json{{kTextField, text}}.dump(-1, ' ', false, kReplace);
-}
 
 // Steps of the golden section leave gaps of two or three sizes, wherever one stops.
 std::size_t golden_step(std::size_t count) {
@@ -45,7 +38,7 @@ Result<LineAnswers> LineAnswers::open(const LineList& list, const std::string& r
                                       bool learns) {
   const std::size_t compared = std::min(kComparedLines, list.paths.size());
   AnswerWatchOptions options;
-  options.same = {kTextField};
+  options.same = {kTextPath};
   options.inputs.assign(list.names.begin(),
                         list.names.begin() + static_cast<std::ptrdiff_t>(compared));
   for (std::size_t i = 0; i < compared && !list.truths.empty(); ++i) {
@@ -72,7 +65,7 @@ void LineAnswers::take(const std::vector<LineAnswer>& answers, std::int64_t firs
         line >= static_cast<std::int64_t>(kComparedLines)) {
       continue;
     }
-    (void)watch_.check(static_cast<int>(line), body_of(answer.text), 1);
+    (void)watch_.check(static_cast<int>(line), text_answer({answer.text}), 1);
   }
 }
 
