@@ -79,12 +79,9 @@ Result<std::string> find_log_reader(RunOptions& options, const Machine& machine,
   PreparedCommand prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
   if (!prepared.workload.log_reader.empty()) return std::string();
   if (!options.hosts.empty()) return Error{ErrorKind::usage, kAsk};
-  prepared.workload.present.reset();  // no text is compared yet
+  prepared.workload.answers.clear();  // no text is compared yet
   const Knobs knobs = setting_to_hear(options, prepared, machine);
-  LogContext context;
-  context.nproc = knobs.nproc;
-  context.batch = knobs.untold.batch ? 1 : knobs.batch;
-  const auto finder = std::make_shared<ReaderFinder>(context);
+  const auto finder = std::make_shared<ReaderFinder>(log_context(prepared, knobs));
   const MachineLock turn = OCRTUNE_TRY(take_turn(no_wait));
   TrialLimits limits = trial_limits(options);
   limits.max_seconds =

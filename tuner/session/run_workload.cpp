@@ -87,13 +87,11 @@ CommandWorkload command_workload(const RunOptions& options) {
   if (!options.metric_of.empty()) workload.per_rank = options.metric_of == "rank";
   workload.log_file = options.log_file;
   workload.preset = options.preset;
-  if (options.baseline_source == kBaselineRead && !asked_to_set(options)) {
-    workload.start = options.baseline;
-  }
+  workload.present = options.baseline;
+  workload.as_typed = options.baseline_source == kBaselineRead && !asked_to_set(options);
   workload.answers = options.answers;
   workload.truth = options.truth;
   workload.max_change = options.max_change;
-  workload.present = options.baseline;
   for (const auto& [name, values] : options.axes) {
     // One value that is also the baseline's only says that the knob stays as the command has it.
     const bool pinned = values.size() == 1 && values[0] == knob_text(options.baseline, name);

@@ -265,7 +265,8 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
     const bool relative = path.front() != '/' && !workload.directory.empty();
     filled.answer_files.push_back(relative ? join_path(workload.directory, path) : path);
   }
-  if (!workload.start || *workload.start != knobs) set_knob_variables(workload, knobs, launch);
+  const bool typed = workload.as_typed && workload.present == knobs;
+  if (!typed) set_knob_variables(workload, knobs, launch);
   if (turns(workload, "binding") && knobs.binding != "none") {
     filled.masks =
         OCRTUNE_TRY(partition_cpus(machine.cpu, knobs.nproc, knobs.threads, knobs.binding));

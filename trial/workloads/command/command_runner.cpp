@@ -157,7 +157,12 @@ class CommandRunner : public Runner {
     } else if (broken) {
       trial = failed(Outcome::crashed, "setup", *broken);
     } else {
-      trial = same_ ? compared(*filled, knobs, limits) : measure(*filled, knobs, limits, nullptr);
+      const auto reader =
+          listener_ ? Result<std::unique_ptr<LogReader>>(listener_())
+                    : make_log_reader(command_.workload.log_reader, log_context(command_, knobs));
+      trial = !reader ? failed(Outcome::unsupported, "setting", reader.error().what)
+              : same_ ? compared(*filled, knobs, limits, **reader)
+                      : measure(*filled, knobs, limits, **reader);
     }
     const auto untidy = run_lines(filled->cleanup, *filled, "cleanup");
     if (untidy) trial.evidence.push_back(*untidy);
@@ -222,14 +227,15 @@ class CommandRunner : public Runner {
   }
 
   // Measures, and judges what it printed and wrote.
-  Trial compared(const FilledCommand& filled, const Knobs& knobs, const TrialLimits& limits) {
+  Trial compared(const FilledCommand& filled, const Knobs& knobs, const TrialLimits& limits,
+                 LogReader& reader) {
     AnswerCollector answers(same_->places());
+    AnswerReader hears(reader, answers);
     const double begin = wall_seconds();
-    double run_ended = 0;
-    Trial trial = measure(filled, knobs, limits, &answers, &run_ended);
+    Trial trial = measure(filled, knobs, limits, hears);
     // A file that was changed last thing may not be whole.
     answers.read_files(filled.answer_files, begin,
-                       std::max(run_ended, wall_seconds() - kFreshSeconds));
+                       std::max(hears.run_ended(), wall_seconds() - kFreshSeconds));
     trial.knobs = knobs;
     const Status judged = same_->judge(trial, answers.take(), knobs == *command_.workload.present);
     if (!judged) return failed(Outcome::unsupported, "answers", judged.error().what);
@@ -237,22 +243,12 @@ class CommandRunner : public Runner {
   }
 
   Trial measure(const FilledCommand& filled, const Knobs& knobs, const TrialLimits& limits,
-                AnswerCollector* answers, double* run_ended = nullptr) const {
-    LogContext context;
-    context.nproc = nodes_of(knobs) * knobs.nproc;
-    context.batch = knobs.untold.batch ? 1 : knobs.batch;  // else a step is all that is known
-    context.per_rank = command_.workload.per_rank;
-    context.print_interval = command_.print_interval;
-    auto reader = listener_ ? Result<std::unique_ptr<LogReader>>(listener_())
-                            : make_log_reader(command_.workload.log_reader, context);
-    if (!reader) return failed(Outcome::unsupported, "setting", reader.error().what);
+                LogReader& reader) const {
     RankBinder binder(filled.masks);
     ShmLeftovers shm;
     TrialPlan plan;
     plan.processes.push_back(options_of(filled.launch.arguments, filled));
-    plan.reader = reader->get();
-    std::optional<AnswerReader> hears;
-    if (answers != nullptr) plan.reader = &hears.emplace(**reader, *answers);
+    plan.reader = &reader;
     plan.followed_file = filled.log_file;
     plan.binder = &binder;
     plan.ranks = turns(command_.workload, "nproc") ? knobs.nproc : 0;
@@ -264,9 +260,7 @@ class CommandRunner : public Runner {
     plan.silence = silence_;
     plan.part = part_.trial;
     plan.stop_grace_seconds = command_.workload.stop_grace_seconds;
-    Trial trial = watch_trial(plan, limits);
-    if (hears && run_ended != nullptr) *run_ended = hears->run_ended();
-    return trial;
+    return watch_trial(plan, limits);
   }
 
   // Under a name that is nobody's to remove. Returns it; the old one if that is refused. The last
@@ -344,6 +338,15 @@ class CommandRunner : public Runner {
 };
 
 }  // namespace
+
+LogContext log_context(const PreparedCommand& command, const Knobs& knobs) {
+  LogContext context;
+  context.nproc = nodes_of(knobs) * knobs.nproc;
+  context.batch = knobs.untold.batch ? 1 : knobs.batch;  // else a step is all that is known
+  context.per_rank = command.workload.per_rank;
+  context.print_interval = command.print_interval;
+  return context;
+}
 
 std::unique_ptr<Runner> make_command_runner(const PreparedCommand& command, const Machine& machine,
                                             const SilenceRule& silence, HostPart part,

@@ -22,6 +22,9 @@ struct HostPart {
   TrialPart trial;
 };
 
+// What the lines of the command mean at this setting.
+LogContext log_context(const PreparedCommand& command, const Knobs& knobs);
+
 // Reads what a command prints in place of its log reader.
 using MakeListener = std::function<std::unique_ptr<LogReader>()>;
 

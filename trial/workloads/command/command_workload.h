@@ -45,15 +45,14 @@ struct CommandWorkload {
   std::string log_file;                // read this (placeholders) instead of stdout and stderr
   std::vector<std::string> answers;    // where its texts are: trial/answers/answer_places.h
   std::string truth;                   // label file with the true texts; empty: none
-  std::optional<Knobs> present;        // that texts are compared with; unset: they are not
-  double max_change = 0;               // share of the characters that a setting may read otherwise
-  std::string preset;                  // "" or a row of preset_table()
+  std::optional<Knobs> present;    // how the user starts it now; texts are compared with its own
+  bool as_typed = false;           // the present setting runs without variables of ours
+  double max_change = 0;           // share of the characters that a setting may read otherwise
+  std::string preset;              // "" or a row of preset_table()
   std::vector<std::string> knobs;  // names that the space turns or the user has fixed; others are
                                    // left as the command has them
   std::vector<std::string> fixed;  // of these, the ones with one value: facts about the command,
                                    // which need not reach it
-  std::optional<Knobs> start;      // how the user starts it now: that setting runs as it was typed,
-                                   // without variables of ours
   bool rehearses = false;  // a trial has what a preset otherwise leaves out of it: an evaluation
                            // and a checkpoint, every kRehearsalSteps steps
   bool serves =

@@ -61,8 +61,9 @@ TEST(CommandFill, ThreadsThatAreNotTurnedAreLeftAlone) {
 TEST(CommandFill, TheUsersStartRunsAsItWasTyped) {
   CommandWorkload workload = turning_threads();
   workload.environment = {{"MODE", "fast"}};
-  workload.start = Knobs();
-  workload.start->threads = 1;
+  workload.present = Knobs();
+  workload.present->threads = 1;
+  workload.as_typed = true;
   EXPECT_THAT(environment_of(workload, 1), ElementsAre(Pair("MODE", "fast")));
   EXPECT_THAT(environment_of(workload, 2), Contains(Pair("OMP_NUM_THREADS", "2")));
 }
