@@ -58,8 +58,8 @@ bool parse_stat_line(std::string_view line, ProcessStat& stat) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
     return false;
   }
-  // Fields after the name: state 0, parent 1, session 3, minor faults 7 and children's 8, user 11
-  // and system time 12, the same of children 13 and 14, start 19.
+  // Fields after the name: state 0, parent 1, session 3, minor faults 7 and children's 8, major
+  // ones 9 and 10, user 11 and system time 12, the same of children 13 and 14, start 19.
   std::array<std::string_view, 20> fields;
   std::size_t at = close + 1;
   for (std::string_view& field : fields) {
@@ -69,17 +69,20 @@ bool parse_stat_line(std::string_view line, ProcessStat& stat) {
     if (field.empty()) return false;
     at = end;
   }
-  std::uint64_t user = 0, system = 0, children_user = 0, children_system = 0;
+  std::uint64_t user = 0, children_user = 0;
   const bool numbers =
       parse_field(line.substr(0, open), stat.pid) && parse_field(fields[1], stat.parent) &&
       parse_field(fields[3], stat.session) && parse_field(fields[7], stat.minor_faults) &&
-      parse_field(fields[8], stat.children_minor_faults) && parse_field(fields[11], user) &&
-      parse_field(fields[12], system) && parse_field(fields[13], children_user) &&
-      parse_field(fields[14], children_system) && parse_field(fields[19], stat.start_ticks);
+      parse_field(fields[8], stat.children_minor_faults) &&
+      parse_field(fields[9], stat.major_faults) &&
+      parse_field(fields[10], stat.children_major_faults) && parse_field(fields[11], user) &&
+      parse_field(fields[12], stat.system_ticks) && parse_field(fields[13], children_user) &&
+      parse_field(fields[14], stat.children_system_ticks) &&
+      parse_field(fields[19], stat.start_ticks);
   if (!numbers || stat.pid <= 0 || fields[0].size() != 1) return false;
   stat.state = fields[0][0];
-  stat.cpu_ticks = user + system;
-  stat.children_ticks = children_user + children_system;
+  stat.cpu_ticks = user + stat.system_ticks;
+  stat.children_ticks = children_user + stat.children_system_ticks;
   stat.name = line.substr(open + 1, close - open - 1);
   return true;
 }

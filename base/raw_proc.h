@@ -15,9 +15,11 @@ struct ProcessStat {
   std::uint64_t start_ticks = 0;     // since boot
   std::uint64_t cpu_ticks = 0;       // user and system, threads that have ended included
   std::uint64_t children_ticks = 0;  // of children that have ended and were waited for
-  std::uint64_t minor_faults = 0;
+  std::uint64_t system_ticks = 0, children_system_ticks = 0;  // of these, in the kernel
+  std::uint64_t minor_faults = 0, major_faults = 0;
   std::uint64_t children_minor_faults = 0;  // of children that were waited for
-  std::string_view name;                    // as the kernel has it; points into the line
+  std::uint64_t children_major_faults = 0;
+  std::string_view name;  // as the kernel has it; points into the line
 
   bool ended() const { return state == 'Z' || state == 'X'; }
 };

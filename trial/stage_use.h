@@ -40,10 +40,9 @@ struct StageUse {
   double sleeping_threads = 0;  // in nanosleep
   double pipe_threads = 0;      // in read or write of a pipe
 
-  double data_share = -1;      // of a step, waiting for data, by the log; below 0: not told
-  double gpu_busy_share = -1;  // of the GPUs that were used; below 0: unknown
-  double first_rate = 0;       // of the first third of the windows; 0: too few
-  double last_rate = 0;        // of the last third
+  double data_share = -1;  // of a step, waiting for data, by the log; below 0: not told
+  double first_rate = 0;   // of the first third of the windows; 0: too few
+  double last_rate = 0;    // of the last third
 };
 
 }  // namespace ocrtune

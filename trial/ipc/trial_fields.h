@@ -76,7 +76,6 @@ inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
   visit("sleeping_threads", stages.sleeping_threads);
   visit("pipe_threads", stages.pipe_threads);
   visit("data_share", stages.data_share);
-  visit("gpu_busy_share", stages.gpu_busy_share);
   visit("first_rate", stages.first_rate);
   visit("last_rate", stages.last_rate);
 };

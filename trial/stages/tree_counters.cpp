@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/raw_proc.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -18,32 +19,27 @@ constexpr std::size_t kMaxFiles = 1 << 16;  // that are remembered
 constexpr std::size_t kMaxOpen = 256;       // of one process that are looked at
 constexpr std::string_view kRead = "rchar", kStorage = "read_bytes", kWritten = "write_bytes";
 
-double number(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
-
-// The fields after the name of /proc/<pid>/stat, from the state on.
-std::vector<std::string> stat_fields(const std::string& line) {
-  const std::size_t close = line.rfind(')');
-  return close == std::string::npos ? std::vector<std::string>() : words(line.substr(close + 1));
+double seconds_of(std::uint64_t ticks) {
+  static const auto kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return static_cast<double>(ticks) / kTicks;
 }
+
+double number(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 
 }  // namespace
 
 void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
-  static const auto kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   Sums sums;
   for (const ProcessFacts& process : members) {
     const std::string folder = root_.path(fmt::format("/proc/{}", process.pid));
-    const auto stat = read_file(folder + "/stat", 4096);
-    if (!stat) continue;
-    // Minor faults 7 and of children 8, major 9 and 10, user time 11, system 12, of children
-    // 13, 14.
-    const auto fields = stat_fields(*stat);
-    if (fields.size() < 15) continue;
-    sums.minor_faults += number(fields[7]) + number(fields[8]);
-    sums.major_faults += number(fields[9]) + number(fields[10]);
-    sums.user_seconds += (number(fields[11]) + number(fields[13])) / kTicks;
-    sums.system_seconds += (number(fields[12]) + number(fields[14])) / kTicks;
-    const double ran = (number(fields[11]) + number(fields[12])) / kTicks;
+    const auto stat_line = read_file(folder + "/stat", 4096);
+    ProcessStat stat;
+    if (!stat_line || !parse_stat_line(*stat_line, stat)) continue;
+    sums.minor_faults += static_cast<double>(stat.minor_faults + stat.children_minor_faults);
+    sums.major_faults += static_cast<double>(stat.major_faults + stat.children_major_faults);
+    sums.cpu_seconds += seconds_of(stat.cpu_ticks + stat.children_ticks);
+    sums.system_seconds += seconds_of(stat.system_ticks + stat.children_system_ticks);
+    const double ran = seconds_of(stat.cpu_ticks);
     cpu_seconds_.try_emplace(process.pid, begun_ ? 0 : ran, ran).first->second.second = ran;
     const auto io = read_file(folder + "/io", 4096);
     for (const std::string& line : split(io ? *io : std::string(), '\n')) {
@@ -62,7 +58,7 @@ void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
     if (begun_) grown_.*field += std::max(0.0, sums.*field - before_.*field);
   };
   for (const auto field :
-       {&Sums::user_seconds, &Sums::system_seconds, &Sums::minor_faults, &Sums::major_faults,
+       {&Sums::cpu_seconds, &Sums::system_seconds, &Sums::minor_faults, &Sums::major_faults,
         &Sums::storage_bytes, &Sums::written_bytes, &Sums::read_bytes}) {
     grow(field);
   }
@@ -97,8 +93,7 @@ void TreeCounters::fill(StageUse& use) const {
   use.storage_bytes_per_second = grown_.storage_bytes / seconds;
   use.written_bytes_per_second = grown_.written_bytes / seconds;
   use.read_bytes_per_second = grown_.read_bytes / seconds;
-  const double ran = grown_.user_seconds + grown_.system_seconds;
-  if (ran > 0) use.system_share = grown_.system_seconds / ran;
+  if (grown_.cpu_seconds > 0) use.system_share = grown_.system_seconds / grown_.cpu_seconds;
   for (const auto& [pid, cpu] : cpu_seconds_) {
     use.busiest_process_cpus =
         std::max(use.busiest_process_cpus, (cpu.second - cpu.first) / seconds);

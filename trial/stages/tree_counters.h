@@ -25,7 +25,7 @@ class TreeCounters {
 
  private:
   struct Sums {  // of a tree
-    double user_seconds = 0, system_seconds = 0;
+    double cpu_seconds = 0, system_seconds = 0;
     double minor_faults = 0, major_faults = 0;
     double storage_bytes = 0, written_bytes = 0, read_bytes = 0;
   };
