@@ -128,7 +128,8 @@ class LoadTrial {
       if (spec_.inputs.size() > 1) weights_.assign(spec_.inputs.size(), 1.0);
       return Status();
     }
-    auto job = OCRTUNE_TRY(infer_job_of(spec_));
+    const LineList lines = OCRTUNE_TRY(lines_of(spec_));
+    auto job = OCRTUNE_TRY(infer_job_of(spec_, lines));
     job.spec.check = true;
     const RecognizerOptions& recognizer = spec_.infer.recognizer;
     auto kinds = line_kinds(job.paths, recognizer.height, recognizer.width);

@@ -111,14 +111,13 @@ class Teller {
   bool ready_ = false;
 };
 
-Result<LineAnswers> open_texts(const InferTrialSpec& spec) {
-  return LineAnswers::open(spread_lines(OCRTUNE_TRY(read_line_list(spec.place))), spec.reference,
-                           spec.learns);
-}
-
 }  // namespace
 
-Result<InferJob> infer_job_of(const InferTrialSpec& spec) {
+Result<LineList> lines_of(const InferTrialSpec& spec) {
+  return spread_lines(OCRTUNE_TRY(read_line_list(spec.place)));
+}
+
+Result<InferJob> infer_job_of(const InferTrialSpec& spec, const LineList& lines) {
   InferJob job;
   job.program = spec.gpus.empty() ? own_program() : gpu_worker_program("", process_environment());
   job.gpus = spec.gpus;
@@ -127,8 +126,7 @@ Result<InferJob> infer_job_of(const InferTrialSpec& spec) {
   job.start_seconds = spec.start_seconds;
   job.silence_seconds = spec.silence_seconds;
   job.silence_ends = !spec.gpus.empty();
-  const LineList list = spread_lines(OCRTUNE_TRY(read_line_list(spec.place)));
-  job.paths = list.paths;
+  job.paths = lines.paths;
   job.spec = spec.infer;
   job.masks = OCRTUNE_TRY(masks_of(spec));
   job.exclusive = spec.exclusive;
@@ -153,29 +151,26 @@ ErrorEvent error_event(const Error& error) {
 }
 
 bool run_infer_trial(const InferTrialSpec& spec, EventWriter& events) {
-  auto job = infer_job_of(spec);
-  if (!job) {
-    events.say(error_event(job.error()));
+  const auto failed = [&](const Error& error) {
+    events.say(error_event(error));
     return false;
-  }
+  };
+  const auto lines = lines_of(spec);
+  if (!lines) return failed(lines.error());
+  auto job = infer_job_of(spec, *lines);
+  if (!job) return failed(job.error());
   job->spec.check = true;
   job->lines = std::max(kLinesOfARound, static_cast<std::int64_t>(job->paths.size()));
   std::unique_ptr<LineAnswers> texts;
   if (!spec.reference.empty()) {
-    auto opened = open_texts(spec);
-    if (!opened) {
-      events.say(error_event(opened.error()));
-      return false;
-    }
+    auto opened = LineAnswers::open(*lines, spec.reference, spec.learns);
+    if (!opened) return failed(opened.error());
     texts = std::make_unique<LineAnswers>(*std::move(opened));
   }
   Teller teller(spec, events, texts.get());
   while (!interrupted() && !events.closed()) {
     const auto outcome = run_inference(*job, teller.watcher());
-    if (!outcome) {
-      events.say(error_event(outcome.error()));
-      return false;
-    }
+    if (!outcome) return failed(outcome.error());
     if (outcome->interrupted || events.closed()) break;
     if (outcome->read == 0 && outcome->bad > 0) {
       events.say(error_event({ErrorKind::failed, outcome->answers[0].text}));

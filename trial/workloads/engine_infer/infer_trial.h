@@ -7,10 +7,12 @@
 #include "trial/ipc/event_writer.h"
 #include "trial/workloads/engine_infer/infer_pool.h"
 #include "trial/workloads/engine_infer/infer_trial_spec.h"
+#include "trial/workloads/engine_infer/line_list.h"
 
 namespace ocrtune {
 
-Result<InferJob> infer_job_of(const InferTrialSpec& spec);
+Result<LineList> lines_of(const InferTrialSpec& spec);  // in the order of line_answers.h
+Result<InferJob> infer_job_of(const InferTrialSpec& spec, const LineList& lines);
 
 // The error of a worker, or of the whole, as the event that a trial understands.
 ErrorEvent error_event(const Error& error);
