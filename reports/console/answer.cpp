@@ -11,6 +11,7 @@
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/console/tone_code.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
@@ -21,20 +22,6 @@ constexpr std::size_t kMostFailures = 3;
 
 const std::string& in(const Bilingual& text, Language language) {
   return language == Language::english ? text.english : text.chinese;
-}
-
-const char* colour_of(Tone tone) {
-  switch (tone) {
-    case Tone::good:
-      return "\x1b[32m";
-    case Tone::warning:
-      return "\x1b[33m";
-    case Tone::bad:
-      return "\x1b[31m";
-    case Tone::neutral:
-      break;
-  }
-  return "";
 }
 
 // A character of UTF-8 at `at`, or a word of ASCII: where a line may be broken.
@@ -85,7 +72,7 @@ class AnswerLines {
   void push(const std::string& label, const std::string& line, Tone tone) {
     const int pad = std::max(0, kLabelColumns - display_width(label));
     const std::string margin = label + std::string(static_cast<std::size_t>(pad), ' ');
-    const std::string code = colour_ ? colour_of(tone) : "";
+    const std::string code = colour_ && tone != Tone::neutral ? tone_code(tone) : "";
     text_ += colour_ && !label.empty() ? "\x1b[2m" + margin + "\x1b[0m" : margin;
     text_ += code + std::string(trim(line)) + (code.empty() ? "" : "\x1b[0m") + "\n";
   }

@@ -11,6 +11,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/console/tone_code.h"
 #include "reports/export/deployment.h"
 #include "trial/logs/event_reader.h"
 #include "trial/observe/gpu_places.h"
@@ -26,20 +27,6 @@ namespace {
 constexpr int kMaxSummaryLines = 30;
 constexpr int kLabelWidth = 9;
 constexpr int kMaxLines = 6;  // of one label; our own sentences are shorter
-
-const char* tone_code(Tone tone) {
-  switch (tone) {
-    case Tone::good:
-      return "\x1b[32m";
-    case Tone::warning:
-      return "\x1b[33m";
-    case Tone::bad:
-      return "\x1b[31m";
-    case Tone::neutral:
-      break;
-  }
-  return "\x1b[36m";
-}
 
 // Collects lines; label in the margin, text wrapped at the width.
 class Lines {
