@@ -1,6 +1,7 @@
 #include "tuner/search/recipe_search.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,8 @@ Space within_recipe(const Space& space, std::int64_t global) {
 class RecipeSearch final : public Search {
  public:
   RecipeSearch(const Space& space, const SearchOptions& options, Space kept, MakeOfSpace make)
-      : kept_space_(std::move(kept)),
+      : space_(space),
+        kept_space_(std::move(kept)),
         kept_(make(kept_space_, options)),
         all_(make(space, options)) {}
 
@@ -31,7 +33,16 @@ class RecipeSearch final : public Search {
       if (auto proposal = kept_->next(for_kept)) return proposal;
       kept_over_ = true;
     }
-    return all_->next(std::min(seconds_left, beyond_seconds_));
+    const double for_beyond = std::min(seconds_left, beyond_seconds_);
+    auto proposal = all_->next(for_beyond);
+    if (!proposal || kept_space_.find(proposal->knobs) < 0) return proposal;
+    // Leaders of the kept recipe that tie would be run again and again, and the share spent on
+    // them.
+    if (const Knobs* rival = promising_beyond()) {
+      auto other = all_->settle({proposal->knobs, *rival, 0}, for_beyond);
+      if (other && kept_space_.find(other->knobs) < 0) return other;
+    }
+    return proposal;
   }
 
   std::optional<Proposal> settle(const OpenQuestion& question, double seconds_left) override {
@@ -41,6 +52,8 @@ class RecipeSearch final : public Search {
   void tell(const Trial& trial) override {
     kept_->tell(trial);
     all_->tell(trial);
+    told_.insert(trial.knobs);
+    if (trial.ok()) best_ = std::max(best_, trial.samples_per_second);
     if (kept_space_.find(trial.knobs) < 0 && beyond_seconds_ > 0) {
       beyond_seconds_ = std::max(0.0, beyond_seconds_ - trial.seconds);
     }
@@ -54,10 +67,28 @@ class RecipeSearch final : public Search {
   std::vector<FittedTerm> terms() const override { return all_->terms(); }
 
  private:
+  // Of those of another recipe that were not run, the one that may be the fastest; null: none may
+  // be faster than what was run.
+  const Knobs* promising_beyond() const {
+    const Knobs* promising = nullptr;
+    double most = best_;
+    for (const Knobs& knobs : space_.points()) {
+      if (kept_space_.find(knobs) >= 0 || told_.contains(knobs)) continue;
+      const Prediction prediction = all_->predict(knobs);
+      if (!prediction.may_work || prediction.samples_per_second.high <= most) continue;
+      promising = &knobs;
+      most = prediction.samples_per_second.high;
+    }
+    return promising;
+  }
+
+  const Space& space_;
   Space kept_space_;
   std::unique_ptr<Search> kept_, all_;
   double beyond_seconds_ = -1;  // left for settings that change the recipe; -1: not begun
   bool kept_over_ = false;
+  std::set<Knobs> told_;
+  double best_ = 0;  // samples per second of a trial
 };
 
 }  // namespace
