@@ -213,6 +213,16 @@ Bilingual recipe_note(const RunRecord& run) {
       {factors, fmt::format("{}", global_batch(found)), fmt::format("{}", global_batch(used))});
 }
 
+Bilingual engine_note(const RunRecord& run) {
+  const Recommendation& found = run.result.recommendation;
+  if (!run.options.command.empty() || run.options.infers() || found.command.empty()) return {};
+  return found.knobs.threads > 1
+             ? phrase(
+                   "the same setting for PaddleOCR, not measured; a second thread can halve its "
+                   "speed: tune your own command")
+             : phrase("the same setting for PaddleOCR, not measured");
+}
+
 std::vector<Bilingual> malloc_notes(const RunRecord& run) {
   const Recommendation& found = run.result.recommendation;
   std::vector<Bilingual> notes;

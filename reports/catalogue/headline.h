@@ -21,6 +21,10 @@ std::string launch_knobs(const TuneResult& result);
 // What the recommendation changes in a training recipe: its global batch; empty: nothing.
 Bilingual recipe_note(const RunRecord& run);
 
+// Of the built-in engine's training, whose setting is told as a command for PaddleOCR: that this
+// was not measured; empty: it was.
+Bilingual engine_note(const RunRecord& run);
+
 // What other allocators gave, all else alike: rate and memory beside the recommendation's.
 std::vector<Bilingual> malloc_notes(const RunRecord& run);
 

@@ -171,6 +171,10 @@ const std::vector<Phrase>& phrase_table() {
        "what a sample is worth then was not measured.",
        "若改变训练方案（全局 batch size {}），{} 每秒处理的样本数为其 {} 倍（{}..{}）；"
        "此时每个样本的学习价值未测量。"},
+      {"the same setting for PaddleOCR, not measured", "用于 PaddleOCR 的相同配置，未实测"},
+      {"the same setting for PaddleOCR, not measured; a second thread can halve its speed: tune "
+       "your own command",
+       "用于 PaddleOCR 的相同配置，未实测；第二个线程可能使其速度减半：请对您自己的命令调优"},
       {" The text was not compared.", "识别文本未作比对。"},
       {" It reads {} of {} inputs otherwise ({} of the characters), as was allowed.",
        "{1} 个输入中有 {0} 个的识别结果不同（占字符的 {2}），在允许范围内。"},

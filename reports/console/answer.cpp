@@ -119,6 +119,7 @@ std::string memory_line(const RunRecord& run, Language language) {
 // What to know before it is launched: one thing.
 std::string caveat(const RunRecord& run, Language language) {
   const TuneResult& result = run.result;
+  if (const Bilingual note = engine_note(run); !note.english.empty()) return in(note, language);
   if (!result.inconclusive.empty()) return sentence(result.inconclusive, language);
   const auto notes = further_reasons(result.recommendation);
   if (!notes.empty()) return sentence(notes.front(), language);

@@ -152,11 +152,8 @@ void add_answer(Lines& lines, const RunRecord& run) {
   const std::string on_hosts = run_on_hosts_line(run);
   if (!on_hosts.empty()) lines.whole("on hosts", on_hosts);
   if (const std::string slow = slow_host(run); !slow.empty()) lines.whole("slow host", slow);
-  if (run.options.command.empty() && !run.options.infers() && !recommended.command.empty()) {
-    lines.add("", recommended.knobs.threads > 1
-                      ? "(the same setting for PaddleOCR, not measured; a second thread can halve "
-                        "its speed: tune your own command)"
-                      : "(the same setting for PaddleOCR, not measured)");
+  if (const std::string note = engine_note(run).english; !note.empty()) {
+    lines.add("", "(" + note + ")");
   }
   if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
   lines.add("rate", fmt::format("{} {}, {}", rate_text(recommended.samples_per_second),

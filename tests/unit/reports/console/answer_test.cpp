@@ -54,6 +54,17 @@ TEST(ConsoleAnswer, SpeaksTheLanguageOfTheReader) {
   EXPECT_THAT(console_answer(sample_run(), 100000, false, Language::english), HasSubstr("memory"));
 }
 
+// The command that is printed is Paddle's; what was measured is the built-in engine.
+TEST(ConsoleAnswer, ACommandThatWasNotMeasuredIsCalledSo) {
+  RunRecord run = sample_run();
+  run.options.command.clear();
+  run.options.mode = "train";
+  EXPECT_THAT(console_answer(run, 200, false, Language::english),
+              HasSubstr("for PaddleOCR, not measured"));
+  run.options.command = {"python3", "train.py"};
+  EXPECT_THAT(console_answer(run, 200, false, Language::english), Not(HasSubstr("not measured")));
+}
+
 TEST(ConsoleAnswer, ColoursChangeNoText) {
   const std::string plain = console_answer(sample_run(), 100, false, Language::english);
   std::string painted = console_answer(sample_run(), 100, true, Language::english);
