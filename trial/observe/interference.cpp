@@ -350,6 +350,19 @@ double share_lost(const Interference& found, double wall, const LoadDemand& dema
                   active > 0 ? found.external_wait_seconds / active : 0);
 }
 
+// What else may have slowed the tree than load on its CPUs.
+std::string judge_rest(const Interference& found, double wall, bool within,
+                       const InterferenceLimits& limits) {
+  if (within && found.throttled_seconds > limits.throttled_share * wall) {
+    return fmt::format("throttled for {}", format_duration(found.throttled_seconds));
+  }
+  if (found.steal_share > limits.steal_share) {
+    return fmt::format("the hypervisor took {}", format_percent(found.steal_share));
+  }
+  if (found.swapped_pages > 0) return fmt::format("{} pages swapped", found.swapped_pages);
+  return "";
+}
+
 std::string judge(const Interference& found, double wall, const LoadDemand& demand,
                   double near_cpus, bool has_thread_times, const InterferenceLimits& limits) {
   const bool within = demand.threads <= found.available_cpus;
@@ -367,14 +380,16 @@ std::string judge(const Interference& found, double wall, const LoadDemand& dema
   if (!has_thread_times && within && found.pressure_share > limits.pressure_share) {
     return fmt::format("CPU pressure {}", format_percent(found.pressure_share));
   }
-  if (within && found.throttled_seconds > limits.throttled_share * wall) {
-    return fmt::format("throttled for {}", format_duration(found.throttled_seconds));
-  }
-  if (found.steal_share > limits.steal_share) {
-    return fmt::format("the hypervisor took {}", format_percent(found.steal_share));
-  }
-  if (found.swapped_pages > 0) return fmt::format("{} pages swapped", found.swapped_pages);
-  return "";
+  return judge_rest(found, wall, within, limits);
+}
+
+// The most that load on its CPUs can have taken of the tree's wall time: all that its threads
+// waited, one after the other, and what neighbours cost while they ran.
+double most_lost(double run_seconds, const Growths& threads, double wall) {
+  constexpr double kSlowed = 0.3;  // of a running thread's speed, by shared caches and cores
+  double waited = 0;
+  for (const auto& [id, thread] : threads) waited += thread.waited;
+  return (waited + kSlowed * std::min(run_seconds, wall)) / wall;
 }
 
 }  // namespace
@@ -433,8 +448,11 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
       after.swapped_pages > before.swapped_pages ? after.swapped_pages - before.swapped_pages : 0;
   const double machine_cpus = std::max(1.0, std::round(total / wall));
   const double near_cpus = pools.near_cpus() > 0 ? pools.near_cpus() : machine_cpus;
-  found.spoilt_by = judge(found, wall, demand, near_cpus, after.has_thread_times, limits);
   const bool unseen = found.cpu_seconds - run > kMostUnseen * found.cpu_seconds;
+  const bool idle = after.has_thread_times && !unseen && !after.threads.empty() &&
+                    most_lost(found.cpu_seconds, threads, wall) <= limits.most_lost;
+  found.spoilt_by = idle ? judge_rest(found, wall, demand.threads <= found.available_cpus, limits)
+                         : judge(found, wall, demand, near_cpus, after.has_thread_times, limits);
   if (unseen && after.brief.runnable_seconds.empty() && !found.spoilt_by.empty()) {
     found.observed_seconds = 0;  // what it waited is unknown
   }

@@ -57,6 +57,19 @@ TEST(Interference, WaitingIsBlamedOnOthersOnlyWhereCpusSuffice) {
   EXPECT_NE(interference_between(before, after, {16, 8}).spoilt_by, "");
 }
 
+TEST(Interference, WhoSleepsLosesNothingToOthers) {
+  // Strangers have all eight CPUs; the tree runs for a hundredth of the second.
+  LoadSnapshot before = at(10, 100, 50), after = at(11, 108, 50.01);
+  before.has_thread_times = after.has_thread_times = true;
+  before.threads = {{1, {5.0, 1.0}}};
+  after.threads = {{1, {5.01, 1.004}}};
+  EXPECT_EQ(interference_between(before, after, {1, 8}).spoilt_by, "");
+  after.threads = {{1, {5.01, 1.1}}};  // it waited for a tenth of it
+  EXPECT_NE(interference_between(before, after, {1, 8}).spoilt_by, "");
+  after.threads = {{1, {5.2, 1.004}}};  // or ran for a fifth, beside busy neighbours
+  EXPECT_NE(interference_between(before, after, {1, 8}).spoilt_by, "");
+}
+
 TEST(Interference, RanksThatTakeAllCpusWaitForEachOther) {
   // Two ranks of one thread on two CPUs, and the threads that exchange gradients for them.
   LoadSnapshot before = at(10, 100, 50), after = at(11, 101.9, 51.84);
