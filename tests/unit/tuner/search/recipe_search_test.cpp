@@ -39,6 +39,21 @@ double rate_of(const Knobs& knobs) {
   return 10 * knobs.nproc * std::pow(knobs.threads, 0.6) * knobs.batch / (knobs.batch + 4.0);
 }
 
+Trial played(const Proposal& proposal, double samples_per_second) {
+  Trial trial;
+  trial.knobs = proposal.knobs;
+  trial.phase = proposal.phase;
+  trial.round = proposal.round;
+  trial.outcome = Outcome::ok;
+  Sample sample;
+  sample.seconds = 1;
+  sample.samples_per_second = samples_per_second;
+  trial.samples = {sample};
+  trial.samples_per_second = samples_per_second;
+  trial.seconds = kSecondsATrial;
+  return trial;
+}
+
 TuneResult tuned(std::int64_t recipe_batch, double budget_seconds, double& beyond_seconds) {
   const Space space = eight_cpus();
   SearchOptions options;
@@ -52,17 +67,7 @@ TuneResult tuned(std::int64_t recipe_batch, double budget_seconds, double& beyon
   while (left >= kSecondsATrial) {
     const auto proposal = search->next(left);
     if (!proposal) break;
-    Trial trial;
-    trial.knobs = proposal->knobs;
-    trial.phase = proposal->phase;
-    trial.round = proposal->round;
-    trial.outcome = Outcome::ok;
-    Sample sample;
-    sample.seconds = 1;
-    sample.samples_per_second = rate_of(proposal->knobs);
-    trial.samples = {sample};
-    trial.samples_per_second = sample.samples_per_second;
-    trial.seconds = kSecondsATrial;
+    const Trial trial = played(*proposal, rate_of(proposal->knobs));
     if (global_batch(trial.knobs) != recipe_batch) beyond_seconds += trial.seconds;
     left -= trial.seconds;
     search->tell(trial);
@@ -89,6 +94,43 @@ TEST(RecipeSearch, TheHeadlineKeepsTheGlobalBatchAndTheFasterOneStandsSecond) {
     EXPECT_GT(found.beyond_recipe->ratio.low, 1);
     EXPECT_GE(rate_of(found.beyond_recipe->knobs), 0.6 * rate_of(shared_out(8, 1, 64))) << budget;
   }
+}
+
+// Two of the kept recipe tie ahead of everything that was run: the search over all would run these
+// two in turns until the budget ends.
+TEST(RecipeSearch, TheShareOfOtherRecipesIsNotSpentOnTiesOfTheKeptOne) {
+  std::vector<Knobs> points;
+  for (const int nproc : {1, 2}) {
+    for (const int batch : {64, 128, 256, 512}) {
+      for (const int workers : {0, 1, 2, 3}) {
+        points.push_back(shared_out(nproc, 1, batch));
+        points.back().workers = workers;
+      }
+    }
+  }
+  const Space space{std::move(points)};
+  // Half of the rate without workers, all of it with one or more.
+  const auto rate = [](const Knobs& knobs) {
+    const double batch = knobs.batch;
+    return (knobs.workers == 0 ? 50 : 100) * knobs.nproc * batch / (batch + 40);
+  };
+  SearchOptions options;
+  options.cpus = 2;
+  options.recipe_batch = 256;
+  options.first = {shared_out(2, 1, 128)};
+  const auto search = find_strategy("ours")->make(space, options);
+  double fastest = 0, left = 130;
+  while (left >= kSecondsATrial) {
+    const auto proposal = search->next(left);
+    if (!proposal) break;
+    const Trial trial = played(*proposal, rate(proposal->knobs));
+    left -= trial.seconds;
+    search->tell(trial);
+    if (global_batch(trial.knobs) != 256) fastest = std::max(fastest, trial.samples_per_second);
+  }
+  Knobs best = shared_out(2, 1, 512);
+  best.workers = 1;
+  EXPECT_GE(fastest, 0.95 * rate(best));
 }
 
 TEST(RecipeSearch, AFreeRecipeIsSearchedWhole) {
