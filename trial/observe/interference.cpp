@@ -385,7 +385,7 @@ std::string judge(const Interference& found, double wall, const LoadDemand& dema
 
 // The most that load on its CPUs can have taken of the tree's wall time: all that its threads
 // waited, one after the other, and what neighbours cost while they ran.
-double most_lost(double run_seconds, const Growths& threads, double wall) {
+double max_lost(double run_seconds, const Growths& threads, double wall) {
   constexpr double kSlowed = 0.3;  // of a running thread's speed, by shared caches and cores
   double waited = 0;
   for (const auto& [id, thread] : threads) waited += thread.waited;
@@ -450,7 +450,7 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
   const double near_cpus = pools.near_cpus() > 0 ? pools.near_cpus() : machine_cpus;
   const bool unseen = found.cpu_seconds - run > kMostUnseen * found.cpu_seconds;
   const bool idle = after.has_thread_times && !unseen && !after.threads.empty() &&
-                    most_lost(found.cpu_seconds, threads, wall) <= limits.most_lost;
+                    max_lost(found.cpu_seconds, threads, wall) <= limits.max_lost;
   found.spoilt_by = idle ? judge_rest(found, wall, demand.threads <= found.available_cpus, limits)
                          : judge(found, wall, demand, near_cpus, after.has_thread_times, limits);
   if (unseen && after.brief.runnable_seconds.empty() && !found.spoilt_by.empty()) {

@@ -57,13 +57,13 @@ struct LoadDemand {
 // 1 % of these and 0.1 CPU, plus the resolution of /proc/stat (half a tick for each CPU, as
 // independent errors).
 // lost: share of the tree's threads' time spent waiting for a CPU that others had.
-// most_lost: of the wall time. A tree that sleeps loses nothing to load on its CPUs: below it
+// max_lost: of the wall time. A tree that sleeps loses nothing to load on its CPUs: below it
 // neither of the two is asked.
 struct InterferenceLimits {
   double external_cpus = 0.10;
   double external_share = 0.01;
   double lost_share = 0.05;
-  double most_lost = 0.01;
+  double max_lost = 0.01;
   double pressure_share = 0.20;   // only where there are no thread times
   double throttled_share = 0.02;  // only where demand is within the quota
   double steal_share = 0.02;
