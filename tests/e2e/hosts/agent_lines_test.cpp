@@ -58,6 +58,7 @@ TEST(AgentLines, OfAnyKindAreAnsweredOrLeftOut) {
   std::map<std::int64_t, json> replies;
   const double end = steady_seconds() + 60;
   while (replies.count(12) == 0 && steady_seconds() < end && !agent.poll_exit()) {
+    ASSERT_EQ(::write(ends[1], "\n", 1), 1);  // the launcher's sign of life
     agent.wait(0.05);
     replies.clear();
     LineSplitter lines_of_all;
