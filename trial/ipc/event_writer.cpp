@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/files.h"
 #include "base/text.h"
 
@@ -34,6 +36,19 @@ Result<EventPipe> EventPipe::open() {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "open an event pipe");
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return EventPipe(ends[0], ends[1]);
+}
+
+Result<EventPipe> EventPipe::open_for(ProcessOptions& child, bool by_path) {
+  EventPipe pipe = OCRTUNE_TRY(open());
+  const int end = pipe.write_descriptor();
+  if (by_path) {
+    child.environment.emplace_back(kEventPathVariable,
+                                   fmt::format("/proc/{}/fd/{}", ::getpid(), end));
+  } else {
+    child.environment.emplace_back(kEventDescriptorVariable, fmt::format("{}", end));
+    child.descriptors.push_back(end);
+  }
+  return pipe;
 }
 
 EventPipe::EventPipe(EventPipe&& other) noexcept

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/line_splitter.h"
+#include "base/process.h"
 #include "base/result.h"
 #include "trial/ipc/events.h"
 
@@ -29,6 +30,9 @@ class EventWriter {
 class EventPipe {
  public:
   static Result<EventPipe> open();
+  // Adds the child's end to what it is started with. `by_path`: as a name that any process below it
+  // may open, because launchers close descriptors; the writing end then stays open here.
+  static Result<EventPipe> open_for(ProcessOptions& child, bool by_path);
   EventPipe(EventPipe&& other) noexcept;
   EventPipe& operator=(EventPipe&&) = delete;
   ~EventPipe();

@@ -14,6 +14,8 @@
 namespace ocrtune {
 
 inline constexpr const char* kEventDescriptorVariable = "OCRTUNE_EVENT_FD";
+// Of a user command: a path, to be opened by each process that calls ocrtune.step().
+inline constexpr const char* kEventPathVariable = "OCRTUNE_EVENT_PATH";
 
 struct HelloEvent {
   int rank = 0, world_size = 1;

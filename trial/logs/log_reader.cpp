@@ -11,6 +11,7 @@
 #include "trial/logs/log_dialects.h"
 #include "trial/logs/log_text.h"
 #include "trial/logs/rate_check.h"
+#include "trial/logs/step_processes.h"
 #include "trial/logs/unread_lines.h"
 
 namespace ocrtune {
@@ -66,19 +67,7 @@ class DialectReader : public LogReader {
       if (place == CounterSeries::Place::other) return;
       if (place == CounterSeries::Place::anew) return begin_anew(*reading, now_seconds, events);
     }
-    if (first_ < 0) {
-      first_ = now_seconds;
-      remember(*reading, now_seconds);
-      events.emplace_back(ReadyEvent());
-      return;
-    }
-    const auto step = step_of(*reading, now_seconds);
-    const bool watched = !stepped_;  // the whole of this step
-    remember(*reading, now_seconds);
-    if (!step) return;
-    stepped_ = true;
-    if (!warm_ && !warm_up_is_over(watched, now_seconds, events)) return;
-    events.emplace_back(*step);
+    advance(*reading, now_seconds, events);
   }
 
   std::int64_t known_lines() const override { return known_lines_; }
@@ -90,6 +79,27 @@ class DialectReader : public LogReader {
   }
 
   bool is_hopeless() const override { return known_lines_ == 0 && unread_.training_goes_on(); }
+
+ protected:
+  // The first reading is where the watch begins.
+  void advance(const LogReading& reading, double now_seconds, std::vector<Event>& events) {
+    if (first_ < 0) {
+      first_ = now_seconds;
+      remember(reading, now_seconds);
+      events.emplace_back(ReadyEvent());
+      return;
+    }
+    const auto step = step_of(reading, now_seconds);
+    const bool watched = !stepped_;  // the whole of this step
+    remember(reading, now_seconds);
+    if (!step) return;
+    stepped_ = true;
+    if (!warm_ && !warm_up_is_over(watched, now_seconds, events)) return;
+    events.emplace_back(*step);
+  }
+
+  void count_line() { ++known_lines_; }
+  bool begun() const { return first_ >= 0; }
 
  private:
   void begin_anew(const LogReading& reading, double now_seconds, std::vector<Event>& events) {
@@ -218,6 +228,40 @@ class EventLines : public LogReader {
   EventReader reader_;
 };
 
+// What `ocrtune.step()` of the Python package reports; a program may print the same events.
+class StepReader : public DialectReader {
+ public:
+  explicit StepReader(const LogContext& context)
+      : DialectReader(
+            "steps", [](const std::string&) { return std::nullopt; }, context, false) {}
+
+  void read_line(const std::string& line, double now_seconds, std::vector<Event>& events) override {
+    const auto event = line.starts_with('{') ? parse_event(line) : Error{};
+    if (event) read_event(*event, now_seconds, events);
+  }
+
+  void read_event(const Event& event, double now_seconds, std::vector<Event>& events) override {
+    const auto* step = std::get_if<StepEvent>(&event);
+    if (step == nullptr && !std::holds_alternative<HelloEvent>(event)) return;
+    count_line();
+    const auto reading = step != nullptr ? processes_.add(*step, now_seconds) : std::nullopt;
+    if (reading) {
+      advance(*reading, now_seconds, events);
+    } else if (!begun()) {  // a process says hello with its first call, where its clock begins
+      advance(LogReading(), now_seconds, events);
+    }
+  }
+
+  std::string why_unread(const std::string& /*followed_file*/) const override {
+    return "nothing called ocrtune.step(samples): the loop of the command calls it, in a Python "
+           "where ocrtune is installed";
+  }
+  bool is_hopeless() const override { return false; }
+
+ private:
+  StepProcesses processes_;
+};
+
 // "NAME" or "NAME:UNIT"; a colon inside of a name is not a unit's.
 Result<LogDialect> named_dialect(const std::string& kind, const std::string& argument) {
   const std::size_t colon = argument.rfind(':');
@@ -288,6 +332,8 @@ const std::vector<LogReaderRow>& log_reader_table() {
        "metric:throughput   reads   loss 2.31 throughput: 412.7 img/s", true},
       {"ocrtune", "events of ocrtune-mpi-worker, all ranks in one output",
        R"({"check_error": 0.0001, "event": "ready", "rank": 0})", false},
+      {"steps", "ocrtune.step(samples) of the Python package, in each process; nothing is printed",
+       R"({"event": "step", "rank": 71, "steps": 4, "samples": 128, "seconds": 0.31})", false},
       {"runs",
        "runs[:SAMPLES]: a command that prints nothing of use and ends by itself is started again "
        "and again, each run counts as SAMPLES (1)",
@@ -318,6 +364,7 @@ Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
   if (kind == "ocrtune") {
     return std::unique_ptr<LogReader>(std::make_unique<EventLines>(context.nproc));
   }
+  if (kind == "steps") return std::unique_ptr<LogReader>(std::make_unique<StepReader>(context));
   LogDialect dialect;
   if (kind == "paddleocr") dialect = paddleocr_dialect(context.print_interval);
   if (kind == "paddleocr-infer") dialect = paddleocr_infer_dialect();

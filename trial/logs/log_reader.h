@@ -42,6 +42,10 @@ class LogReader {
   // `anew` one where what was read before is found to be something else.
   virtual void read_line(const std::string& line, double now_seconds,
                          std::vector<Event>& events) = 0;
+  // What a process of the command reports beside its lines: `hello` and `step`, the rank being its
+  // process id.
+  virtual void read_event(const Event& /*event*/, double /*now_seconds*/,
+                          std::vector<Event>& /*events*/) {}
   virtual std::string name() const = 0;
   virtual std::int64_t known_lines() const = 0;  // so far, that held a number it knows
   // Where there is none: why, in one sentence, with an option that would read what was printed.

@@ -188,6 +188,12 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
               (listened >= kHopelessSeconds && unread_.lines() >= kHopelessLines);
 }
 
+void ReaderFinder::add_event(const Event& event) {
+  const bool calls =
+      std::holds_alternative<HelloEvent>(event) || std::holds_alternative<StepEvent>(event);
+  if (calls && !is_settled()) choice_ = ReaderChoice{"steps", Reads::calls, {}, ""};
+}
+
 std::optional<ReaderChoice> ReaderFinder::choice_at_end() const {
   return choice_ ? choice_ : row_choice(kLinesAtEnd, true);
 }
@@ -220,6 +226,7 @@ const char* reads_words(Reads reads) {
       return "a count of samples, timed by the clock";
     case Reads::counts:
       return "a count of steps or samples, timed by the clock";
+    case Reads::calls:
     case Reads::own:
     case Reads::runs:
       break;
@@ -233,6 +240,10 @@ class Listener : public LogReader {
   void read_line(const std::string& line, double now_seconds,
                  std::vector<Event>& /*events*/) override {
     finder_->add(line, now_seconds);
+  }
+  void read_event(const Event& event, double /*now_seconds*/,
+                  std::vector<Event>& /*events*/) override {
+    finder_->add_event(event);
   }
   std::string name() const override { return "listener"; }
   std::int64_t known_lines() const override { return 0; }
@@ -249,6 +260,7 @@ class Listener : public LogReader {
 
 std::string choice_words(const ReaderChoice& choice, bool several_ranks) {
   if (choice.reads == Reads::runs) return "timed whole runs: the command ends by itself";
+  if (choice.reads == Reads::calls) return "counted the samples of its calls of ocrtune.step()";
   const std::string line(trim(choice.line));
   const bool rate = choice.reads == Reads::samples_per_second;
   const char* whose = !rate                            ? ""

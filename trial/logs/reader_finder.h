@@ -28,6 +28,7 @@ struct ReaderChoice {
     steps,    // a counter, timed as its lines come
     samples,  // likewise
     counts,   // likewise, of steps or samples: the command is not told its batch
+    calls,    // of ocrtune.step(), which says its samples
     own,      // the lines of a program that the reader is made for
     runs,     // nothing of it: the command ends by itself, and each run is timed
   };
@@ -42,6 +43,7 @@ class ReaderFinder {
   explicit ReaderFinder(const LogContext& context);
 
   void add(const std::string& line, double now_seconds);
+  void add_event(const Event& event);  // a program that calls ocrtune.step() has chosen by itself
   // There is a choice, or the lines so far show that waiting brings none.
   bool is_settled() const { return choice_ || hopeless_; }
   const std::optional<ReaderChoice>& choice() const { return choice_; }

@@ -75,7 +75,11 @@ class TrialWatch {
   void loop();
   void wait_for_news() const;
   void read_everything();
-  void on_output_line(const std::string& line);
+  void hear(const std::function<void(std::vector<Event>&)>& read);  // with the reader
+  void on_output_line(const std::string& line) {
+    hear([&](std::vector<Event>& events) { plan_.reader->read_line(line, now(), events); });
+  }
+  void on_pipe_event(const Event& event);
   void on_event(const Event& event);
   void on_hello(const HelloEvent& hello);
   void on_ready(const ReadyEvent& ready);
@@ -91,9 +95,10 @@ class TrialWatch {
   void note_counters(const OomCounts& oom_after, const KernelLog& kernel_log);
   void look_at_time();
   void stop(StopCause cause, std::string reason);
-  void refuse_start(const Error& error) {
+  bool refuse_start(const Error& error) {
     const bool full = error.kind == ErrorKind::exhausted;
     stop(full ? StopCause::exhausted : StopCause::refused, error.what);
+    return false;
   }
   void finish();
 
@@ -147,25 +152,14 @@ bool TrialWatch::start() {
       static_cast<std::uint64_t>(kHostReserve * static_cast<double>(host_available_bytes()));
   for (std::size_t i = 0; i < plan_.processes.size(); ++i) {
     ProcessOptions options = plan_.processes[i];
-    if (plan_.reader == nullptr) {
-      auto pipe = EventPipe::open();
-      if (!pipe) {
-        refuse_start(pipe.error());
-        return false;
-      }
-      options.environment.emplace_back(kEventDescriptorVariable,
-                                       fmt::format("{}", pipe->write_descriptor()));
-      options.descriptors.push_back(pipe->write_descriptor());
-      pipes_.push_back(*std::move(pipe));
-    }
+    auto pipe = EventPipe::open_for(options, /*by_path=*/plan_.reader != nullptr);
+    if (!pipe) return refuse_start(pipe.error());
+    pipes_.push_back(*std::move(pipe));
     for (const std::string& group : options.join_groups) oom_.add_group_file(group);
     const auto process = tree_.start(options);
-    if (!process) {
-      refuse_start(process.error());
-      return false;
-    }
+    if (!process) return refuse_start(process.error());
     oom_.add_process((*process)->pid());
-    if (!pipes_.empty()) pipes_.back().close_write();
+    if (plan_.reader == nullptr) pipes_.back().close_write();
     lines_.emplace_back();
     news_.push_back(now());
   }
@@ -186,11 +180,17 @@ void TrialWatch::wait_for_news() const {
   ::poll(polled.data(), polled.size(), static_cast<int>(std::ceil(pause * 1000)));
 }
 
-void TrialWatch::on_output_line(const std::string& line) {
+void TrialWatch::hear(const std::function<void(std::vector<Event>&)>& read) {
   std::vector<Event> events;
-  plan_.reader->read_line(line, now(), events);
+  read(events);
   for (const Event& event : events) on_event(event);
   if (!plan_.part.follows && plan_.reader->is_hopeless()) stop(StopCause::no_metric, "");
+}
+
+void TrialWatch::on_pipe_event(const Event& event) {
+  if (plan_.reader == nullptr) return on_event(event);
+  news_[0] = now();
+  hear([&](std::vector<Event>& events) { plan_.reader->read_event(event, now(), events); });
 }
 
 void TrialWatch::read_everything() {
@@ -207,9 +207,9 @@ void TrialWatch::read_everything() {
     if (grew) news_[0] = now();
   }
   for (EventPipe& pipe : pipes_) {
-    pipe.read([&](const Event& event) { on_event(event); },
+    pipe.read([&](const Event& event) { on_pipe_event(event); },
               [&](const std::string& broken) {
-                if (stopped_) return;
+                if (stopped_ || plan_.reader != nullptr) return;
                 if (facts_.broken_event.empty()) facts_.broken_event = broken;
                 note_failure();
               });

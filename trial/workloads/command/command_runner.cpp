@@ -84,6 +84,9 @@ class AnswerReader : public LogReader {
     }
     reader_.read_line(line, now_seconds, events);
   }
+  void read_event(const Event& event, double now_seconds, std::vector<Event>& events) override {
+    reader_.read_event(event, now_seconds, events);
+  }
   std::string name() const override { return reader_.name(); }
   std::int64_t known_lines() const override { return reader_.known_lines(); }
   std::string why_unread(const std::string& file) const override {
