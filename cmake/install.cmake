@@ -46,6 +46,7 @@ install(CODE "
   file(INSTALL \"${documents}/_ocrtune\"
        DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${folder}\")")
 install(FILES README.md docs/architecture.md docs/glossary.md docs/schema.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/schema DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ocrtune)

@@ -31,7 +31,7 @@ TEST(CheckCommand, DifferencesAreTheAnswerNo) {
   EXPECT_EQ(code, 1);
   const auto json = nlohmann::json::parse(out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << out;
-  EXPECT_EQ(undocumented_key("check --json", json), "");
+  EXPECT_EQ(schema_fault("check", json), "");
   for (const auto& difference : json.at("differences")) {
     EXPECT_FALSE(difference.at("effect").get<std::string>().empty());
     if (difference.at("key") == "Train.sampler.first_bs") {

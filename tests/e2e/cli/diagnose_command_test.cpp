@@ -48,7 +48,7 @@ TEST_F(DiagnoseCommand, JsonHasTheDocumentedShape) {
   const Ran ran = diagnose(log + " --json --exit-code 1");
   const auto json = nlohmann::json::parse(ran.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << ran.out;
-  EXPECT_EQ(undocumented_key("diagnose --json", json), "");
+  EXPECT_EQ(schema_fault("diagnose", json), "");
   const auto& cause = json.at("causes").at(0);
   EXPECT_EQ(cause.at("cause"), "gpu_out_of_memory");
   EXPECT_GT(cause.at("confidence").get<double>(), 0.8);

@@ -158,7 +158,7 @@ TEST_F(InitCommand, DoctorTriesOneStepOfTheFile) {
   const auto json = nlohmann::json::parse(output_.substr(output_.find('{')), nullptr, false);
   ASSERT_TRUE(json.is_object()) << output_;
   EXPECT_TRUE(json["ready"]);
-  EXPECT_EQ(undocumented_key("doctor --json", json), "");
+  EXPECT_EQ(schema_fault("doctor", json), "");
 }
 
 TEST_F(InitCommand, DoctorSaysWhatFailsAndShowsTheCommandsLastWords) {

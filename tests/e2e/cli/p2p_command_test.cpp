@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "tests/support/ran.h"
+#include "tests/support/schema_text.h"
 
 namespace ocrtune {
 namespace {
@@ -93,10 +94,9 @@ TEST(P2pCommand, TheLadderFromFaultToProvedSetting) {
 TEST(P2pCommand, TheDocumentNamesEveryKey) {
   const std::string schema = read_file(OCRTUNE_SOURCE_DIR + "/docs/schema.md").value_or("");
   const auto p2p = nlohmann::json::parse(run({"p2p", "--json"}, "2x4090").out);
-  for (const auto& item : p2p.items()) {
-    EXPECT_THAT(schema, HasSubstr("`" + item.key() + "`"));
-  }
+  EXPECT_EQ(schema_fault("p2p", p2p), "");
   const auto probe = nlohmann::json::parse(run({"probe", "--quick", "--json"}, "2x4090").out);
+  EXPECT_EQ(schema_fault("probe", probe), "");
   for (const auto& [key, value] : probe["gpus"][0].items()) EXPECT_THAT(schema, HasSubstr(key));
   for (const char* key : {"gpu_links", "cuda_driver_version", "visible_gpus", "gpu_visibility"}) {
     EXPECT_TRUE(probe.contains(key)) << key;

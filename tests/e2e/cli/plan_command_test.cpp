@@ -113,7 +113,7 @@ TEST_F(PlanCommand, JsonHoldsTheStableNames) {
   EXPECT_EQ(code, 0);
   const auto json = nlohmann::json::parse(out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << out;
-  EXPECT_EQ(undocumented_key("plan --json", json), "");
+  EXPECT_EQ(schema_fault("plan", json), "");
   EXPECT_EQ(json.at("machines").at("median"), 3);
   EXPECT_LE(json.at("machines").at("low"), json.at("machines").at("high"));
   EXPECT_FALSE(json.at("back_test").empty());
@@ -223,7 +223,7 @@ TEST_F(PlanCommand, ACorpusIsReadInShards) {
     EXPECT_EQ(code, 0) << out;
     const auto json = nlohmann::json::parse(out, nullptr, false);
     ASSERT_TRUE(json.is_object()) << out;
-    EXPECT_EQ(undocumented_key("plan --json", json), "");
+    EXPECT_EQ(schema_fault("plan", json), "");
     EXPECT_EQ(json["machines"]["high"], 3);
     EXPECT_EQ(json["demand"]["mode"], "infer");
     EXPECT_NEAR(json["cost_per_million"].get<double>(), 256e6 / 24800, 4e5);
@@ -239,7 +239,7 @@ TEST_F(PlanCommand, ADaysPagesInTwoZones) {
   EXPECT_EQ(code, 0) << out;
   const auto json = nlohmann::json::parse(out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << out;
-  EXPECT_EQ(undocumented_key("plan --json", json), "");
+  EXPECT_EQ(schema_fault("plan", json), "");
   const auto& months = json["year"]["months"];
   const int needed = months[0]["machines"].get<int>(), bought = months[0]["bought_machines"];
   EXPECT_EQ(bought, 2 * needed);

@@ -50,7 +50,7 @@ TEST_F(Replay, FindsTheBestAndSaysSoToMachines) {
   ASSERT_EQ(said.code, 0) << said.out;
   const auto list = nlohmann::json::parse(said.out);
   ASSERT_EQ(list.size(), 6U);
-  EXPECT_EQ(undocumented_key("replay --json", list[0]), "");
+  EXPECT_EQ(schema_fault("replay", list), "");
   for (int i = 0; i < 6; ++i) {
     const auto& one = list[static_cast<std::size_t>(i)];
     EXPECT_EQ(one["strategy"], i < 3 ? "ours" : "random");

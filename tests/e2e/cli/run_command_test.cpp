@@ -107,7 +107,7 @@ TEST_F(RunCommand, RestartsFromTheCheckpointWithASaferSetting) {
   ASSERT_NE(start, std::string::npos) << said;
   const auto json = nlohmann::json::parse(said.substr(start), nullptr, false);
   ASSERT_TRUE(json.is_object()) << said;
-  EXPECT_EQ(undocumented_key("run --json", json), "");
+  EXPECT_EQ(schema_fault("run", json), "");
   EXPECT_EQ(undocumented_key("run --json", json["attempts"][0]), "");
   EXPECT_THAT(kept("attempt-1.log"), HasSubstr("workers 8 resume \n"));
   EXPECT_THAT(kept("attempt-2.log"), HasSubstr("workers 4 resume " + state));

@@ -25,7 +25,7 @@ TEST(SloCommand, MeasuresACommandOverItsStandardInput) {
   const auto [code, out] = run_slo("p90=200ms --budget 4s --json" + kEchoIds);
   const auto json = nlohmann::json::parse(out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << out;
-  EXPECT_EQ(undocumented_key("slo --json", json), "");
+  EXPECT_EQ(schema_fault("slo", json), "");
   EXPECT_EQ(code, json.at("found").get<bool>() ? 0 : 1);
   EXPECT_GT(json.at("saturated_at_requests_per_second").get<double>(), 0);
   EXPECT_EQ(json.at("promise"), "p90 under 200 ms");

@@ -15,6 +15,7 @@
 #include "base/process.h"
 #include "tests/support/answered.h"
 #include "tests/support/ran.h"
+#include "tests/support/schema_text.h"
 #include "tuner/store/store.h"
 
 namespace ocrtune {
@@ -70,11 +71,19 @@ TEST_F(TuneCommand, DryRunAsOneDocument) {
   ASSERT_EQ(ran.code, 0) << ran.out;
   const auto json = nlohmann::json::parse(ran.out, nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << ran.out;
+  EXPECT_EQ(schema_fault("tune-dry-run", json), "");
   EXPECT_EQ(json["dry_run"], true);
   EXPECT_EQ(json["space"]["nproc"], (std::vector<std::string>{"1", "2"}));
   EXPECT_GE(json["settings"].get<int>(), 2);
   EXPECT_TRUE(json["commands"].empty()) << "the built-in engine starts itself";
   EXPECT_FALSE(path_exists(db_));
+}
+
+TEST_F(TuneCommand, OneTrialOfTheEngineIsOneDocument) {
+  const Ran ran = ocrtune(
+      "engine worker nproc=1 threads=1 batch=2 --model crnn-mv3 --seconds 0.3 --json 2>/dev/null");
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  EXPECT_EQ(schema_fault("worker", nlohmann::json::parse(ran.out)), "");
 }
 
 TEST_F(TuneCommand, FewSettingsShareTheBudgetOfATarget) {

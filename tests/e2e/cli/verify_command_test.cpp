@@ -96,7 +96,7 @@ TEST_F(VerifyCommand, TheExitCodeSaysWhetherTheRecommendationHolds) {
   const auto json = nlohmann::json::parse(start == std::string::npos ? "" : output_.substr(start),
                                           nullptr, false);
   ASSERT_TRUE(json.is_object()) << output_;
-  EXPECT_EQ(undocumented_key("verify --json", json), "");
+  EXPECT_EQ(schema_fault("verify", json), "");
   EXPECT_EQ(json["state"], "UNSAFE");
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "tests/support/host_bed.h"
+#include "tests/support/schema_text.h"
 
 namespace ocrtune {
 namespace {
@@ -32,6 +33,7 @@ TEST(ProbeHosts, NamesWhoIsDownWhatDiffersAndWhatIsWrong) {
   EXPECT_EQ(said.code, 1) << said.text;
   const Json json = Json::parse(said.text, nullptr, false);
   ASSERT_TRUE(json.is_object()) << said.text;
+  EXPECT_EQ(schema_fault("probe-hosts", json), "");
   EXPECT_EQ(json["launcher"], "ssh");
   EXPECT_THAT(values_of(json["hosts"], "host"), testing::ElementsAre("a", "b", "c"));
   ASSERT_THAT(values_of(json["lost"], "host"), testing::ElementsAre("d"));

@@ -9,6 +9,7 @@
 #include "reports/export/run_tables.h"
 #include "reports/html/page.h"
 #include "tests/support/sample_runs.h"
+#include "tests/support/schema_text.h"
 
 namespace ocrtune {
 namespace {
@@ -53,6 +54,7 @@ TEST(Schema, TablesHaveTheDocumentedColumns) {
 TEST(Schema, JsonHasTheDocumentedKeys) {
   for (const RunRecord& run : {sample_run(), empty_run(), run_without_success(), hostile_run()}) {
     EXPECT_EQ(keys(Json::parse(run_json(run))), documented("tune --json, show --json"));
+    EXPECT_EQ(schema_fault("tune", Json::parse(run_json(run))), "");
   }
 }
 
@@ -62,6 +64,7 @@ TEST(Schema, ProgressIsOneLineWithTheDocumentedKeys) {
     EXPECT_EQ(line.find('\n'), std::string::npos);
     const Json json = Json::parse(line);
     EXPECT_EQ(keys(json), documented("tune --progress json"));
+    EXPECT_EQ(schema_fault("tune-progress", json), "");
     EXPECT_TRUE(json["best_samples_per_second"].is_null());
   }
 }
