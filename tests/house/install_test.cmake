@@ -17,7 +17,7 @@ function(check_tree prefix zsh)
   foreach(file bin/ocrtune bin/ocrtune-gpu-worker share/man/man1/ocrtune.1.gz
           share/bash-completion/completions/ocrtune ${zsh}
           share/fish/vendor_completions.d/ocrtune.fish share/doc/ocrtune/README.md
-          share/doc/ocrtune/schema.md)
+          share/doc/ocrtune/schema.md share/doc/ocrtune/schema/tune.json)
     if(NOT EXISTS ${prefix}/${file})
       message(FATAL_ERROR "${prefix} has no ${file}")
     endif()
@@ -81,5 +81,9 @@ if(patchelf)
   run(python3 -m venv ${root}/venv)
   run(${root}/venv/bin/pip install --quiet --no-index ${wheel})
   check_tree(${root}/venv share/zsh/site-functions/_ocrtune)
+  run(${root}/venv/bin/python -I -c "import ocrtune\nocrtune.step(1)\nprint(ocrtune.program())")
+  if(NOT output STREQUAL "${root}/venv/bin/ocrtune\n")
+    message(FATAL_ERROR "the package of the wheel finds ${output}")
+  endif()
 endif()
 file(REMOVE_RECURSE ${root})

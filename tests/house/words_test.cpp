@@ -157,7 +157,7 @@ std::vector<TextFile> own_files() {
   const fs::path root(OCRTUNE_SOURCE_DIR);
   std::vector<TextFile> files;
   for (const char* folder : {"base", "bench", "capacity", "cli", "cmake", "consistency", "core",
-                             "diagnosis", "docs", "hosts", "presets", "probes", "reports",
+                             "diagnosis", "docs", "hosts", "presets", "probes", "python", "reports",
                              "scripts", "supervise", "tests", "trial", "tuner"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string name = fs::relative(entry.path(), root).string();
