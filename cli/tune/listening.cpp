@@ -77,6 +77,11 @@ Result<std::string> find_log_reader(RunOptions& options, const Machine& machine,
                                     bool silent) {
   if (!options.prints()) return std::string();
   PreparedCommand prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
+  if (prepared.workload.log_reader == "steps" && !options.hosts.empty()) {
+    return Error{ErrorKind::usage,
+                 "--log-reader steps counts the processes of one host: over --hosts the speed is "
+                 "read from what rank 0 prints"};
+  }
   if (!prepared.workload.log_reader.empty()) return std::string();
   if (!options.hosts.empty()) return Error{ErrorKind::usage, kAsk};
   prepared.workload.answers.clear();  // no text is compared yet

@@ -27,12 +27,13 @@ while True:
 
 
 class Program(unittest.TestCase):
-    def setUp(self):
+    @classmethod
+    def setUpClass(cls):
         scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = scratch.name
+        cls.addClassCleanup(scratch.cleanup)
+        cls.folder = scratch.name
         for name, folder in (("XDG_DATA_HOME", "data"), ("OCRTUNE_LOCK_DIR", "")):
-            os.environ[name] = os.path.join(self.folder, folder)
+            os.environ[name] = os.path.join(cls.folder, folder)
         os.environ["PYTHONPATH"] = SOURCE
 
     def path(self, name, text):
@@ -45,25 +46,22 @@ class Program(unittest.TestCase):
         script = self.path("train.py", SILENT)
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
-            run = ocrtune.tune(sys.executable, script, "{nproc}", nproc=[1, 2], threads=1, trial_time="1s", budget="15s")
+            run = ocrtune.tune(sys.executable, script, "{nproc}", nproc=[2], threads=1, trial_time="1s", budget="40s")
         self.assertIn("--log-reader steps", said.getvalue())
         self.assertIn(run.code, (0, 1))
         self.assertEqual(set(run["outcomes"]), {"ok"})
-        # 8 samples in 20 ms or more, by each process.
-        most = {1: 400, 2: 800}
-        rates = {one["knobs"]["nproc"]: one["samples_per_second"]["median"] for one in run["settings"]}
-        self.assertEqual(set(rates), {1, 2})
-        for processes, rate in rates.items():
-            self.assertLessEqual(rate, 1.01 * most[processes])
-            self.assertGreater(rate, 0)
+        [setting] = run["settings"]
+        rate = setting["samples_per_second"]["median"]
+        self.assertGreater(rate, 0)
+        self.assertLess(rate, 1.2 * 800)  # 8 samples in 20 ms or more, by each process
         self.assertEqual(ocrtune.show()["run_id"], run["run_id"])
         self.assertEqual(ocrtune.show(run["run_id"])["settings"], run["settings"])
 
     def test_a_loop_that_calls_nothing_is_named(self):
-        script = self.path("idle.py", "print('hello', flush=True)\nimport time\ntime.sleep(60)\n")
-        with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(ocrtune.Error) as raised:
-            ocrtune.tune(sys.executable, script, log_reader="steps", budget="4s", threads=1)
-        self.assertIn("ocrtune.step(samples)", str(raised.exception))
+        with contextlib.redirect_stderr(io.StringIO()):
+            run = ocrtune.tune(sys.executable, "-c", "print('hello')", log_reader="steps", budget="4m", threads=1)
+        self.assertEqual((run.code, set(run["outcomes"])), (1, {"crashed"}))
+        self.assertIn("ocrtune.step(samples)", run["settings"][0]["reason"])
 
     def test_a_plan_is_a_document(self):
         table = self.path("t.csv", "# cores=16 memory_bytes=68719476736\n"
@@ -81,7 +79,7 @@ class Program(unittest.TestCase):
 
     def test_an_error_is_the_programs_line(self):
         for call, words, code in [
-            (ocrtune.show, "--db", 3), (lambda: ocrtune.plan(rates=5), "--rate", 2),
+            (lambda: ocrtune.show("nobody"), "nobody", 3), (lambda: ocrtune.plan(rates=5), "--rate", 2),
             (lambda: ocrtune.tune(budget="soon", data="lines"), "soon", 2),
         ]:
             with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(ocrtune.Error) as raised:

@@ -205,9 +205,7 @@ TEST_F(StoredRuns, JsonOfAStoredRunIsDocumented) {
     EXPECT_FALSE(json.is_discarded()) << said.out;
     return json;
   };
-  EXPECT_EQ(
-      schema_fault("list", json_of({"list", "runs", "--json"})),
-      "");
+  EXPECT_EQ(schema_fault("list", json_of({"list", "runs", "--json"})), "");
   EXPECT_EQ(schema_fault("why-not", json_of({"why-not", "nproc=1", "--json"})), "");
 }
 

@@ -228,6 +228,7 @@ TEST_F(TuneOwnCommand, RefusesMistakesBeforeAnyTrial) {
   expect_refused("--metric speed:furlongs" + std::string(kClient), "not a unit of speed");
   expect_refused("--metric speed --log-reader torch" + std::string(kClient),
                  "leave one of the two");
+  expect_refused("--hosts a,b --log-reader steps" + std::string(kClient), "of one host");
   expect_refused("--log-reader torhc" + std::string(kClient), "did you mean 'torch'");
   expect_refused(client + " --env =x" + std::string(kClient), "--env =x: needs NAME or NAME=VALUE");
   expect_refused(client + " --env OCRTUNE_NOT_SET" + std::string(kClient),
