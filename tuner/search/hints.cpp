@@ -6,10 +6,12 @@
 #include <set>
 #include <utility>
 
+#include "tuner/search/search_board.h"
+
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMaxHints = 3;
+constexpr std::size_t kMaxHints = 3;  // guess
 
 // Doublings of each count, and one for each word that differs.
 double distance(const Knobs& a, const Knobs& b) {
@@ -63,6 +65,33 @@ std::vector<int> hint_points(const Space& space, const std::vector<Knobs>& hints
     }
   }
   return points;
+}
+
+std::optional<int> HintQueue::next(const SearchBoard& board, int max_trials) {
+  if (tried() >= max_trials) return std::nullopt;
+  if (!tried_.empty() && !points_.empty() && !holds(board)) points_.clear();
+  for (auto hint = points_.begin(); hint != points_.end(); ++hint) {
+    const int point = *hint;
+    if (!board.open(point) || !board.runnable(point) || board.crowded(point)) continue;
+    points_.erase(hint);
+    tried_.push_back(point);
+    return point;
+  }
+  return std::nullopt;
+}
+
+// The last hint is ahead of the user's setting, and not of the hint before it.
+bool HintQueue::holds(const SearchBoard& board) const {
+  const Ledger& ledger = board.ledger;
+  const int last = tried_.back();
+  if (!ledger.eligible(last)) return false;
+  const double slack = 1 + 2 * ledger.noise(board.options.expected_noise);  // two deviations
+  const int baseline = board.baseline();
+  const double rate = ledger.median_rate(last);
+  if (baseline >= 0 && baseline != last && rate * slack < ledger.median_rate(baseline)) {
+    return false;
+  }
+  return tried_.size() < 2 || rate < slack * ledger.median_rate(tried_[tried_.size() - 2]);
 }
 
 }  // namespace ocrtune
