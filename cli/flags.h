@@ -112,11 +112,15 @@ class Flags {
 
   const std::list<Flag>& rows() const { return rows_; }
 
+  // The program's whole command line, argv[0] first; empty where none was typed.
+  void started_by(std::vector<std::string> words) { words_ = std::move(words); }
+  const std::vector<std::string>& words() const { return words_; }
+
  private:
   Flag& add(const char* name, const char* metavar, std::string help);
 
   SettingsSource settings_;
-  std::vector<std::string> first_;
+  std::vector<std::string> first_, words_;
   std::list<Flag> rows_;  // references stay valid while more are added
 };
 

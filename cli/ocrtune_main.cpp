@@ -80,8 +80,10 @@ int fail(const Command& command, const Error& error, std::string tail) {
   return exit_code(error);
 }
 
-int run_command_line(std::vector<std::string> arguments) {
+int run_command_line(const std::vector<std::string>& words) {
   catch_interrupts();
+  std::vector<std::string> arguments = words;
+  if (!arguments.empty()) arguments.erase(arguments.begin());
   if (arguments.empty()) return print(here_text() + "\n" + program_help(help_width(stdout)));
   arguments = meant_words(std::move(arguments));
   if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "--help-all") {
@@ -101,6 +103,7 @@ int run_command_line(std::vector<std::string> arguments) {
   if (command == nullptr) return unknown_command(name);
   arguments.erase(arguments.begin());
   Flags flags;
+  flags.started_by(words);
   const CommandRun run = command->declare(flags);
   const auto parsed = parse_flags(flags, arguments);
   if (!parsed) {
@@ -129,8 +132,7 @@ int refused(const char* what) {
 // What libraries and the language throw where a system is at its limits is told as any other error.
 int main(int argc, char** argv) {
   try {
-    return ocrtune::finish_output(
-        ocrtune::run_command_line({argv + (argc > 0 ? 1 : 0), argv + argc}));
+    return ocrtune::finish_output(ocrtune::run_command_line({argv, argv + argc}));
   } catch (const std::bad_alloc&) {
     return ocrtune::refused("the system has no memory to spare (ulimit -v, memory.max)");
   } catch (const std::system_error& error) {

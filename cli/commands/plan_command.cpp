@@ -32,6 +32,7 @@ namespace {
 
 struct PlanFlags {
   DemandFlags demand;
+  std::string command_line;  // as typed
   std::string run, table, machine, csv, out;
   std::vector<std::string> machines;
   std::string db = Store::default_path();
@@ -60,13 +61,6 @@ Result<std::vector<MachineKind>> kinds_of(const PlanFlags& flags) {
     kinds.front().settings.assign(1, scaled);
   }
   return kinds;
-}
-
-// As typed.
-std::string own_command_line() {
-  std::string bytes = read_file("/proc/self/cmdline").value_or("ocrtune plan");
-  if (!bytes.empty() && bytes.back() == '\0') bytes.pop_back();
-  return valid_utf8(shell_join(split(bytes, '\0')));
 }
 
 struct PlanFile {
@@ -145,7 +139,7 @@ Result<int> run_plan(const PlanFlags& flags) {
     demand.slo = *parse_slo(first.slo);  // the one that was measured
   }
   auto fleet = OCRTUNE_TRY(plan_fleet(kinds, demand, ahead));
-  fleet.command_line = own_command_line();
+  fleet.command_line = flags.command_line;
   fleet.date = utc_now().substr(0, 10);
   if (flags.back_test) fleet.back_test = store_back_tests(OCRTUNE_TRY(finished_runs(flags.db)));
   const PlanDocument document = plan_document(fleet);
@@ -161,6 +155,7 @@ Result<int> run_plan(const PlanFlags& flags) {
 
 CommandRun declare_plan(Flags& cli) {
   auto flags = std::make_shared<PlanFlags>();
+  flags->command_line = valid_utf8(shell_join(cli.words()));
   cli.argument(
       "machines", flags->machines,
       "Machines to choose from, each with a price an hour behind =: a run, a store file of "
