@@ -24,7 +24,8 @@ double rank_of(const std::vector<double>& ascending, double p) {
 
 }  // namespace
 
-JobTimes::JobTimes(const NodeMeasurement& node, Job job, std::vector<double> draws, ScalingFit fit)
+JobTimes::JobTimes(const NodeMeasurement& node, TimedJob job, std::vector<double> draws,
+                   ScalingFit fit)
     : node_(node), job_(job), draws_(std::move(draws)), fit_(std::move(fit)) {}
 
 // Rates of so many machines: each draw of the node's rate with one of the fit's curves.

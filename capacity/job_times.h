@@ -17,7 +17,7 @@
 
 namespace ocrtune {
 
-struct Job {
+struct TimedJob {
   double samples = 0;  // as the node's rates count them
   double deadline_seconds = 0;
   Interruptions interruptions;
@@ -38,7 +38,7 @@ struct JobRow {
 class JobTimes {
  public:
   // `draws`: of one machine's rate. `fit` is of a training. `node` outlives this.
-  JobTimes(const NodeMeasurement& node, Job job, std::vector<double> draws, ScalingFit fit);
+  JobTimes(const NodeMeasurement& node, TimedJob job, std::vector<double> draws, ScalingFit fit);
 
   // The least machines that are done in time in this share of the draws; else most + 1.
   int machines_for(double share, int most);
@@ -57,7 +57,7 @@ class JobTimes {
   void read(int machines, Finishes& all) const;
 
   const NodeMeasurement& node_;
-  Job job_;
+  TimedJob job_;
   std::vector<double> draws_;
   ScalingFit fit_;
   std::map<int, Finishes> finishes_;

@@ -194,7 +194,7 @@ Result<NodeMeasurement> assemble(const std::vector<Measured>& all, const std::st
 
 // Under an SLO the search proves rates over a short time; only the full-length proof is claimed.
 void claim_what_was_proved(const RunRecord& run, NodeMeasurement& node) {
-  if (run.options.slo.empty()) return;
+  if (run.job.slo().empty()) return;
   const Trial* proof = proof_of(run, node.knobs);
   node.proof = proof != nullptr ? SloProof::proved : SloProof::unproved;
   if (proof != nullptr) node.rates = {proof->samples_per_second};
@@ -249,8 +249,8 @@ std::vector<Measured> measured_settings(const RunRecord& run, double noise) {
 
 std::string machine_words(const RunRecord& run) {
   const auto& gpus = run.machine.gpus;
-  const auto used = std::max(run.options.gpus.size(),
-                             static_cast<std::size_t>(std::max(0, run.options.command_gpus)));
+  const auto used = std::max(run.job.gpus().size(),
+                             static_cast<std::size_t>(std::max(0, run.job.command_gpus())));
   if (used > 0 && !gpus.empty()) return fmt::format("{} x {}", used, gpus.front().name);
   const CpuFacts& cpu = run.machine.cpu;
   if (!cpu.usable_cpus.known()) return cpu.model;
@@ -275,7 +275,7 @@ void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
       node.peak_bytes = std::max({node.peak_bytes, resource.peak_bytes, resource.possible_bytes});
     }
   }
-  node.slo = run.options.slo;
+  node.slo = run.job.slo();
   node.start_seconds = start_of(run, node.knobs);
   node.noise = noise;
   const Machine& machine = run.machine;
@@ -353,7 +353,7 @@ Result<NodeMeasurement> measure_node(const RunRecord& run) {
 Result<std::vector<NodeMeasurement>> measure_settings(const RunRecord& run) {
   auto first = OCRTUNE_TRY(measure_node(run));
   std::vector<NodeMeasurement> nodes = {std::move(first)};
-  if (!run.options.slo.empty()) return nodes;
+  if (!run.job.slo().empty()) return nodes;
   const double noise = repeat_noise(run.trials, kPriorNoise);
   add_others(measured_settings(run, noise), nodes);
   for (std::size_t i = 1; i < nodes.size(); ++i) describe(run, noise, nodes[i]);

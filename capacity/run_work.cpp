@@ -6,13 +6,15 @@
 namespace ocrtune {
 
 RunWork what_it_does(const RunRecord& run) {
-  const RunOptions& asked = run.options;
-  const bool own = asked.engine != kPaddleEngine && (!asked.command.empty() || !asked.url.empty());
-  if (!own) return asked.infers() ? RunWork::recognises : RunWork::trains;
-  if (asked.serves()) return RunWork::serves;
+  const Job& job = run.job;
+  if (job.serves()) return RunWork::serves;
+  const auto* external = std::get_if<ExternalJob>(&job.kind);
+  const bool own = job.prints() && (external == nullptr || !external->in_paddle);
+  if (!own) return job.infers() ? RunWork::recognises : RunWork::trains;
   // Whole runs of a program are timed where it goes through files and ends.
-  const bool whole_runs = asked.log_reader == "runs" || starts_with(asked.log_reader, "runs:");
-  return asked.infers() || whole_runs || !preset_trains(asked.preset) ? RunWork::reads
+  const CommandWorkload& program = job.program();
+  const bool whole_runs = program.log_reader == "runs" || starts_with(program.log_reader, "runs:");
+  return job.infers() || whole_runs || !preset_trains(program.preset) ? RunWork::reads
                                                                       : RunWork::trains;
 }
 

@@ -13,14 +13,19 @@ namespace {
 
 // Both measured the same thing on the same machine; the latency target may differ.
 bool same_work(const RunRecord& a, const RunRecord& b) {
-  const RunOptions &x = a.options, &y = b.options;
+  const Job &x = a.job, &y = b.job;
+  const TrainingWorkload &trains = x.training(), &trains_too = y.training();
+  const InferenceWorkload &reads = x.requests(), &reads_too = y.requests();
+  const CommandWorkload &program = x.program(), &other = y.program();
   return !a.machine.fingerprint.empty() && a.machine.fingerprint == b.machine.fingerprint &&
-         x.mode == y.mode && x.model == y.model && x.label_file == y.label_file &&
-         x.height == y.height && x.width == y.width && x.heights == y.heights &&
-         x.width_buckets == y.width_buckets && x.place == y.place && x.checkpoint == y.checkpoint &&
-         x.url == y.url && x.inputs == y.inputs && x.command == y.command && x.preset == y.preset &&
-         x.metric == y.metric && x.gpus == y.gpus && x.environment == y.environment &&
-         a.versions == b.versions;
+         x.infers() == y.infers() && x.model() == y.model() && x.label_file() == y.label_file() &&
+         x.height() == y.height() && x.width() == y.width() &&
+         trains.heights == trains_too.heights && trains.width_buckets == trains_too.width_buckets &&
+         reads.place == reads_too.place && reads.checkpoint == reads_too.checkpoint &&
+         reads.url == reads_too.url && reads.inputs == reads_too.inputs &&
+         program.command == other.command && program.preset == other.preset &&
+         program.metric == other.metric && program.environment == other.environment &&
+         x.gpus() == y.gpus() && a.versions == b.versions;
 }
 
 class StoreCheck {

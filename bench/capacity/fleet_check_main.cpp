@@ -83,7 +83,7 @@ Trial measure(const Case& one, int batch, int repetition, double speed, Random& 
 RunRecord measured_run(const Case& one, Random& random) {
   RunRecord run;
   run.id = "simulated";
-  run.options.mode = "infer";
+  run.job.kind = ReadingJob();
   run.machine.cpu.usable_cpus.value = one.world.servers;
   const double speed =
       std::exp(one.day_spread * random.normal() + one.world.machine_spread * random.normal());

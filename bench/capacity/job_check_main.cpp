@@ -22,7 +22,7 @@ namespace {
 
 using namespace ocrtune;
 
-struct Job {
+struct ClusterJob {
   std::string kind;           // training | reading
   double rate = 0, loss = 0;  // of one machine; of each further one (Amdahl)
   double samples = 0;
@@ -32,7 +32,7 @@ struct Job {
   double trial_noise = 0.02, machine_spread = 0.02, day_spread = 0.02, chunk_noise = 0.05;
 };
 
-double cluster_rate(const Job& job, int machines) {
+double cluster_rate(const ClusterJob& job, int machines) {
   return job.rate * machines / (1 + job.loss * (machines - 1));
 }
 
@@ -40,7 +40,7 @@ double cluster_rate(const Job& job, int machines) {
 
 class Cluster {
  public:
-  Cluster(const Job& job, int machines, std::uint64_t seed)
+  Cluster(const ClusterJob& job, int machines, std::uint64_t seed)
       : job_(job), machines_(machines), random_(seed) {
     const double day = std::exp(job.day_spread * random_.normal());
     for (int i = 0; i < machines; ++i) {
@@ -134,7 +134,7 @@ class Cluster {
     return last;
   }
 
-  const Job& job_;
+  const ClusterJob& job_;
   int machines_;
   Random random_;
   std::vector<double> speeds_, taken_;  // when each machine is interrupted next
@@ -142,10 +142,10 @@ class Cluster {
 
 // --- the measurement and the plan ---
 
-RunRecord measured_run(const Job& job, Random& random) {
+RunRecord measured_run(const ClusterJob& job, Random& random) {
   RunRecord run;
   run.id = "simulated";
-  run.options.mode = job.kind == "reading" ? "infer" : "train";
+  if (job.kind == "reading") run.job.kind = ReadingJob();
   run.machine.cpu.usable_cpus.value = 4;
   const double day = std::exp(job.day_spread * random.normal());
   std::vector<double> speeds;
@@ -171,8 +171,8 @@ RunRecord measured_run(const Job& job, Random& random) {
   return run;
 }
 
-Job draw_job(std::uint64_t seed, Random& random) {
-  Job job;
+ClusterJob draw_job(std::uint64_t seed, Random& random) {
+  ClusterJob job;
   job.kind = seed % 3 == 0 ? "reading" : "training";
   job.rate = random.uniform(50, 500);
   job.loss = random.uniform(0.01, 0.08);
@@ -186,7 +186,7 @@ Job draw_job(std::uint64_t seed, Random& random) {
   return job;
 }
 
-CapacityDemand demand_of(const Job& job, Random& random) {
+CapacityDemand demand_of(const ClusterJob& job, Random& random) {
   CapacityDemand demand;
   const double machines = random.uniform(0.5, 7);
   demand.deadline_seconds = 3600 * random.uniform(4, 60);
@@ -224,7 +224,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < cases; ++i) {
     const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
     Random random(mix_bits(seed));
-    Job job = draw_job(seed, random);
+    ClusterJob job = draw_job(seed, random);
     const CapacityDemand demand = demand_of(job, random);
     job.samples = demand.samples;
     const auto settings = measure_settings(measured_run(job, random));

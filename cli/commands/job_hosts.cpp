@@ -11,7 +11,7 @@
 #include "probes/placement/partition.h"
 #include "reports/console/hosts_text.h"
 #include "trial/workloads/command/command_prepare.h"
-#include "tuner/session/run_workload.h"
+#include "tuner/job/job_workload.h"
 
 namespace ocrtune {
 namespace {
@@ -64,13 +64,13 @@ Status JobHosts::measure_links() {
 SessionDoors JobHosts::doors() const {
   SessionDoors doors;
   doors.probe = [here = machine](const ProbeOptions&) -> Result<Machine> { return here; };
-  doors.runner = [asked = agents](const RunOptions& options, const Machine& here,
+  doors.runner = [asked = agents](const Job& job, const SearchRequest& search, const Machine& here,
                                   double) -> Result<std::unique_ptr<Runner>> {
-    const JobRunnerOptions job = {asked, [](const std::string& note) {
-                                    std::fprintf(stderr, "ocrtune: note: %s\n", note.c_str());
-                                  }};
-    const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(options), here));
-    return make_job_runner(job, prepared, here);
+    const JobRunnerOptions runner = {asked, [](const std::string& note) {
+                                       std::fprintf(stderr, "ocrtune: note: %s\n", note.c_str());
+                                     }};
+    const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(job, search), here));
+    return make_job_runner(runner, prepared, here);
   };
   return doors;
 }
@@ -106,8 +106,8 @@ void take_hosts(const std::vector<std::string>& hosts, const std::string& launch
   if (flags.launcher == "auto") flags.launcher = launcher;
 }
 
-Result<SessionDoors> doors_of(HostFlags flags, const RunOptions& stored) {
-  take_hosts(stored.hosts, stored.launcher, flags);
+Result<SessionDoors> doors_of(HostFlags flags, const Job& stored) {
+  take_hosts(stored.command_job().hosts, stored.command_job().launcher, flags);
   if (!flags.given) return SessionDoors();
   const auto choice = OCRTUNE_TRY(choose_hosts(flags));
   const auto job = OCRTUNE_TRY(open_hosts(choice));

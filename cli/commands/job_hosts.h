@@ -29,6 +29,6 @@ Result<JobHosts> open_hosts(const HostChoice& choice);
 void take_hosts(const std::vector<std::string>& hosts, const std::string& launcher,
                 HostFlags& flags);
 // Of a command that goes on with a run: on the flags' hosts or its own, else on this machine.
-Result<SessionDoors> doors_of(HostFlags flags, const RunOptions& stored);
+Result<SessionDoors> doors_of(HostFlags flags, const Job& stored);
 
 }  // namespace ocrtune

@@ -109,7 +109,7 @@ Result<RunRecord> stored_run(RunFlags& flags) {
   if (run.result.verdict.answer == Answer::inconclusive) {
     std::fputs("ocrtune run: note: the run is not conclusive (ocrtune show)\n", stderr);
   }
-  take_hosts(recommended_hosts(run), run.options.launcher, flags.hosts);
+  take_hosts(recommended_hosts(run), run.job.command_job().launcher, flags.hosts);
   return run;
 }
 

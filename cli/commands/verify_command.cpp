@@ -61,7 +61,7 @@ void print_json(const RunRecord& run, const Verification& verification) {
 std::string rate_text(const Interval& rate, const RunRecord& run) {
   if (rate.median <= 0) return "not measured";
   return fmt::format("{} ({} .. {}) {}", format_count(rate.median), format_count(rate.low),
-                     format_count(rate.high), rate_unit(run.options));
+                     format_count(rate.high), rate_unit(run));
 }
 
 std::string gain_text(const Verification& verification) {
@@ -96,7 +96,7 @@ class VerifyLines : public SessionObserver {
   void waits_for(const std::string& holder) override { line_.note(waiting_text(holder)); }
 
   void begins(const RunRecord& run, const Machine& here, double seconds) override {
-    state_.unit = rate_unit(run.options);
+    state_.unit = rate_unit(run);
     state_.budget_seconds = seconds;
     end_ = steady_clock().now_seconds() + seconds;
     if (here.fingerprint != run.machine.fingerprint) {
@@ -146,7 +146,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   if (!flags.junit.empty()) OCRTUNE_TRY(make_output_folder(parent_path(flags.junit)));
   VerifyLines lines;
   const RunRecord stored = OCRTUNE_TRY(store->load_run(request.run));
-  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.options));
+  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.job));
   const auto answer = OCRTUNE_TRY(verify(request, *store, lines, doors));
   lines.clear();
   if (!answer.kept) {

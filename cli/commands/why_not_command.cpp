@@ -75,9 +75,9 @@ Result<int> why_not_answer(const WhyNotFlags& flags) {
   const auto judgement = OCRTUNE_TRY(judge_run(run));
   const auto parsed = OCRTUNE_TRY(parse_knobs(flags.knobs));
   std::vector<std::string> own;
-  for (const auto& [name, values] : run.options.axes) own.push_back(name);
-  OCRTUNE_TRY(check_knob_names(parsed, own, run.options.command));
-  Knobs knobs = run.result.found ? run.result.recommendation.knobs : run.options.baseline;
+  for (const auto& [name, values] : run.search.axes) own.push_back(name);
+  OCRTUNE_TRY(check_knob_names(parsed, own, run.job.command()));
+  Knobs knobs = run.result.found ? run.result.recommendation.knobs : run.search.baseline;
   for (const std::string& assignment : flags.knobs) {
     const std::size_t equals = assignment.find('=');
     const Status status =

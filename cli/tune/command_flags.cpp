@@ -16,141 +16,141 @@
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_template.h"
 #include "trial/workloads/usual_axes.h"
+#include "tuner/job/job_workload.h"
 #include "tuner/session/run_launch.h"
-#include "tuner/session/run_workload.h"
 
 namespace ocrtune {
 namespace {
 
-Status read_environment(const CommandFlags& flags, RunOptions& options) {
+Status read_environment(const CommandFlags& flags, CommandWorkload& program) {
   for (const std::string& assignment : flags.environment) {
     const std::size_t equals = assignment.find('=');
     if (assignment.empty() || equals == 0) {
       return Error{ErrorKind::usage, "--env " + assignment + ": needs NAME or NAME=VALUE"};
     }
     if (equals == std::string::npos) {
-      options.inherited.push_back(assignment);
+      program.inherited.push_back(assignment);
       continue;
     }
-    options.environment.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
+    program.environment.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
   }
   return Status();
 }
 
-Status read_directory(RunOptions& options) {
-  auto directory = real_path(options.directory.empty() ? "." : options.directory);
+Status read_directory(CommandWorkload& program) {
+  auto directory = real_path(program.directory.empty() ? "." : program.directory);
   if (!directory || !is_directory(*directory)) {
-    return Error{ErrorKind::missing, "--cwd: no folder " + options.directory};
+    return Error{ErrorKind::missing, "--cwd: no folder " + program.directory};
   }
-  options.directory = *std::move(directory);
+  program.directory = *std::move(directory);
   return Status();
 }
 
 // A knob that the user lists and nothing of the command tells has the first of its values: then the
 // start is a setting of the lists and nobody's own.
-Status start_within_lists(const std::set<std::string>& known, RunOptions& options) {
-  for (const auto& [name, values] : options.axes) {
-    if (known.contains(name) || options.given.count(name) == 0) continue;
-    OCRTUNE_TRY(set_knob(options.baseline, name, values.front()));
-    if (values.size() > 1) options.baseline_source = kBaselineFirst;
+Status start_within_lists(const std::set<std::string>& known, SearchRequest& search) {
+  for (const auto& [name, values] : search.axes) {
+    if (known.contains(name) || search.given.count(name) == 0) continue;
+    OCRTUNE_TRY(set_knob(search.baseline, name, values.front()));
+    if (values.size() > 1) search.baseline_source = kBaselineFirst;
   }
   return Status();
 }
 
 // Mistakes in the command, and what it says of the user's setting now.
-Result<PreparedCommand> look_at_command(RunOptions& options, const Machine& machine,
+Result<PreparedCommand> look_at_command(Job& job, SearchRequest& search, const Machine& machine,
                                         bool baseline_given, std::vector<std::string>& notes) {
-  CommandWorkload workload = command_workload(options);
-  workload.knobs.assign(options.given.begin(), options.given.end());
+  CommandWorkload workload = command_workload(job, search);
+  workload.knobs.assign(search.given.begin(), search.given.end());
   auto prepared = prepare_command(workload, machine);
   if (!prepared) return prepared;
   notes.insert(notes.end(), prepared->warnings.begin(), prepared->warnings.end());
   int ranks = 1;
-  const auto nproc = options.axes.find("nproc");
-  if (nproc != options.axes.end()) {
+  const auto nproc = search.axes.find("nproc");
+  if (nproc != search.axes.end()) {
     for (const std::string& value : nproc->second) {
       ranks = std::max(ranks, static_cast<int>(parse_integer(value).value_or(1)));
     }
   }
-  options.command_gpus = prepared->gpus;
+  job.user()->gpus = prepared->gpus;
   if (prepared->gpus == 0) {  // else the devices are named
     for (const std::string& note : device_notes(machine, process_environment(), ranks)) {
       notes.push_back(note);
     }
   }
   if (!baseline_given && prepared->current) {
-    options.baseline = *prepared->current;
-    options.baseline_source = kBaselineRead;
-    OCRTUNE_TRY(start_within_lists(prepared->current_names, options));
-    if (options.axes.contains("nodes")) options.baseline.dims["nodes"] = "1";
+    search.baseline = *prepared->current;
+    search.baseline_source = kBaselineRead;
+    OCRTUNE_TRY(start_within_lists(prepared->current_names, search));
+    if (search.axes.contains("nodes")) search.baseline.dims["nodes"] = "1";
   }
   for (const Axis& axis : prepared->offered) {
-    options.axes[axis.name] = axis.values;
-    options.baseline.dims[axis.name] = axis.values.front();
+    search.axes[axis.name] = axis.values;
+    search.baseline.dims[axis.name] = axis.values.front();
   }
   return prepared;
 }
 
 // A command that is told nothing varies what acts from outside: threads and allocators. Its plain
 // start takes all CPUs. `turned`: what its words and flags turn already.
-void vary_from_outside(RunOptions& options, const Machine& machine,
+void vary_from_outside(const Job& job, SearchRequest& search, const Machine& machine,
                        const std::set<std::string>& turned) {
   constexpr double kLeastBudgetSeconds = 60;
   const auto own_threads = [](const auto& one) { return one.first == "OMP_NUM_THREADS"; };
   const bool plain =
-      turned.empty() && options.axes.empty() && options.preset.empty() && options.hosts.empty() &&
-      options.prints() && options.budget_seconds >= kLeastBudgetSeconds &&
-      options.baseline_source != kBaselineGiven &&
-      std::none_of(options.environment.begin(), options.environment.end(), own_threads);
+      turned.empty() && search.axes.empty() && job.program().preset.empty() &&
+      job.command_job().hosts.empty() && job.prints() &&
+      search.budget_seconds >= kLeastBudgetSeconds && search.baseline_source != kBaselineGiven &&
+      std::none_of(job.program().environment.begin(), job.program().environment.end(), own_threads);
   const int cpus = usable_cpu_count(machine.cpu);
   if (!plain || cpus < 2) return;
   std::vector<int> threads = {cpus};
   if (cpus >= 4) threads.push_back(cpus / 2);
   threads.push_back(1);
-  options.axes["threads"] = number_texts(threads);
-  options.baseline.threads = cpus;
-  options.baseline_source = kBaselinePlain;
+  search.axes["threads"] = number_texts(threads);
+  search.baseline.threads = cpus;
+  search.baseline_source = kBaselinePlain;
   const auto allocators = installed_allocators();
   if (allocators.empty() ||
       preloaded_allocator(environment_value(process_environment(), "LD_PRELOAD")) != nullptr) {
     return;
   }
-  auto& values = options.axes["malloc"];
+  auto& values = search.axes["malloc"];
   values = {"default"};
   values.insert(values.end(), allocators.begin(), allocators.end());
 }
 
 }  // namespace
 
-void declare_command_flags(Flags& cli, CommandFlags& flags, RunOptions& options) {
+void declare_command_flags(Flags& cli, CommandFlags& flags, CommandWorkload& program) {
   const char* const title = "Your own command";
-  cli.option("--preset", options.preset, "PRESET",
+  cli.option("--preset", program.preset, "PRESET",
              "Know this program's flags: paddleocr sets the right -o keys by itself, "
              "paddleocr-infer those of predict_system.py")
       .from_list("presets")
       .under(title);
   cli.option(
-         "--log-reader", options.log_reader, "READER",
+         "--log-reader", program.log_reader, "READER",
          "Read the speed from the command's lines in this way, or by regex:... or json-lines:KEY")
       .default_text("found in its first lines")
       .from_list("log-readers")
       .under(title);
-  cli.option("--metric", options.metric, "NAME[:UNIT]",
+  cli.option("--metric", program.metric, "NAME[:UNIT]",
              "Read this number as the speed, such as step_time:ms/step")
       .under(title);
-  cli.option("--metric-of", options.metric_of, "WHO",
+  cli.option("--metric-of", flags.metric_of, "WHO",
              "Whether the speed is of one rank or of the job")
       .one_of({"rank", "job"})
       .under(title);
-  cli.option("--log-file", options.log_file, "FILE",
+  cli.option("--log-file", program.log_file, "FILE",
              "Read this file, such as {trial_dir}/log/0, instead of the output")
       .file()
       .under(title);
-  cli.option("--answers", options.answers, "PLACE",
+  cli.option("--answers", program.answers, "PLACE",
              "Compare the texts here with those of your setting: files such as "
              "'{trial_dir}/*.txt', lines, or regex:... with (?<input>...) and (?<text>...)")
       .under(title);
-  cli.option("--truth", options.truth, "FILE",
+  cli.option("--truth", program.truth, "FILE",
              "Compare by the true texts: a label file of PaddleOCR with the inputs' names")
       .file()
       .under(title);
@@ -162,13 +162,13 @@ void declare_command_flags(Flags& cli, CommandFlags& flags, RunOptions& options)
              "Set this variable for the command; VALUE may hold placeholders, NAME alone takes it "
              "from the environment")
       .under(title);
-  cli.option("--cwd", options.directory, "DIR", "Run the command in this folder")
+  cli.option("--cwd", program.directory, "DIR", "Run the command in this folder")
       .default_text("this one")
       .folder()
       .under(title);
   cli.option("--setup", flags.setup, "COMMAND", "Run this before each trial").under(title);
   cli.option("--cleanup", flags.cleanup, "COMMAND", "Run this after each trial").under(title);
-  cli.argument("command", options.command,
+  cli.argument("command", program.command,
                "Your launch command; {nproc} {threads} {batch} {workers} {trial_dir} stand for the "
                "values of a trial")
       .file();
@@ -177,10 +177,10 @@ void declare_command_flags(Flags& cli, CommandFlags& flags, RunOptions& options)
 namespace {
 
 // "0.5%" or "0.005".
-Status read_text_flags(const CommandFlags& flags, RunOptions& options) {
-  OCRTUNE_TRY(AnswerPlaces::parse(options.answers));
-  if (!options.truth.empty() && !path_exists(options.truth)) {
-    return Error{ErrorKind::missing, "--truth " + options.truth + " is not there"};
+Status read_text_flags(const CommandFlags& flags, CommandWorkload& program) {
+  OCRTUNE_TRY(AnswerPlaces::parse(program.answers));
+  if (!program.truth.empty() && !path_exists(program.truth)) {
+    return Error{ErrorKind::missing, "--truth " + program.truth + " is not there"};
   }
   if (flags.max_change.empty()) return Status();
   const bool percent = flags.max_change.back() == '%';
@@ -191,21 +191,21 @@ Status read_text_flags(const CommandFlags& flags, RunOptions& options) {
     return Error{ErrorKind::usage, "--max-change " + flags.max_change +
                                        ": give a share of the characters, such as 0.5% or 0.005"};
   }
-  options.max_change = share;
+  program.max_change = share;
   return Status();
 }
 
 }  // namespace
 
-Status read_command_flags(const CommandFlags& flags, RunOptions& options) {
+Status read_command_flags(const CommandFlags& flags, CommandWorkload& program) {
   const std::pair<const char*, bool> given[] = {
-      {"--preset", !options.preset.empty()},     {"--log-reader", !options.log_reader.empty()},
-      {"--metric", !options.metric.empty()},     {"--metric-of", !options.metric_of.empty()},
-      {"--log-file", !options.log_file.empty()}, {"--env", !flags.environment.empty()},
-      {"--cwd", !options.directory.empty()},     {"--setup", !flags.setup.empty()},
-      {"--cleanup", !flags.cleanup.empty()},     {"--answers", !options.answers.empty()}};
-  OCRTUNE_TRY(read_text_flags(flags, options));
-  if (options.command.empty()) {
+      {"--preset", !program.preset.empty()},     {"--log-reader", !program.log_reader.empty()},
+      {"--metric", !program.metric.empty()},     {"--metric-of", !flags.metric_of.empty()},
+      {"--log-file", !program.log_file.empty()}, {"--env", !flags.environment.empty()},
+      {"--cwd", !program.directory.empty()},     {"--setup", !flags.setup.empty()},
+      {"--cleanup", !flags.cleanup.empty()},     {"--answers", !program.answers.empty()}};
+  OCRTUNE_TRY(read_text_flags(flags, program));
+  if (program.command.empty()) {
     for (const auto& [name, is_given] : given) {
       if (!is_given) continue;
       return Error{
@@ -214,10 +214,11 @@ Status read_command_flags(const CommandFlags& flags, RunOptions& options) {
     }
     return Status();
   }
-  options.setup = join(flags.setup, "\n");
-  options.cleanup = join(flags.cleanup, "\n");
-  const Status environment = read_environment(flags, options);
-  return environment ? read_directory(options) : environment;
+  if (!flags.setup.empty()) program.setup = split(join(flags.setup, "\n"), '\n');
+  if (!flags.cleanup.empty()) program.cleanup = split(join(flags.cleanup, "\n"), '\n');
+  if (!flags.metric_of.empty()) program.per_rank = flags.metric_of == "rank";
+  const Status environment = read_environment(flags, program);
+  return environment ? read_directory(program) : environment;
 }
 
 double command_trial_seconds(double budget_seconds) {
@@ -225,31 +226,31 @@ double command_trial_seconds(double budget_seconds) {
   return std::clamp(budget_seconds / kTrialsWanted, 1.5, 4.0);
 }
 
-Status settle_command(RunOptions& options, const Machine& machine, const std::string& baseline,
-                      std::vector<std::string>& notes) {
-  if (options.command.empty() && options.url.empty()) return Status();
-  std::set<std::string> turned = options.given;
+Status settle_command(Job& job, SearchRequest& search, const Machine& machine,
+                      const std::string& baseline, std::vector<std::string>& notes) {
+  if (job.command().empty() && job.url().empty()) return Status();
+  std::set<std::string> turned = search.given;
   const auto add_names = [&](const std::string& text) {
     for (const std::string& name : placeholder_names(text)) turned.insert(name);
   };
-  for (const std::string& word : options.command) add_names(word);
-  for (const auto& [name, value] : options.environment) add_names(value);
-  if (turned.contains("gpu") && !options.given.contains("gpu")) turned.insert("nproc");  // copies
-  vary_from_outside(options, machine, turned);
-  if (!options.command.empty()) {
-    const auto prepared = OCRTUNE_TRY(look_at_command(options, machine, !baseline.empty(), notes));
+  for (const std::string& word : job.command()) add_names(word);
+  for (const auto& [name, value] : job.program().environment) add_names(value);
+  if (turned.contains("gpu") && !search.given.contains("gpu")) turned.insert("nproc");  // copies
+  vary_from_outside(job, search, machine, turned);
+  if (!job.command().empty()) {
+    const auto prepared =
+        OCRTUNE_TRY(look_at_command(job, search, machine, !baseline.empty(), notes));
     turned.insert(prepared.turnable.begin(), prepared.turnable.end());
   }
   const bool told = turned.contains("batch") || turned.contains("global_batch") ||
-                    options.axes.contains("batch") ||
-                    options.url.find("{batch}") != options.url.npos;
-  options.baseline.untold.batch = !told && (" " + baseline).find(" batch=") == baseline.npos;
+                    search.axes.contains("batch") || job.url().find("{batch}") != job.url().npos;
+  search.baseline.untold.batch = !told && (" " + baseline).find(" batch=") == baseline.npos;
   for (const KnobRow& row : knob_table()) {
-    if (turned.count(row.name) == 0 && options.axes.count(row.name) == 0) {
-      options.axes[row.name] = {knob_text(options.baseline, row.name)};
+    if (turned.count(row.name) == 0 && search.axes.count(row.name) == 0) {
+      search.axes[row.name] = {knob_text(search.baseline, row.name)};
     }
   }
-  return keep_launch(options, machine);
+  return keep_launch(job, search, machine);
 }
 
 }  // namespace ocrtune

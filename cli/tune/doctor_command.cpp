@@ -83,9 +83,9 @@ class Findings {
 };
 
 std::string data_text(const TuneFlags& flags) {
-  return fmt::format("{}: {}, {}", flags.options.label_file,
-                     how_many(flags.options.lines, "usable line"),
-                     how_many(flags.options.classes, "class"));
+  return fmt::format("{}: {}, {}", flags.typed.training.label_file,
+                     how_many(flags.typed.lines, "usable line"),
+                     how_many(flags.typed.training.classes, "class"));
 }
 
 Result<int> doctor(TuneFlags flags) {
@@ -93,26 +93,26 @@ Result<int> doctor(TuneFlags flags) {
   Findings findings(flags.json);
   const Status readable = read_data(flags);
   if (!readable) findings.add(State::fails, "data", readable.error().what);
-  if (readable && flags.options.lines > 0) findings.add(State::ok, "data", data_text(flags));
-  make_paths_absolute(flags.options);
+  if (readable && flags.typed.lines > 0) findings.add(State::ok, "data", data_text(flags));
+  make_job(flags);
   ProbeOptions quick;
   quick.quick = true;
-  quick.command = flags.options.command;
+  quick.command = flags.job.command();
   const auto machine = OCRTUNE_TRY(probe_machine(quick));
   for (const Check& check : machine_checks(machine)) findings.add(check);
-  if (flags.options.prints()) {
+  if (flags.job.prints()) {
     findings.add(own_name_check(machine.host, resolve_names({machine.host})[machine.host]));
   }
 
   const Status settled = settle_flags(flags, machine);
   for (const std::string& note : flags.notes) findings.add(State::warning, "command", note);
-  const auto setup = settled ? tune_setup(flags.options, machine) : settled.error();
+  const auto setup = settled ? tune_setup(flags.job, flags.search, machine) : settled.error();
   if (!setup) findings.add(State::fails, "command", placed(flags, setup.error()).what);
   if (!readable || !setup) return findings.end();
   findings.add(State::ok, "command",
-               flags.options.command.empty() ? "the built-in engine, model " + flags.options.model
-                                             : shell_join(flags.options.command));
-  const auto heard = find_log_reader(flags.options, machine, flags.no_wait, flags.json);
+               flags.job.command().empty() ? "the built-in engine, model " + flags.job.model()
+                                           : shell_join(flags.job.command()));
+  const auto heard = find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json);
   if (!heard && heard.error().kind == ErrorKind::interrupted) return heard.error();
   if (!heard) {
     findings.add(State::fails, "speed", heard.error().what);
@@ -120,10 +120,8 @@ Result<int> doctor(TuneFlags flags) {
   }
   if (!heard->empty()) findings.add(State::ok, "speed", *heard);
   TuneRequest request;
-  request.options = flags.options;
-  // One step, not a search for the highest rate.
-  request.options.slo.clear();
-  request.options.trace.clear();
+  request.job = flags.job;
+  request.search = flags.search;
   request.machine = machine;
   request.wait = !flags.no_wait;
   const auto trial = [&] {
@@ -135,7 +133,7 @@ Result<int> doctor(TuneFlags flags) {
     findings.add(State::fails, "step", trial.error().what);
     return findings.end();
   }
-  for (const Check& check : step_checks(*trial, flags.options, machine,
+  for (const Check& check : step_checks(*trial, flags.job, flags.search, machine,
                                         static_cast<std::int64_t>(setup->space.size()))) {
     findings.add(check);
   }

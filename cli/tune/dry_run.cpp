@@ -9,7 +9,7 @@
 #include "base/plural.h"
 #include "base/text.h"
 #include "trial/workloads/command/command_prepare.h"
-#include "tuner/session/run_workload.h"
+#include "tuner/job/job_workload.h"
 
 namespace ocrtune {
 namespace {
@@ -22,15 +22,15 @@ struct PlannedSetting {
 };
 
 // The baseline first; at most `most` settings. Empty for the built-in engine, which starts itself.
-Result<std::vector<PlannedSetting>> planned_settings(const RunOptions& options,
+Result<std::vector<PlannedSetting>> planned_settings(const Job& job, const SearchRequest& search,
                                                      const Machine& machine, const Space& space,
                                                      std::size_t most) {
   std::vector<PlannedSetting> planned;
-  if (options.command.empty()) return planned;
-  const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
-  std::vector<Knobs> settings = {options.baseline};
+  if (job.command().empty()) return planned;
+  const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(job, search), machine));
+  std::vector<Knobs> settings = {search.baseline};
   for (const Knobs& knobs : space.points()) {
-    if (knobs != options.baseline) settings.push_back(knobs);
+    if (knobs != search.baseline) settings.push_back(knobs);
   }
   for (std::size_t i = 0; i < std::min(settings.size(), most); ++i) {
     planned.push_back({settings[i], dry_run_lines(prepared, machine, settings[i])});
@@ -39,9 +39,9 @@ Result<std::vector<PlannedSetting>> planned_settings(const RunOptions& options,
 }
 
 // What a trial costs and how many the budget pays for.
-std::string cost_text(const RunOptions& options, const TuneSetup& setup) {
-  const double budget = options.budget_seconds, measuring = options.trial_seconds;
-  if (!options.prints()) {
+std::string cost_text(const Job& job, const SearchRequest& search, const TuneSetup& setup) {
+  const double budget = search.budget_seconds, measuring = search.trial_seconds;
+  if (!job.prints()) {
     return fmt::format("a trial costs about {}, the budget of {} pays for about {:.0f}",
                        format_duration(setup.search.first_trial_seconds), format_duration(budget),
                        budget / setup.search.first_trial_seconds);
@@ -58,12 +58,12 @@ std::string cost_text(const RunOptions& options, const TuneSetup& setup) {
 
 }  // namespace
 
-Result<std::string> dry_run_text(const RunOptions& options, const Machine& machine,
-                                 const TuneSetup& setup) {
-  const auto planned = OCRTUNE_TRY(planned_settings(options, machine, setup.space, kMaxShown));
-  std::string text = fmt::format("Baseline: {} ({})\nSpace: {}; {}\n", knobs_text(options.baseline),
-                                 options.baseline_source, how_many(setup.space.size(), "setting"),
-                                 cost_text(options, setup));
+Result<std::string> dry_run_text(const Job& job, const SearchRequest& search,
+                                 const Machine& machine, const TuneSetup& setup) {
+  const auto planned = OCRTUNE_TRY(planned_settings(job, search, machine, setup.space, kMaxShown));
+  std::string text = fmt::format("Baseline: {} ({})\nSpace: {}; {}\n", knobs_text(search.baseline),
+                                 search.baseline_source, how_many(setup.space.size(), "setting"),
+                                 cost_text(job, search, setup));
   for (const Axis& axis : setup.space.axes()) {
     text += fmt::format("  {:<10} {}\n", axis.name, join(axis.values, " "));
   }
@@ -78,10 +78,10 @@ Result<std::string> dry_run_text(const RunOptions& options, const Machine& machi
   return text;
 }
 
-Result<std::string> dry_run_json(const RunOptions& options, const Machine& machine,
-                                 const TuneSetup& setup) {
+Result<std::string> dry_run_json(const Job& job, const SearchRequest& search,
+                                 const Machine& machine, const TuneSetup& setup) {
   const auto planned =
-      planned_settings(options, machine, setup.space, static_cast<std::size_t>(-1));
+      planned_settings(job, search, machine, setup.space, static_cast<std::size_t>(-1));
   if (!planned) return planned.error();
   nlohmann::ordered_json axes = nlohmann::ordered_json::object();
   for (const Axis& axis : setup.space.axes()) axes[valid_utf8(axis.name)] = axis.values;
@@ -91,12 +91,12 @@ Result<std::string> dry_run_json(const RunOptions& options, const Machine& machi
   }
   const nlohmann::ordered_json document = {
       {"dry_run", true},
-      {"baseline", knobs_text(options.baseline)},
-      {"baseline_source", options.baseline_source},
+      {"baseline", knobs_text(search.baseline)},
+      {"baseline_source", search.baseline_source},
       {"settings", setup.space.size()},
       {"first_trial_seconds", setup.search.first_trial_seconds},
-      {"budget_seconds", options.budget_seconds},
-      {"trials_in_budget", options.budget_seconds / setup.search.first_trial_seconds},
+      {"budget_seconds", search.budget_seconds},
+      {"trials_in_budget", search.budget_seconds / setup.search.first_trial_seconds},
       {"space", axes},
       {"commands", commands}};
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -4,16 +4,16 @@
 #include <string>
 
 #include "base/result.h"
+#include "tuner/job/job.h"
 #include "tuner/session/tune_setup.h"
-#include "tuner/store/run_record.h"
 
 namespace ocrtune {
 
 // As text: at most a dozen command lines.
-Result<std::string> dry_run_text(const RunOptions& options, const Machine& machine,
-                                 const TuneSetup& setup);
+Result<std::string> dry_run_text(const Job& job, const SearchRequest& search,
+                                 const Machine& machine, const TuneSetup& setup);
 // As one document (docs/schema.md).
-Result<std::string> dry_run_json(const RunOptions& options, const Machine& machine,
-                                 const TuneSetup& setup);
+Result<std::string> dry_run_json(const Job& job, const SearchRequest& search,
+                                 const Machine& machine, const TuneSetup& setup);
 
 }  // namespace ocrtune

@@ -15,7 +15,7 @@
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_runner.h"
-#include "tuner/session/run_workload.h"
+#include "tuner/job/job_workload.h"
 #include "tuner/session/tune_setup.h"
 
 namespace ocrtune {
@@ -29,34 +29,32 @@ constexpr const char* kAsk =
 
 // The user's setting. With two processes where the command starts as many as it is told: then the
 // lines show whose speed they tell.
-Knobs setting_to_hear(const RunOptions& options, const PreparedCommand& prepared,
+Knobs setting_to_hear(const SearchRequest& search, const PreparedCommand& prepared,
                       const Machine& machine) {
-  Knobs knobs = options.baseline;
+  Knobs knobs = search.baseline;
   const CommandWorkload& workload = prepared.workload;
   const bool several = names_used(workload).contains("nproc") && !starts_copies(workload) &&
                        knobs.nproc == 1 && usable_cpu_count(machine.cpu) > 1;
-  const auto listed = options.axes.find("nproc");
+  const auto listed = search.axes.find("nproc");
   const bool allowed =
-      listed == options.axes.end() ||
+      listed == search.axes.end() ||
       std::find(listed->second.begin(), listed->second.end(), "2") != listed->second.end();
   if (several && allowed && prepared.gpus == 0) knobs.nproc = 2;
   return knobs;
 }
 
-void take(const ReaderChoice& choice, RunOptions& options) {
+void take(const ReaderChoice& choice, CommandWorkload& program) {
   const std::string metric = "metric:";
   if (starts_with(choice.log_reader, metric)) {
-    options.metric = choice.log_reader.substr(metric.size());
+    program.metric = choice.log_reader.substr(metric.size());
   } else {
-    options.log_reader = choice.log_reader;
+    program.log_reader = choice.log_reader;
   }
-  if (choice.per_rank && options.metric_of.empty()) {
-    options.metric_of = *choice.per_rank ? "rank" : "job";
-  }
+  if (!program.per_rank) program.per_rank = choice.per_rank;
 }
 
 // Why nothing was taken.
-Error refusal(const ReaderFinder& finder, const Trial& trial, const RunOptions& options) {
+Error refusal(const ReaderFinder& finder, const Trial& trial, const std::string& log_file) {
   if (interrupted()) return {ErrorKind::interrupted, "interrupted; nothing is stored"};
   const bool mute = trial.cause == "no_metric" || trial.outcome == Outcome::timed_out;
   if (!mute) {
@@ -66,31 +64,31 @@ Error refusal(const ReaderFinder& finder, const Trial& trial, const RunOptions& 
   if (const auto offer = finder.offer()) {
     option = fmt::format("I see '{}': {}", offer->line, choice_options(*offer));
   }
-  return {ErrorKind::usage,
-          fmt::format("after {}: {}", format_duration(trial.seconds),
-                      finder.unread().reason("", options.log_file, std::move(option)))};
+  return {ErrorKind::usage, fmt::format("after {}: {}", format_duration(trial.seconds),
+                                        finder.unread().reason("", log_file, std::move(option)))};
 }
 
 }  // namespace
 
-Result<std::string> find_log_reader(RunOptions& options, const Machine& machine, bool no_wait,
-                                    bool silent) {
-  if (!options.prints()) return std::string();
-  PreparedCommand prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
-  if (prepared.workload.log_reader == "steps" && !options.hosts.empty()) {
+Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const Machine& machine,
+                                    bool no_wait, bool silent) {
+  if (!job.prints()) return std::string();
+  PreparedCommand prepared = OCRTUNE_TRY(prepare_command(command_workload(job, search), machine));
+  const bool over_hosts = !job.command_job().hosts.empty();
+  if (prepared.workload.log_reader == "steps" && over_hosts) {
     return Error{ErrorKind::usage,
                  "--log-reader steps counts the processes of one host: over --hosts the speed is "
                  "read from what rank 0 prints"};
   }
   if (!prepared.workload.log_reader.empty()) return std::string();
-  if (!options.hosts.empty()) return Error{ErrorKind::usage, kAsk};
+  if (over_hosts) return Error{ErrorKind::usage, kAsk};
   prepared.workload.answers.clear();  // no text is compared yet
-  const Knobs knobs = setting_to_hear(options, prepared, machine);
+  const Knobs knobs = setting_to_hear(search, prepared, machine);
   const auto finder = std::make_shared<ReaderFinder>(log_context(prepared, knobs));
   const MachineLock turn = OCRTUNE_TRY(take_turn(no_wait));
-  TrialLimits limits = trial_limits(options);
+  TrialLimits limits = trial_limits(job, search);
   limits.max_seconds =
-      std::clamp(kBudgetShare * options.budget_seconds, kLeastSeconds, kMostSeconds);
+      std::clamp(kBudgetShare * search.budget_seconds, kLeastSeconds, kMostSeconds);
   const Trial trial = [&] {
     const WorkLine line("listening to the first lines of the command", silent);
     return make_command_runner(prepared, machine, SilenceRule(), {},
@@ -104,8 +102,8 @@ Result<std::string> find_log_reader(RunOptions& options, const Machine& machine,
   if (!choice && ended && repeats) {
     choice = ReaderChoice{"runs", ReaderChoice::Reads::runs, {}, ""};
   }
-  if (!choice) return refusal(*finder, trial, options);
-  take(*choice, options);
+  if (!choice) return refusal(*finder, trial, job.program().log_file);
+  take(*choice, job.user()->command);
   return fmt::format("{} ({})",
                      choice_words(*choice, names_used(prepared.workload).contains("nproc")),
                      choice_options(*choice));

@@ -21,11 +21,12 @@ bool names_framework(const std::vector<std::string>& backends) {
 }
 
 // Frameworks take an ONNX file with its own weights, on the CPUs.
-const char* why_built_in_alone(const RunOptions& options) {
-  if (!options.command.empty() || !options.url.empty()) return "it is a command or server of yours";
-  if (options.on_gpus()) return "on GPUs the built-in engine reads alone";
-  if (!names_onnx_file(options.model)) return "a framework reads with --model FILE.onnx";
-  if (!options.checkpoint.empty()) return "a framework reads with the weights of the ONNX file";
+const char* why_built_in_alone(const Job& job) {
+  if (!job.command().empty() || !job.url().empty()) return "it is a command or server of yours";
+  if (job.on_gpus()) return "on GPUs the built-in engine reads alone";
+  if (!names_onnx_file(job.model())) return "a framework reads with --model FILE.onnx";
+  if (!job.requests().checkpoint.empty())
+    return "a framework reads with the weights of the ONNX file";
   return nullptr;
 }
 
@@ -36,7 +37,7 @@ std::string named(const FrameworkAnswer& answer) {
 // The backends that can read; the others are noted.
 std::vector<std::string> usable(const std::vector<std::string>& wanted, bool asked,
                                 TuneFlags& flags) {
-  const RunOptions& options = flags.options;
+  const Job& job = flags.job;
   std::vector<const FrameworkRow*> frameworks;
   std::vector<std::string> kept, here, missing;
   for (const std::string& backend : wanted) {
@@ -52,7 +53,7 @@ std::vector<std::string> usable(const std::vector<std::string>& wanted, bool ask
     flags.notes.push_back("ocrtune is left out: " + flags.inference.refusal);
   }
   for (const FrameworkAnswer& answer :
-       ask_frameworks(frameworks, options.model, options.height, options.width)) {
+       ask_frameworks(frameworks, job.model(), job.height(), job.width())) {
     const FrameworkRow& row = *answer.framework;
     if (answer.missing && !asked) {
       missing.push_back(fmt::format("{} (pip install {})", row.backend, row.package));
@@ -94,29 +95,27 @@ Result<std::vector<std::string>> backends_of_engines(const std::string& engines)
 }
 
 Status choose_engines(TuneFlags& flags) {
-  RunOptions& options = flags.options;
-  const std::string engines = std::exchange(options.engine, RunOptions().engine);
-  if (!options.infers()) {
-    options.engine = engines;
-    return Status();
-  }
-  const bool asked = engines != options.engine;
-  const auto listed = options.axes.find(kBackend);
-  if (asked && listed != options.axes.end()) {
+  const Job& job = flags.job;
+  SearchRequest& search = flags.search;
+  if (!job.infers()) return Status();
+  const std::string& engines = flags.typed.engine;
+  const bool asked = engines != kBuiltInEngine;
+  const auto listed = search.axes.find(kBackend);
+  if (asked && listed != search.axes.end()) {
     return Error{ErrorKind::usage, "--engine and --backend set the same knob: leave one out"};
   }
   std::vector<std::string> wanted;
   if (asked) wanted = OCRTUNE_TRY(backends_of_engines(engines));
-  if (listed != options.axes.end()) wanted = listed->second;
-  const char* alone = why_built_in_alone(options);
+  if (listed != search.axes.end()) wanted = listed->second;
+  const char* alone = why_built_in_alone(job);
   if (alone != nullptr && asked) {
     return Error{ErrorKind::usage, fmt::format("--engine {}: {}", engines, alone)};
   }
   if (alone != nullptr || (!wanted.empty() && !names_framework(wanted))) {
-    if (asked) options.axes[kBackend] = wanted;
+    if (asked) search.axes[kBackend] = wanted;
     return Status();
   }
-  const bool compared = !options.place.empty() && options.slo.empty();
+  const bool compared = !job.requests().place.empty() && job.slo().empty();
   const bool offered = wanted.empty();
   if (offered && !compared && flags.inference.refusal.empty()) return Status();
   if (offered) {
@@ -126,10 +125,10 @@ Status choose_engines(TuneFlags& flags) {
   const auto kept = usable(wanted, !offered, flags);
   if (kept.empty()) {
     return Error{ErrorKind::unsupported,
-                 "no engine here reads " + options.model + ": " + join(flags.notes, "; ")};
+                 "no engine here reads " + job.model() + ": " + join(flags.notes, "; ")};
   }
-  options.axes[kBackend] = kept;
-  if (!offered) options.given.insert(kBackend);
+  search.axes[kBackend] = kept;
+  if (!offered) search.given.insert(kBackend);
   return Status();
 }
 

@@ -37,8 +37,8 @@
 #include "reports/console/answer.h"
 #include "reports/export/run_json.h"
 #include "reports/report_files.h"
+#include "tuner/job/job_workload.h"
 #include "tuner/session/quiet_wait.h"
-#include "tuner/session/run_workload.h"
 #include "tuner/session/session.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/store/store.h"
@@ -46,24 +46,18 @@
 namespace ocrtune {
 namespace {
 
-std::vector<std::string> own_words() {
-  std::string bytes = read_file("/proc/self/cmdline").value_or("");
-  if (!bytes.empty() && bytes.back() == '\0') bytes.pop_back();
-  return split(bytes, '\0');
-}
-
 // As typed, without secrets: the store keeps it so that the run can be started again.
-std::string own_command_line(const std::vector<FileSetting>& settings) {
-  return valid_utf8(shell_join(masked_arguments(words_with_settings(own_words(), settings))));
+std::string command_line(const TuneFlags& flags) {
+  return valid_utf8(shell_join(masked_arguments(words_with_settings(flags.words, flags.settings))));
 }
 
 constexpr double kSayAgainSeconds = 30;  // while waiting
 
 // A run goes on with the settings that it has.
-Status check_resume() {
+Status check_resume(const std::vector<std::string>& words) {
   const std::vector<std::string> free = {"--resume", "--budget",  "--db",         "--out",
                                          "--json",   "--no-wait", "--wait-quiet", "--progress"};
-  for (const std::string& word : own_words()) {
+  for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
     if (!starts_with(word, "--") || std::find(free.begin(), free.end(), name) != free.end()) {
       continue;
@@ -89,8 +83,10 @@ class TuneLine : public SessionObserver {
 
   void begins(const RunRecord& run, const Machine& /*here*/, double seconds) override {
     probing_.reset();
-    options_ = run.options;
-    unit_ = workload_of(options_)->unit();
+    unit_ = rate_unit(run);
+    baseline_ = run.search.baseline;
+    budget_seconds_ = run.search.budget_seconds;
+    prints_ = run.job.prints();
     number_ = static_cast<int>(run.trials.size());
     seconds_ = seconds;
     if (!json_) line_.emplace();
@@ -106,7 +102,7 @@ class TuneLine : public SessionObserver {
     state.best.low = state.best.high = state.best.median;
     state.best_setting = best_setting_;
     state.seconds_left = seconds_left_;
-    state.budget_seconds = options_.budget_seconds;
+    state.budget_seconds = budget_seconds_;
     state.unit = unit_;
     if (progress.under_way != nullptr) {
       state.phase = phase_text(progress.under_way->phase).english;
@@ -123,7 +119,7 @@ class TuneLine : public SessionObserver {
                    progress_json({++number_, trial, unit_, best, seconds_left_}).c_str());
       return;
     }
-    if (number_++ == 0 && options_.prints() && trial.ok()) {
+    if (number_++ == 0 && prints_ && trial.ok()) {
       line_->note(fmt::format(
           "A trial takes about {} here, {} of it start-up: the budget pays for about {:.0f}",
           format_duration(trial.seconds), format_duration(trial.start_seconds),
@@ -133,7 +129,7 @@ class TuneLine : public SessionObserver {
       fastest_ = trial.samples_per_second;
       best_setting_ = knobs_text(trial.knobs);
     }
-    if (trial.ok() && start_ == 0 && trial.knobs == options_.baseline) {
+    if (trial.ok() && start_ == 0 && trial.knobs == baseline_) {
       start_ = trial.samples_per_second;
     }
     line_->note(trial_text(trial));
@@ -157,7 +153,7 @@ class TuneLine : public SessionObserver {
     std::string gave(outcome_name(trial.outcome));
     if (trial.ok()) {
       gave = fmt::format("{} {}", format_count(trial.samples_per_second), unit_);
-      if (start_ > 0 && trial.knobs != options_.baseline) {
+      if (start_ > 0 && trial.knobs != baseline_) {
         gave += fmt::format(", {:.2f}x of the start", trial.samples_per_second / start_);
       }
       if (trial.peak_bytes > 0) gave += ", " + format_bytes(trial.peak_bytes);
@@ -166,11 +162,11 @@ class TuneLine : public SessionObserver {
                        format_duration(trial.seconds));
   }
 
-  bool json_;
-  RunOptions options_;
+  bool json_, prints_ = false;
+  Knobs baseline_;
   const char* unit_ = "";
   int number_ = 0;
-  double seconds_ = 0, best_ = 0, seconds_left_ = 0;
+  double budget_seconds_ = 0, seconds_ = 0, best_ = 0, seconds_left_ = 0;
   double start_ = 0, fastest_ = 0;  // rates as measured: of the user's setting, of the best
   std::string best_setting_;
   std::optional<WorkLine> probing_;
@@ -179,7 +175,7 @@ class TuneLine : public SessionObserver {
 
 // What the user's command printed before it failed, where nothing worked.
 void show_last_words(const RunRecord& run) {
-  if (!run.options.prints() || run.trials.empty()) return;
+  if (!run.job.prints() || run.trials.empty()) return;
   const Trial& trial = run.trials.front();
   std::fflush(stdout);
   std::fprintf(stderr, "\nStopped: %s.\n", plain_line(run.stop_reason).c_str());
@@ -208,25 +204,25 @@ Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
 // The widest bucket decides the memory; a batch of another bucket takes less.
 void print_buckets(const TuneFlags& flags) {
   if (flags.buckets.empty() || flags.json) return;
-  const RunOptions& options = flags.options;
+  const JobFlags& typed = flags.typed;
   std::printf("Width buckets: %s\n", flags.buckets.c_str());
   TrainerOptions trainer;
-  trainer.model = options.model;
-  trainer.classes = options.classes;
-  trainer.height = options.height;
-  trainer.width = options.widest_bucket;
-  trainer.batch = options.baseline.batch;
-  trainer.threads = options.baseline.threads;
+  trainer.model = typed.training.model;
+  trainer.classes = typed.training.classes;
+  trainer.height = typed.training.height;
+  trainer.width = typed.widest_bucket;
+  trainer.batch = flags.search.baseline.batch;
+  trainer.threads = flags.search.baseline.threads;
   const auto planned = Trainer::footprint_bytes(trainer);
   if (!planned) return;
   std::printf("Memory of the worst bucket, %d px: %s a process with batch %d\n",
-              options.widest_bucket, format_bytes(*planned).c_str(), options.baseline.batch);
+              typed.widest_bucket, format_bytes(*planned).c_str(), flags.search.baseline.batch);
 }
 
 Result<int> print_plan(const TuneFlags& flags, const Machine& machine) {
-  const auto setup = OCRTUNE_TRY(tune_setup(flags.options, machine));
-  const auto text = OCRTUNE_TRY(flags.json ? dry_run_json(flags.options, machine, setup)
-                                           : dry_run_text(flags.options, machine, setup));
+  const auto setup = OCRTUNE_TRY(tune_setup(flags.job, flags.search, machine));
+  const auto text = OCRTUNE_TRY(flags.json ? dry_run_json(flags.job, flags.search, machine, setup)
+                                           : dry_run_text(flags.job, flags.search, machine, setup));
   std::fputs(text.c_str(), stdout);
   return kExitOk;
 }
@@ -265,10 +261,10 @@ Result<bool> wait_for_quiet(double max_seconds) {
 Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
   ResumeRequest request;
   if (!flags.resume.empty()) request.run = flags.resume;
-  if (flags.budget_given) request.budget_seconds = flags.options.budget_seconds;
+  if (flags.budget_given) request.budget_seconds = flags.search.budget_seconds;
   request.wait = !flags.no_wait;
   const RunRecord stored = OCRTUNE_TRY(store.load_run(request.run));
-  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.options));
+  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.job));
   TuneLine line(flags.progress == "json");
   return resume(request, store, line, doors);
 }
@@ -278,7 +274,7 @@ Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors) {
   if (flags.chosen.hosts.empty()) {
     ProbeOptions quick;
     quick.quick = true;
-    quick.command = flags.options.command;
+    quick.command = flags.job.command();
     return probe_machine(quick);
   }
   JobHosts job = OCRTUNE_TRY(open_hosts(flags.chosen));
@@ -288,8 +284,8 @@ Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors) {
   return job.machine;
 }
 
-Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
-  if (const Status fits = check_resume(); flags.resuming && !fits) return fits.error();
+Result<int> run_tune(TuneFlags flags) {
+  if (const Status fits = check_resume(flags.words); flags.resuming && !fits) return fits.error();
   say_settings(flags, "tune");
   OCRTUNE_TRY(read_tune_flags(flags));
   const double quiet = OCRTUNE_TRY(quiet_seconds(flags));
@@ -311,14 +307,15 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
     return run ? finish(*run, flags) : run.error();
   }
   OCRTUNE_TRY(read_data(flags));
-  make_paths_absolute(flags.options);
+  make_job(flags);
   SessionDoors doors;
   const auto machine = OCRTUNE_TRY(look_at_machine(flags, doors));
   OCRTUNE_TRY(settle_flags(flags, machine));
-  OCRTUNE_TRY(tune_setup(flags.options, machine));  // a mistake is told without the notes
+  OCRTUNE_TRY(tune_setup(flags.job, flags.search, machine));  // a mistake is told without the notes
   const double listens = steady_clock().now_seconds();
   if (!flags.dry_run) {
-    auto heard = OCRTUNE_TRY(find_log_reader(flags.options, machine, flags.no_wait, flags.json));
+    auto heard =
+        OCRTUNE_TRY(find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json));
     if (!heard.empty()) flags.notes.push_back(std::move(heard));
   }
   start += steady_clock().now_seconds() - listens;  // no part of the budget
@@ -328,9 +325,10 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
   print_buckets(flags);
   if (flags.dry_run) return print_plan(flags, machine);
   TuneRequest request;
-  request.options = flags.options;
+  request.job = flags.job;
+  request.search = flags.search;
   request.machine = machine;
-  request.command_line = command_line;
+  request.command_line = command_line(flags);
   request.name = flags.name;
   request.wait = !flags.no_wait;
   request.spent_seconds = steady_clock().now_seconds() - start;
@@ -346,6 +344,7 @@ Result<int> run_tune(TuneFlags flags, const std::string& command_line) {
 
 CommandRun declare_tune(Flags& cli) {
   auto flags = std::make_shared<TuneFlags>();
+  flags->words = cli.words();
   declare_amounts(cli, *flags);
   cli.out(flags->out, "DIR", "Write report.html, the CSV files and ocrtune.env here").folder();
   cli.option("--name", flags->name, "NAME", "Name of the run, wherever a run is asked for");
@@ -373,7 +372,7 @@ CommandRun declare_tune(Flags& cli) {
                   "--batch", "--workers", "--slo", "--url", "--input", "--out", "--name",
                   "--resume"});
   return [flags]() -> Result<int> {
-    const auto code = run_tune(*flags, own_command_line(flags->settings));
+    const auto code = run_tune(*flags);
     return code ? code : Result<int>(placed(*flags, code.error()));
   };
 }

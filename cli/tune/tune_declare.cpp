@@ -20,14 +20,14 @@ namespace ocrtune {
 namespace {
 
 // An allocator needs its library here, and no other one in front of it.
-Status check_allocators(const RunOptions& options) {
+Status check_allocators(const TuneFlags& flags) {
   const char* own = std::getenv("LD_PRELOAD");
   std::string preload = own == nullptr ? "" : own;
-  for (const auto& [name, value] : options.environment) {
+  for (const auto& [name, value] : flags.typed.program.environment) {
     if (name == "LD_PRELOAD") preload = value;
   }
-  const auto axis = options.axes.find("malloc");
-  if (axis == options.axes.end()) return Status();
+  const auto axis = flags.search.axes.find("malloc");
+  if (axis == flags.search.axes.end()) return Status();
   for (const std::string& value : axis->second) {
     const Allocator* allocator = find_allocator(value);
     if (allocator == nullptr) continue;
@@ -65,9 +65,9 @@ void declare_knobs(Flags& cli, TuneFlags& flags) {
 }
 
 void declare_search_flags(Flags& cli, TuneFlags& flags) {
-  RunOptions& options = flags.options;
+  SearchRequest& search = flags.search;
   const char* const title = "Search";
-  cli.option("--constraint", options.constraints, "CONDITION",
+  cli.option("--constraint", search.constraints, "CONDITION",
              "Keep only settings for which this holds: nproc*threads<=16")
       .under(title);
   cli.option("--baseline", flags.baseline, "SETTING",
@@ -79,20 +79,19 @@ void declare_search_flags(Flags& cli, TuneFlags& flags) {
       .formerly("--run")
       .from_list("runs")
       .under(title);
-  cli.option("--policy", options.policy, "POLICY",
+  cli.option("--policy", search.policy, "POLICY",
              "Judge by measurements alone, or apply the rules of thumb as well")
       .one_of({"measured", "cautious"})
       .under(title);
-  cli.option("--strategy", options.strategy, "NAME", "Search in this way")
+  cli.option("--strategy", search.strategy, "NAME", "Search in this way")
       .from_list("strategies")
       .under(title);
-  cli.option("--seed", options.seed, "N", "Seed of the search and the trials").under(title);
+  cli.option("--seed", search.seed, "N", "Seed of the search and the trials").under(title);
   cli.option("--memory-limit", flags.memory_limit, "SIZE",
              "Memory limit per setting: 8G and 8GiB are 2^33 bytes, 8GB is 8 x 10^9")
       .default_text("what is available")
       .under(title);
-  cli.option("--memory-margin", options.memory_margin, "SHARE",
-             "Leave this share of the limit free")
+  cli.option("--memory-margin", search.memory_margin, "SHARE", "Leave this share of the limit free")
       .under(title);
 }
 
@@ -115,32 +114,33 @@ void declare_amounts(Flags& cli, TuneFlags& flags) {
 }
 
 void declare_workload(Flags& cli, TuneFlags& flags) {
-  RunOptions& options = flags.options;
+  JobFlags& typed = flags.typed;
   const char* const engine = "Built-in OCR engine";
-  cli.option("--model", options.model, "MODEL",
+  cli.option("--model", typed.training.model, "MODEL",
              "Run this model of the table, or read with this ONNX file")
       .from_list("models")
       .tell(flags.model_given)
       .under(engine);
-  cli.option("--engine", options.engine, "ENGINE,...",
+  cli.option("--engine", typed.engine, "ENGINE,...",
              "Read with these engines: ocrtune, onnxruntime, openvino, paddle; or train in paddle")
       .default_text("built-in; to read lines of yours with an ONNX file, all that are installed")
       .under(engine);
-  cli.option("--height", options.height, "PIXELS", "Scale lines to this height")
+  cli.option("--height", typed.training.height, "PIXELS", "Scale lines to this height")
       .range(16, 256)
       .tell(flags.inference.height_given)
       .under(engine);
-  cli.option("--width", options.width, "PIXELS", "Squeeze lines that are wider than this")
+  cli.option("--width", typed.training.width, "PIXELS", "Squeeze lines that are wider than this")
       .range(32, 4096)
       .under(engine);
-  declare_batch_flags(cli, {options.heights, options.width_buckets, options.queue_depth}, 16, 256,
-                      engine);
+  declare_batch_flags(
+      cli, {typed.training.heights, typed.training.width_buckets, typed.training.queue_depth}, 16,
+      256, engine);
   cli.option("--device", flags.device.device, "DEVICE",
              "Compute on the cpu, the gpu, or auto: GPUs where usable ones are")
       .under(engine);
   declare_gpus(cli, flags.device.gpus).under(engine);
-  declare_command_flags(cli, flags.command, flags.options);
-  declare_inference_flags(cli, options, flags.inference);
+  declare_command_flags(cli, flags.command, flags.typed.program);
+  declare_inference_flags(cli, typed, flags.inference);
   declare_knobs(cli, flags);
   flags.objective.declare(cli);
   declare_search_flags(cli, flags);
@@ -158,21 +158,21 @@ Status read_tune_flags(TuneFlags& flags) {
   OCRTUNE_TRY(take_engine_on_hosts(flags));
   OCRTUNE_TRY(read_lists(flags));
   OCRTUNE_TRY(read_amounts(flags));
-  OCRTUNE_TRY(read_command_flags(flags.command, flags.options));
+  OCRTUNE_TRY(read_command_flags(flags.command, flags.typed.program));
   OCRTUNE_TRY(read_hosts(flags));
-  OCRTUNE_TRY(check_allocators(flags.options));
-  OCRTUNE_TRY(check_device_flags(flags.options, flags.device));
-  const Status asked =
-      read_inference(flags.options, flags.inference, flags.data, flags.model_given);
-  return asked ? check_names(flags.options, flags.inference.refusal.empty()) : asked;
+  OCRTUNE_TRY(check_allocators(flags));
+  OCRTUNE_TRY(check_device_flags(flags.typed, flags.device));
+  OCRTUNE_TRY(
+      read_inference(flags.typed, flags.search, flags.inference, flags.data, flags.model_given));
+  return check_names(flags);
 }
 
 Status settle_flags(TuneFlags& flags, const Machine& machine) {
   OCRTUNE_TRY(read_hints(flags));
-  OCRTUNE_TRY(read_device(flags.options, flags.device, machine));
+  OCRTUNE_TRY(read_device(flags.job, flags.search, flags.device, machine));
   OCRTUNE_TRY(choose_engines(flags));
   OCRTUNE_TRY(read_baseline(flags, machine));
-  const bool said = !flags.options.command.empty() || !flags.options.url.empty() ||
+  const bool said = !flags.job.command().empty() || !flags.job.url().empty() ||
                     !flags.data.empty() || flags.model_given;
   if (!said) {
     flags.notes.push_back(
@@ -180,7 +180,7 @@ Status settle_flags(TuneFlags& flags, const Machine& machine) {
                     "engine on random images; `ocrtune init` looks for your own",
                     kSettingsFile));
   }
-  OCRTUNE_TRY(settle_command(flags.options, machine, flags.baseline, flags.notes));
+  OCRTUNE_TRY(settle_command(flags.job, flags.search, machine, flags.baseline, flags.notes));
   share_budget(flags, machine);
   return Status();
 }

@@ -1,4 +1,4 @@
-// The flags of `ocrtune tune` as typed, and the run options that they make.
+// The flags of `ocrtune tune` as typed, and the job and the search that they make.
 #pragma once
 
 #include <map>
@@ -9,17 +9,19 @@
 #include "cli/commands/host_flags.h"
 #include "cli/flags.h"
 #include "cli/tune/command_flags.h"
+#include "cli/tune/job_flags.h"
 #include "cli/tune/objective_flags.h"
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_inference.h"
 #include "probes/machine/machine.h"
-#include "tuner/store/run_record.h"
 
 namespace ocrtune {
 
-// The flags as typed; RunOptions is made of them once they are all known.
 struct TuneFlags {
-  RunOptions options;
+  std::vector<std::string> words;  // the whole command line
+  JobFlags typed;
+  Job job;  // made of `typed` by make_job()
+  SearchRequest search;
   InferenceFlags inference;
   CommandFlags command;
   HostFlags hosts;
@@ -52,23 +54,25 @@ void say_settings(const TuneFlags& flags, const char* command);
 // The error with the line of the settings file in front, if it names a flag that came from there.
 Error placed(const TuneFlags& flags, Error error);
 
-// Each reads part of `flags` into flags.options. usage: what is wrong, with the flag's name.
+// Each reads part of `flags` into flags.typed and flags.search. usage: what is wrong, with the
+// flag's name.
 Status take_engine_on_hosts(TuneFlags& flags);  // without a command: the engine's, over MPI
 Status take_engine_in_paddle(TuneFlags& flags);
 Status read_lists(TuneFlags& flags);
 Status read_hosts(TuneFlags& flags);  // `nodes` becomes a dimension
 Status read_amounts(TuneFlags& flags);
 Status read_data(TuneFlags& flags);
-// `built_in`: the built-in engine can compute the model.
-Status check_names(const RunOptions& options, bool built_in);
+// Model and strategy by name, before anything is measured.
+Status check_names(const TuneFlags& flags);
+// flags.job, once nothing of flags.typed is open. The run is measured again from other folders,
+// by verify and --resume: its paths are made absolute.
+void make_job(TuneFlags& flags);
 // The user's setting as given, or one process on all usable CPUs: what a plain start would be.
 Status read_baseline(TuneFlags& flags, const Machine& machine);
 // What the run of --from found fastest.
 Status read_hints(TuneFlags& flags);
 // Where few settings are possible, each has more of the budget to find a rate that keeps a target.
 void share_budget(TuneFlags& flags, const Machine& machine);
-// The run is measured again from other folders: verify, --resume.
-void make_paths_absolute(RunOptions& options);
 
 // The values of a knob or a dimension as typed: "1,2,4", "1-4", "fp32,bf16".
 // `flag`, such as "--nproc", begins each error. A part "a-b" of two whole numbers stands for each

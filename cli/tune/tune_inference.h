@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "cli/commands/service_flags.h"
 #include "cli/flags.h"
-#include "tuner/store/run_record.h"
+#include "cli/tune/job_flags.h"
 
 namespace ocrtune {
 
@@ -17,14 +17,14 @@ struct InferenceFlags {
   ServiceFlags service;
 };
 
-void declare_inference_flags(Flags& cli, RunOptions& options, InferenceFlags& flags);
+void declare_inference_flags(Flags& cli, JobFlags& typed, InferenceFlags& flags);
 
 // Before the machine is probed: do the flags go together, is everything there that they name?
 // `data` is --data as typed; `model_given` says whether --model was.
-Status read_inference(RunOptions& options, InferenceFlags& flags, const std::string& data,
-                      bool model_given);
+Status read_inference(JobFlags& typed, const SearchRequest& search, InferenceFlags& flags,
+                      const std::string& data, bool model_given);
 
 // Measuring time of a trial unless the user gave one.
-double default_trial_seconds(const RunOptions& options);
+double default_trial_seconds(const JobFlags& typed);
 
 }  // namespace ocrtune

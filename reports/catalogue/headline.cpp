@@ -11,7 +11,7 @@
 #include "trial/answers/same_gate.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_preset.h"
-#include "tuner/session/run_workload.h"
+#include "tuner/job/job_workload.h"
 #include "tuner/verdict/possible.h"
 #include "tuner/verdict/text_claim.h"
 
@@ -51,7 +51,7 @@ Bilingual compared(const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
   const SettingSummary& baseline = result.baseline;
-  const Bilingual whose = phrase(baseline_phrase(run.options));
+  const Bilingual whose = phrase(baseline_phrase(run.search));
   const std::string knobs = launch_knobs(result);
   if (result.verdict.answer == Answer::keep && result.contender) {
     const auto& [other, gain] = *result.contender;
@@ -63,7 +63,7 @@ Bilingual compared(const RunRecord& run) {
     return phrase("Keep {}, {}: nothing faster was found among {} measured settings.",
                   {whose, knobs, fmt::format("{}", result.settings.size())});
   }
-  const Bilingual unit = phrase(rate_unit(run.options));
+  const Bilingual unit = phrase(rate_unit(run));
   const std::string rate = rate_text(recommended.samples_per_second);
   if (baseline.knobs == recommended.knobs) {
     return phrase("Use {}: {} {}; no other setting was measured.", {knobs, rate, unit});
@@ -117,11 +117,11 @@ Bilingual recipe_words(const TuneResult& result) {
 }
 
 Bilingual claim_words(const RunRecord& run, const SameJudgement& same) {
-  const RunOptions& options = run.options;
+  const CommandWorkload& program = run.job.program();
   const auto number = [](std::int64_t count) { return fmt::format("{}", count); };
   if (!same.compared) {
-    const bool reads = options.infers() || !options.answers.empty() ||
-                       (!options.preset.empty() && !preset_trains(options.preset));
+    const bool reads = run.job.infers() || !program.answers.empty() ||
+                       (!program.preset.empty() && !preset_trains(program.preset));
     return reads ? phrase(" The text was not compared.") : Bilingual();
   }
   if (run.result.verdict.text == TextClaim::allowed) {
@@ -157,10 +157,10 @@ Bilingual payback(const RunRecord& run) {
   const TuneResult& result = run.result;
   const double before = result.baseline.samples_per_second.median;
   const bool faster = result.verdict.answer == Answer::use && result.gain.low > 1 && before > 0;
-  const bool reads = run.options.infers() && !run.options.prints();
+  const bool reads = run.job.infers() && !run.job.prints();
   if (!reads || !faster || result.seconds <= 0) return {};
   const double saved_seconds = (1 - 1 / result.gain.median) / before;  // of each
-  const bool requests = std::string_view(rate_unit(run.options)) == "requests/s";
+  const bool requests = std::string_view(rate_unit(run)) == "requests/s";
   return phrase(requests ? " Saves {} a million requests; tuned in {}: pays after {} requests."
                          : " Saves {} a million lines; tuned in {}: pays after {} lines.",
                 {duration_text(1e6 * saved_seconds), duration_text(result.seconds),
@@ -196,13 +196,13 @@ std::string launch_knobs(const TuneResult& result) {
 }
 
 Bilingual recipe_note(const RunRecord& run) {
-  const RunOptions& asked = run.options;
+  const CommandWorkload& program = run.job.program();
   const Knobs& used = run.result.baseline.knobs;
   const Knobs& found = run.result.recommendation.knobs;
   const bool sums = used.accumulate != found.accumulate;
-  const bool trains = asked.command.empty()
-                          ? !asked.infers()
-                          : asked.preset == "paddleocr" || asked.log_reader == "ocrtune" || sums;
+  const bool trains = program.command.empty() ? !run.job.infers()
+                                              : program.preset == "paddleocr" ||
+                                                    program.log_reader == "ocrtune" || sums;
   if (!trains || global_batch(used) == global_batch(found)) return {};
   std::string factors =
       nodes_of(used) * nodes_of(found) > 1 ? "nodes x nproc x batch" : "nproc x batch";
@@ -215,7 +215,7 @@ Bilingual recipe_note(const RunRecord& run) {
 
 Bilingual engine_note(const RunRecord& run) {
   const Recommendation& found = run.result.recommendation;
-  if (!run.options.command.empty() || run.options.infers() || found.command.empty()) return {};
+  if (!run.job.command().empty() || run.job.infers() || found.command.empty()) return {};
   return found.knobs.threads > 1
              ? phrase(
                    "the same setting for PaddleOCR, not measured; a second thread can halve its "
@@ -234,7 +234,7 @@ std::vector<Bilingual> malloc_notes(const RunRecord& run) {
     notes.push_back(phrase(
         "malloc={} instead of {}: {} instead of {} {}, a peak of {} instead of {}",
         {other.knobs.malloc, found.knobs.malloc, format_count(other.samples_per_second.median),
-         format_count(found.samples_per_second.median), std::string(rate_unit(run.options)),
+         format_count(found.samples_per_second.median), std::string(rate_unit(run)),
          format_bytes(other.peak_bytes), format_bytes(found.peak_bytes)}));
   }
   return notes;
@@ -253,11 +253,11 @@ std::vector<Reason> further_reasons(const Recommendation& recommended) {
   return further;
 }
 
-const char* baseline_phrase(const RunOptions& options) {
-  if (!options.baseline_guessed()) return "your setting";
-  if (options.baseline_source == kBaselineFirst) return "the first setting of your lists";
-  return options.baseline_source == kBaselineWithin ? "a plain start within your lists"
-                                                    : "a plain start";
+const char* baseline_phrase(const SearchRequest& search) {
+  if (!search.baseline_guessed()) return "your setting";
+  if (search.baseline_source == kBaselineFirst) return "the first setting of your lists";
+  return search.baseline_source == kBaselineWithin ? "a plain start within your lists"
+                                                   : "a plain start";
 }
 
 Bilingual phase_text(const std::string& phase) {
@@ -272,7 +272,7 @@ Bilingual phase_text(const std::string& phase) {
   return plain_line(phase, 40);
 }
 
-const char* rate_unit(const RunOptions& options) { return workload_of(options)->unit(); }
+const char* rate_unit(const RunRecord& run) { return workload_of(run.job, run.search)->unit(); }
 
 Bilingual headline(const RunRecord& run) {
   const TuneResult& result = run.result;
@@ -303,28 +303,26 @@ Tone answer_tone(Answer answer) {
 }
 
 Bilingual subject(const RunRecord& run) {
-  const RunOptions& asked = run.options;
-  if (!asked.url.empty()) return phrase("Service at {}", {plain_line(masked_text(asked.url), 200)});
-  const bool paddle = asked.engine == kPaddleEngine;
-  const bool engine = paddle || asked.command.empty() || asked.log_reader == "ocrtune";  // over MPI
-  if (!engine) {
-    const std::string words = command_words(masked_arguments(asked.command));
-    if (!asked.preset.empty()) return phrase("Your {} command, {}", {asked.preset, words});
-    return phrase(asked.serves() ? "Your server, {}" : "Your command, {}", {words});
+  const Job& job = run.job;
+  if (!job.url().empty()) return phrase("Service at {}", {plain_line(masked_text(job.url()), 200)});
+  const auto* external = std::get_if<ExternalJob>(&job.kind);
+  if (external == nullptr && !job.command().empty()) {
+    const std::string words = command_words(masked_arguments(job.command()));
+    const std::string& preset = job.program().preset;
+    if (!preset.empty()) return phrase("Your {} command, {}", {preset, words});
+    return phrase(job.serves() ? "Your server, {}" : "Your command, {}", {words});
   }
+  const std::string place = plain_line(job.infers() ? job.requests().place : job.label_file(), 200);
   const Bilingual from =
-      asked.infers()
-          ? (asked.place.empty() ? phrase("noise images")
-                                 : phrase("images of {}", {plain_line(asked.place, 200)}))
-      : asked.label_file.empty()
-          ? phrase("one rendered batch, no data read")
-          : phrase("{} {0:line|lines} of {}",
-                   {fmt::format("{}", asked.lines), plain_line(asked.label_file, 200)});
-  return phrase(asked.infers() ? "Built-in inference of {}, {}x{} pixels, {}"
-                : paddle       ? "Training of {} in PaddlePaddle, {}x{} pixels, {}"
-                               : "Built-in training of {}, {}x{} pixels, {}",
-                {plain_line(asked.model, 200), fmt::format("{}", asked.height),
-                 fmt::format("{}", asked.width), from});
+      job.infers()    ? (place.empty() ? phrase("noise images") : phrase("images of {}", {place}))
+      : place.empty() ? phrase("one rendered batch, no data read")
+                      : phrase("{} {0:line|lines} of {}", {fmt::format("{}", job.lines()), place});
+  const bool paddle = external != nullptr && external->in_paddle;
+  return phrase(job.infers() ? "Built-in inference of {}, {}x{} pixels, {}"
+                : paddle     ? "Training of {} in PaddlePaddle, {}x{} pixels, {}"
+                             : "Built-in training of {}, {}x{} pixels, {}",
+                {plain_line(job.model(), 200), fmt::format("{}", job.height()),
+                 fmt::format("{}", job.width()), from});
 }
 
 }  // namespace ocrtune

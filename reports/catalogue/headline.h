@@ -30,8 +30,8 @@ std::vector<Bilingual> malloc_notes(const RunRecord& run);
 
 // The recommendation's reasons, less those that its figures say: rate, gain, memory, ties.
 std::vector<Reason> further_reasons(const Recommendation& recommended);
-const char* baseline_phrase(const RunOptions& options);  // "your setting", "a plain start", ...
-Bilingual phase_text(const std::string& phase);    // of the search: "race" -> "leaders, again"
-const char* rate_unit(const RunOptions& options);  // samples/s | requests/s
+const char* baseline_phrase(const SearchRequest& search);  // "your setting", "a plain start", ...
+Bilingual phase_text(const std::string& phase);  // of the search: "race" -> "leaders, again"
+const char* rate_unit(const RunRecord& run);     // samples/s | requests/s
 
 }  // namespace ocrtune

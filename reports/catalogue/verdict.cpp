@@ -81,10 +81,10 @@ std::vector<Badge> badges(const RunRecord& run) {
     found.push_back({"NOISY HOST", Tone::warning,
                      "Other load disturbed the measurements; the interval says how much."});
   }
-  const RunOptions& asked = run.options;
+  const InferenceWorkload& reads = run.job.requests();
   const bool drawn =
-      asked.infers() ? asked.place.empty() && asked.url.empty() : asked.label_file.empty();
-  if (asked.command.empty() && drawn) {
+      run.job.infers() ? reads.place.empty() && reads.url.empty() : run.job.label_file().empty();
+  if (run.job.command().empty() && drawn) {
     found.push_back({"EXTRAPOLATED", Tone::warning,
                      "Measured on a drawn batch without a data path; reading your data may be what "
                      "limits. Tune with --data."});
@@ -108,7 +108,7 @@ std::string gain_text(const Interval& gain) {
 
 std::vector<std::string> used_gpus(const RunRecord& run) {
   if (!run.result.found) return {};
-  std::vector<std::string> gpus = run.options.gpus;
+  std::vector<std::string> gpus = run.job.gpus();
   const int processes = run.result.recommendation.knobs.nproc;
   gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(std::max(0, processes))));
   return gpus;
@@ -130,7 +130,7 @@ const Resource& main_resource(const RunRecord& run) {
   static const Resource kNone;
   const Safety& safety = run.result.verdict.safety;
   const Resource* found =
-      safety.find(run.options.on_gpus() ? ResourceKind::gpu_memory : ResourceKind::host_memory);
+      safety.find(run.job.on_gpus() ? ResourceKind::gpu_memory : ResourceKind::host_memory);
   return found == nullptr ? kNone : *found;
 }
 

@@ -91,13 +91,13 @@ std::string badges_text(const RunRecord& run) {
 
 std::string rate_line(const RunRecord& run, Language language) {
   const TuneResult& result = run.result;
-  std::string text = fmt::format("{} {}", rate_text(result.recommendation.samples_per_second),
-                                 rate_unit(run.options));
+  std::string text =
+      fmt::format("{} {}", rate_text(result.recommendation.samples_per_second), rate_unit(run));
   const bool gains = result.baseline.trials > 0 && result.settings.size() > 1 &&
                      result.baseline.knobs != result.recommendation.knobs &&
                      result.baseline.samples_per_second.median > 0;
   if (gains) {
-    text += in(phrase("; {} of {}", {gain_text(result.gain), phrase(baseline_phrase(run.options))}),
+    text += in(phrase("; {} of {}", {gain_text(result.gain), phrase(baseline_phrase(run.search))}),
                language);
   }
   if (result.verdict.beside_load) text += in(phrase("; beside other load"), language);

@@ -125,11 +125,11 @@ void add_memory(Lines& lines, const RunRecord& run) {
   const double free = free_share(run);
   const Resource& memory = main_resource(run);
   std::string memory_line =
-      free < 0 ? fmt::format("peak {}, limit unknown", format_bytes(memory.peak_bytes))
-               : fmt::format("peak {} of {}{}, {} used", format_bytes(memory.peak_bytes),
-                             format_bytes(memory.limit_bytes),
-                             run.options.on_gpus() ? " on the fullest GPU" : "",
-                             format_percent(1 - free));
+      free < 0
+          ? fmt::format("peak {}, limit unknown", format_bytes(memory.peak_bytes))
+          : fmt::format("peak {} of {}{}, {} used", format_bytes(memory.peak_bytes),
+                        format_bytes(memory.limit_bytes),
+                        run.job.on_gpus() ? " on the fullest GPU" : "", format_percent(1 - free));
   if (const std::string possible = possible_text(memory); !possible.empty()) {
     memory_line += "; " + possible;
   }
@@ -155,17 +155,17 @@ void add_answer(Lines& lines, const RunRecord& run) {
   if (const std::string note = engine_note(run).english; !note.empty()) {
     lines.add("", "(" + note + ")");
   }
-  if (run.options.on_gpus()) lines.whole("gpus", gpus_text(run));
+  if (run.job.on_gpus()) lines.whole("gpus", gpus_text(run));
   lines.add("rate", fmt::format("{} {}, {}", rate_text(recommended.samples_per_second),
-                                rate_unit(run.options), rate_basis(run)));
+                                rate_unit(run), rate_basis(run)));
   if (!result.inconclusive.empty()) lines.add("open", sentence(result.inconclusive));
-  if (!run.options.slo.empty()) {
-    const auto slo = parse_slo(run.options.slo);
+  if (!run.job.slo().empty()) {
+    const auto slo = parse_slo(run.job.slo());
     if (slo) lines.add("target", slo_target(*slo));
   }
   // A lone setting is compared with nothing.
   if (result.baseline.trials > 0 && result.settings.size() > 1) {
-    const char* whose = baseline_phrase(run.options);
+    const char* whose = baseline_phrase(run.search);
     const bool none = result.baseline.knobs == recommended.knobs;
     lines.add("gain", none ? fmt::format("none: nothing is clearly faster than {}", whose)
                       : result.baseline.samples_per_second.median > 0

@@ -19,8 +19,8 @@
 #include "trial/workloads/command/copy_number.h"
 #include "trial/workloads/command/launch_port.h"
 #include "trial/workloads/service/server_address.h"
+#include "tuner/job/job_workload.h"
 #include "tuner/session/run_launch.h"
-#include "tuner/session/run_workload.h"
 
 namespace ocrtune {
 namespace {
@@ -50,7 +50,7 @@ std::string markdown_cell(const std::string& text) {
 std::string summary_of(const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& best = result.recommendation;
-  const char* const unit = rate_unit(run.options);
+  const char* const unit = rate_unit(run);
   std::string text = fmt::format("# {}\n\n{}\n\n", markdown_cell("Run " + run.id),
                                  markdown_cell(headline(run).english));
   text += fmt::format("| | setting | {} | peak memory |\n|---|---|---|---|\n", unit);
@@ -75,9 +75,9 @@ void replace_word(std::string& text, const std::string& from, const std::string&
 
 // Where the server of the run is reached, and its launch without the port of a trial.
 std::optional<DeployedService> service_of(const RunRecord& run, Launch& launch) {
-  if (!run.options.serves() || run.options.url.empty() || run.options.command.empty()) return {};
+  if (!run.job.serves() || run.job.url().empty() || run.job.command().empty()) return {};
   DeployedService service;
-  std::string url = run.options.url;
+  std::string url = run.job.url();
   if (url.find("{port}") != std::string::npos) {
     const std::string port = fmt::format("{}", kLaunchPort);
     replace_word(url, "{port}", kPort);
@@ -91,7 +91,7 @@ std::optional<DeployedService> service_of(const RunRecord& run, Launch& launch) 
     service.ports.push_back(port > 0 ? fmt::format("{}", port) : kPort);
     if (copy == 0) service.path = url_path(one);
   }
-  service.answers_get = run.options.inputs.empty();
+  service.answers_get = run.job.requests().inputs.empty();
   return service;
 }
 
@@ -100,9 +100,8 @@ std::string measured_line(const RunRecord& run) {
   const std::string verdict = verdict_name(run.result.verdict);
   std::string line = "ocrtune";
   if (version != run.versions.end()) line += " " + version->second;
-  line +=
-      fmt::format(" on {}, {}: {}, {} {}", run.machine.host, run.started.substr(0, 10), verdict,
-                  rate_text(run.result.recommendation.samples_per_second), rate_unit(run.options));
+  line += fmt::format(" on {}, {}: {}, {} {}", run.machine.host, run.started.substr(0, 10), verdict,
+                      rate_text(run.result.recommendation.samples_per_second), rate_unit(run));
   return plain_line(line);
 }
 
@@ -135,8 +134,8 @@ std::string run_on_hosts_line(const RunRecord& run) {
   if (hosts.empty()) return "";
   std::vector<std::string> words = {"ocrtune", "run",     "--from",
                                     run.id,    "--hosts", join(hosts, ",")};
-  if (run.options.launcher != "ssh") {
-    words.insert(words.end(), {"--launcher", run.options.launcher});
+  if (run.job.command_job().launcher != "ssh") {
+    words.insert(words.end(), {"--launcher", run.job.command_job().launcher});
   }
   return shell_join(words);
 }
@@ -151,8 +150,8 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   deployment.run_id = plain_line(run.id);
   deployment.setting = plain_line(knobs_text(best.knobs));
   deployment.measured = measured_line(run);
-  deployment.launch =
-      OCRTUNE_TRY(workload_of(run.options)->launch(run.machine, best.knobs, seen_of_program(run)));
+  deployment.launch = OCRTUNE_TRY(
+      workload_of(run.job, run.search)->launch(run.machine, best.knobs, seen_of_program(run)));
   const std::vector<std::string> open = placeholders_of(launch_text(deployment.launch));
   if (std::find(open.begin(), open.end(), "<NODE_RANK>") != open.end()) {
     deployment.nodes = nodes_of(best.knobs);
@@ -168,10 +167,10 @@ Result<Deployment> deployment_of(const RunRecord& run) {
                                        ", which ocrtune does not start"};
   }
   deployment.service = service_of(run, launch);
-  if (launch.directory.empty()) launch.directory = run.options.directory;
+  if (launch.directory.empty()) launch.directory = run.job.program().directory;
   launch.arguments = masked_arguments(launch.arguments);
   for (std::string& argument : launch.arguments) {
-    if (argument == "CONFIG.yml" && run.options.command.empty()) argument = "<CONFIG>";
+    if (argument == "CONFIG.yml" && run.job.command().empty()) argument = "<CONFIG>";
     const std::size_t mask = argument.find(kMask);
     if (mask != std::string::npos) {
       argument.replace(mask, std::string_view(kMask).size(), "<SECRET>");
@@ -193,13 +192,12 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   deployment.whole_cores = cpu.allowed.count() > cores && deployment.cpus <= cores;
   deployment.memory_policy = sets_memory_policy(launch.arguments);
   deployment.memory_bytes = memory_to_ask(run.result.verdict.safety);
-  if (run.options.on_gpus() || run.options.command_gpus > 0) {  // processes may share one
-    const auto there =
-        std::max(static_cast<int>(run.options.gpus.size()), run.options.command_gpus);
+  if (run.job.on_gpus() || run.job.command_gpus() > 0) {  // processes may share one
+    const auto there = std::max(static_cast<int>(run.job.gpus().size()), run.job.command_gpus());
     deployment.gpus = std::min(best.knobs.nproc, there);
   }
   // What stands for the built-in engine was not measured itself: its memory is another's.
-  if (run.options.command.empty()) {
+  if (run.job.command().empty()) {
     deployment.memory_bytes = 0;
     deployment.caution = "Not measured: the run is of the built-in engine, this is its like";
   }

@@ -25,7 +25,7 @@ std::string junit_text(const RunRecord& run, const Verification& verification) {
   text += fmt::format(
       "<system-out>{}: {}\n{}: then {}, now {} {}</system-out>\n", html_text(state),
       html_text(verification.reason), html_text(knobs_text(verification.recommended)),
-      rate_text(verification.rate_then), rate_text(verification.rate_now), rate_unit(run.options));
+      rate_text(verification.rate_then), rate_text(verification.rate_now), rate_unit(run));
   return text + "</testcase></testsuite></testsuites>\n";
 }
 

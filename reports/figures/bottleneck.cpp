@@ -39,7 +39,7 @@ StepTimes mean_step(const std::vector<Trial>& trials, const Knobs& knobs) {
 
 std::vector<Bottleneck> bottlenecks(const RunRecord& run) {
   std::vector<Bottleneck> found;
-  if (run.options.infers()) return found;  // lines come in chunks, which have no parts
+  if (run.job.infers()) return found;  // lines come in chunks, which have no parts
   const auto add = [&](const std::string& role, const Knobs& knobs, double rate) {
     const bool known = std::any_of(found.begin(), found.end(),
                                    [&](const Bottleneck& other) { return other.knobs == knobs; });

@@ -133,7 +133,7 @@ class MapDrawing {
                            "Rate by processes and batch size, from {} to {} {}; the table of all "
                            "trials has each",
                            {format_count(grid_.slowest), format_count(grid_.fastest),
-                            phrase(rate_unit(run.options))})) {}
+                            phrase(rate_unit(run))})) {}
 
   std::string draw() {
     svg_.raw(kHatch);
@@ -152,7 +152,7 @@ class MapDrawing {
   // What was drawn, in words.
   std::string legend() const {
     std::string out = say("Best rate of each combination of processes and batch size, in {}",
-                          {say(rate_unit(run_.options))});
+                          {say(rate_unit(run_))});
     for (const auto& [meaning, html] : drawn_) out += " · " + html;
     return out;
   }
@@ -255,7 +255,7 @@ class MapDrawing {
 
   // Where peak memory passes half and the whole of the limit, between the centres of the cells.
   void draw_memory_lines() {
-    const double limit = static_cast<double>(run_.options.limit_bytes());
+    const double limit = static_cast<double>(limit_bytes(run_.job, run_.search));
     if (limit <= 0) return;
     for (const double share : {0.5, 1.0}) {
       std::string path;
@@ -356,7 +356,7 @@ class MapDrawing {
 
 std::string map_figure(const RunRecord& run) {
   Grid grid = grid_of(run.result);
-  if (grid.cells.size() < 2 || run.options.baseline.untold.batch) return "";
+  if (grid.cells.size() < 2 || run.search.baseline.untold.batch) return "";
   MapDrawing drawing(run, std::move(grid));
   const std::string picture = drawing.draw();
   return figure_html(drawing.legend(), picture, "map");

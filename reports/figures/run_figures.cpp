@@ -109,14 +109,13 @@ std::string pareto_figure(const RunRecord& run) {
   const double unit = widest < 2 * kGiB ? kMiB : kGiB;
   const Scale x = across(0, widest / unit);
   const Scale y = upwards(fastest * 1.08);
-  Svg svg(
-      kWidth, kHeight,
-      say_attribute(
-          "aria-label", "Rate against peak memory of {} {0:setting|settings}: up to {} {} and {}",
-          {fmt::format("{}", dots.size()), format_count(fastest), phrase(rate_unit(run.options)),
-           format_bytes(static_cast<std::uint64_t>(most))}));
+  Svg svg(kWidth, kHeight,
+          say_attribute("aria-label",
+                        "Rate against peak memory of {} {0:setting|settings}: up to {} {} and {}",
+                        {fmt::format("{}", dots.size()), format_count(fastest),
+                         phrase(rate_unit(run)), format_bytes(static_cast<std::uint64_t>(most))}));
   draw_axes(svg, x, y, say("peak memory in {} →", {unit == kGiB ? "GiB" : "MiB"}, "tspan"),
-            say(rate_unit(run.options), {}, "tspan"));
+            say(rate_unit(run), {}, "tspan"));
   std::string front;
   double best = 0;
   for (const Dot& dot : dots) {
@@ -158,10 +157,10 @@ std::string story_figure(const RunRecord& run) {
   Svg svg(kWidth, kHeight,
           say_attribute("aria-label", "{} trials in {}; the best rate is {} {}",
                         {fmt::format("{}", steps.size()), duration_text(end),
-                         format_count(steps.back().best), phrase(rate_unit(run.options))}));
+                         format_count(steps.back().best), phrase(rate_unit(run))}));
   shade_phases(svg, {0, end, x.origin, x.pixels, false}, steps);
   draw_axes(svg, x, y, say(unit == 1 ? "seconds →" : "minutes →", {}, "tspan"),
-            say(rate_unit(run.options), {}, "tspan"));
+            say(rate_unit(run), {}, "tspan"));
   const std::size_t stride = steps.size() / kMaxDots + 1;
   std::string path;
   double drawn = 0;

@@ -122,7 +122,7 @@ class ScalingDrawing {
     }
     svg_.text(kScalingWidth - kScalingRight, kScalingHeight - 6, fmt::format("{} →", row_.name),
               "axis", Svg::Anchor::end);
-    svg_.text(4, 12, say(rate_unit(run_.options), {}, "tspan"), "axis");
+    svg_.text(4, 12, say(rate_unit(run_), {}, "tspan"), "axis");
   }
 
   // Clipped at the top of the picture.

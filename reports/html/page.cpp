@@ -117,7 +117,7 @@ std::string reproduce_section(const RunRecord& run) {
     rows.push_back({machine_text(name), machine_text(version)});
   }
   const TuneResult& result = run.result;
-  rows.push_back({say("Seed"), fmt::format("{}", run.options.seed)});
+  rows.push_back({say("Seed"), fmt::format("{}", run.search.seed)});
   rows.push_back({say("Search ended by"),
                   say_sentence(plain_line(result.stop_reason.empty() ? run.stop_reason
                                                                      : result.stop_reason))});

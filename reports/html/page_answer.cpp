@@ -44,7 +44,7 @@ std::string badges_html(const RunRecord& run) {
   return out;
 }
 
-std::string rate_heading(const RunRecord& run) { return std::string("#") + rate_unit(run.options); }
+std::string rate_heading(const RunRecord& run) { return std::string("#") + rate_unit(run); }
 
 std::string env_lines(const Recommendation& recommended) {
   std::vector<std::string> lines;
@@ -57,7 +57,7 @@ std::string env_lines(const Recommendation& recommended) {
 std::string rate_fact(const RunRecord& run) {
   const Interval& rate = run.result.recommendation.samples_per_second;
   return fact_html("Expected rate",
-                   html_text(format_count(rate.median)) + " " + say(rate_unit(run.options)),
+                   html_text(format_count(rate.median)) + " " + say(rate_unit(run)),
                    say("95 % interval {} to {}",
                        {html_text(format_count(rate.low)), html_text(format_count(rate.high))}));
 }
@@ -65,8 +65,8 @@ std::string rate_fact(const RunRecord& run) {
 std::string gain_fact(const RunRecord& run) {
   const TuneResult& result = run.result;
   const SettingSummary& baseline = result.baseline;
-  const bool guessed = run.options.baseline_guessed();
-  const bool first = run.options.baseline_source == kBaselineFirst;
+  const bool guessed = run.search.baseline_guessed();
+  const bool first = run.search.baseline_source == kBaselineFirst;
   const char* title = !guessed ? "Gain over your setting"
                       : first  ? "Gain over the first setting of your lists"
                                : "Gain over a plain start";
@@ -74,7 +74,7 @@ std::string gain_fact(const RunRecord& run) {
   if (baseline.knobs == result.recommendation.knobs) {
     return fact_html(
         title, say("none"),
-        say("nothing is clearly faster than {}", {say_text(phrase(baseline_phrase(run.options)))}));
+        say("nothing is clearly faster than {}", {say_text(phrase(baseline_phrase(run.search)))}));
   }
   if (baseline.samples_per_second.median > 0) {
     const char* note = guessed
@@ -122,9 +122,9 @@ std::string memory_fact(const RunRecord& run) {
   std::string facts;
   for (const Resource& resource : run.result.verdict.safety.resources) {
     const bool gpu = resource.kind == ResourceKind::gpu_memory;
-    const char* title = !gpu                    ? "Peak memory"
-                        : run.options.on_gpus() ? "Peak memory of the fullest GPU"
-                                                : "Peak GPU memory";
+    const char* title = !gpu                ? "Peak memory"
+                        : run.job.on_gpus() ? "Peak memory of the fullest GPU"
+                                            : "Peak GPU memory";
     if (resource.peak_bytes > 0) facts += resource_fact(title, resource);
   }
   return facts;
@@ -266,9 +266,8 @@ std::string answer_section(const RunRecord& run) {
         recommended.knobs.threads > 1
             ? "The same for PaddleOCR (not measured; a second thread can halve its speed)"
             : "The same for PaddleOCR (not measured)";
-    blocks +=
-        copy_block(run.options.command.empty() && !run.options.infers() ? of_paddle : "Command",
-                   "command", recommended.command);
+    blocks += copy_block(run.job.command().empty() && !run.job.infers() ? of_paddle : "Command",
+                         "command", recommended.command);
   }
   const std::string on_hosts = run_on_hosts_line(run);
   if (!on_hosts.empty()) blocks += copy_block("On all hosts, from here", "hosts", on_hosts);

@@ -50,7 +50,7 @@ class Strings {
 std::vector<std::string> shown_knobs(const RunRecord& run) {
   std::vector<std::string> names;
   for (const KnobRow& row : knob_table()) {
-    if (row.number != &Knobs::batch || !run.options.baseline.untold.batch)
+    if (row.number != &Knobs::batch || !run.search.baseline.untold.batch)
       names.emplace_back(row.name);
   }
   std::set<std::string> dims;
@@ -190,8 +190,8 @@ class TrialWriter {
         "\n\"chosen\":{},"
         "\"baseline\":{},\"limit_bytes\":{},\"cut_logs\":{},\"phases\":{},\"unit\":\"{}\"}}",
         chinese_words(run).dump(), names.dump(), strings_.json(), settings_json_, trials_json_,
-        chosen, baseline, run.options.limit_bytes(), cut_logs, phases.dump(),
-        rate_unit(run.options));
+        chosen, baseline, limit_bytes(run.job, run.search), cut_logs, phases.dump(),
+        rate_unit(run));
   }
 
  private:

@@ -153,7 +153,7 @@ std::string hosts_table(const RunRecord& run) {
   if (trial == nullptr) return "";
   Rows rows;
   for (const std::string& line : trial->evidence) {
-    for (const std::string& host : run.options.hosts) {
+    for (const std::string& host : run.job.command_job().hosts) {
       if (!starts_with(line, host + ": ")) continue;
       rows.push_back({machine_text(host), machine_text(line.substr(host.size() + 2))});
     }
@@ -190,10 +190,10 @@ std::string machine_section(const RunRecord& run) {
           say("{}, limit {}", {html_text(format_bytes(machine.memory.total_bytes)),
                                html_text(bytes_text(machine.memory.limit_bytes.value_or(0)))}),
           "");
-  if (!run.options.hosts.empty()) {  // of which `machine` is what each has at least
-    const std::string hosts = join(run.options.hosts, ", ");
-    add_row(short_rows, "Hosts", machine_text(fmt::format("{} ({})", hosts, run.options.launcher)),
-            "");
+  if (!run.job.command_job().hosts.empty()) {  // of which `machine` is what each has at least
+    const std::string hosts = join(run.job.command_job().hosts, ", ");
+    add_row(short_rows, "Hosts",
+            machine_text(fmt::format("{} ({})", hosts, run.job.command_job().launcher)), "");
   }
   std::vector<std::string> gpus;
   for (const GpuFacts& gpu : machine.gpus) {

@@ -57,8 +57,8 @@ IndexRow index_row(const RunRecord& run) {
   row.started = run.started;
   row.subject = subject(run);
   row.host = plain_line(run.machine.host, 200);
-  row.unit = rate_unit(run.options);
-  row.workload = join({row.subject.english, run.options.directory, row.unit, run.options.slo,
+  row.unit = rate_unit(run);
+  row.workload = join({row.subject.english, run.job.program().directory, row.unit, run.job.slo(),
                        run.machine.fingerprint},
                       "\n");
   row.badge = badges(run)[0];

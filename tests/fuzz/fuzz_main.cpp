@@ -202,17 +202,11 @@ std::string stored_run() {
 
 // The first byte chooses a column of a stored run, the others are what it holds.
 void read_store_row(std::string_view bytes) {
-  static const char* const kColumns[][2] = {{"run", "facts"},
-                                            {"run", "options"},
-                                            {"run", "versions"},
-                                            {"trial", "knobs"},
-                                            {"trial", "outcome"},
-                                            {"trial", "evidence"},
-                                            {"trial", "placement"},
-                                            {"trial_threads", "runtimes"},
-                                            {"trial_threads", "alive"},
-                                            {"sample", "position"},
-                                            {"run", "state"}};
+  static const char* const kColumns[][2] = {
+      {"run", "facts"},           {"run", "job"},         {"run", "search"},
+      {"run", "versions"},        {"trial", "knobs"},     {"trial", "outcome"},
+      {"trial", "evidence"},      {"trial", "placement"}, {"trial_threads", "runtimes"},
+      {"trial_threads", "alive"}, {"sample", "position"}, {"run", "state"}};
   static const std::string whole = stored_run();
   if (bytes.empty()) return;
   const auto& [table, column] =
@@ -413,8 +407,7 @@ const Row kRows[] = {
     {"topology",
      [](std::string_view bytes) { (void)read_topology(FileRoot(), as_file(bytes, "box.xml")); }},
     {"store", read_store, stored_run},
-    {"store-row", read_store_row,
-     [] { return std::string(1, '\1') + run_options_json(RunOptions()); }},
+    {"store-row", read_store_row, [] { return std::string(1, '\1') + job_json(Job()); }},
     {"http", read_answer,
      [] { return std::string("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); }},
     {"request-file", read_request_file,

@@ -156,7 +156,7 @@ void judge(RunRecord& run) {
   result.space_points = 180;
   result.noise = 0.012;
   for (const SettingSummary& setting : result.settings) {
-    if (setting.knobs == run.options.baseline) result.baseline = setting;
+    if (setting.knobs == run.search.baseline) result.baseline = setting;
   }
   const SettingSummary* best = result.settings.empty() ? nullptr : &result.settings[0];
   result.found = best != nullptr && best->samples_per_second.median > 0;
@@ -213,10 +213,10 @@ RunRecord bare_run() {
   run.state = "done";
   run.versions = {{"ocrtune", "0.1.0"}, {"oneDNN", "2.6.3"}, {"kernel", "6.1.0"}};
   run.machine = sample_machine();
-  run.options.memory_limit_bytes = static_cast<std::uint64_t>(60 * kGiB);
-  run.options.baseline.nproc = 1;
-  run.options.baseline.threads = 8;
-  run.options.baseline.batch = 32;
+  run.search.memory_limit_bytes = static_cast<std::uint64_t>(60 * kGiB);
+  run.search.baseline.nproc = 1;
+  run.search.baseline.threads = 8;
+  run.search.baseline.batch = 32;
   return run;
 }
 
@@ -306,7 +306,7 @@ RunRecord sample_run(int trials) {
   std::map<Knobs, int> seen;
   for (int i = 0; i < trials; ++i) {
     const Knobs knobs =
-        i == 0 ? run.options.baseline : space[static_cast<std::size_t>(i) % space.size()];
+        i == 0 ? run.search.baseline : space[static_cast<std::size_t>(i) % space.size()];
     run.trials.push_back(make_trial(knobs, i, random));
     run.trials.back().repetition = seen[knobs]++;
   }
@@ -356,7 +356,7 @@ RunRecord hostile_run() {
       {hostile_text("name"), hostile_text("value"), hostile_text("effect"), true}};
   run.command_line = hostile_text("command line");
   run.versions[hostile_text("library")] = hostile_text("version");
-  run.options.baseline_source = hostile_text("baseline");
+  run.search.baseline_source = hostile_text("baseline");
   for (Trial& trial : run.trials) {
     trial.knobs.dims[hostile_text("dim")] = hostile_text("dim value");
     trial.reason = hostile_text("reason");
@@ -371,7 +371,7 @@ RunRecord hostile_run() {
       if (!sample.clean()) sample.interference.spoilt_by = hostile_text("discarded");
     }
   }
-  run.options.baseline.dims[hostile_text("dim")] = hostile_text("dim value");
+  run.search.baseline.dims[hostile_text("dim")] = hostile_text("dim value");
   run.result = TuneResult();
   judge(run);
   TuneResult& result = run.result;

@@ -8,7 +8,7 @@
 #include "base/plural.h"
 #include "base/text.h"
 #include "probes/placement/partition.h"
-#include "tuner/session/run_workload.h"
+#include "tuner/job/job_workload.h"
 
 namespace ocrtune {
 namespace {
@@ -28,20 +28,20 @@ std::string limits_text(const Machine& machine) {
   return text;
 }
 
-Check speed_check(const Trial& trial, const RunOptions& options) {
+Check speed_check(const Trial& trial, const Job& job, const SearchRequest& search) {
   std::int64_t steps = 0;
   for (const Sample& sample : trial.samples) steps += sample.steps;
   std::string text =
       fmt::format("{}: {} {}", knobs_text(trial.knobs), format_count(trial.samples_per_second),
-                  workload_of(options)->unit());
+                  workload_of(job, search)->unit());
   if (steps > 0) text += " over " + how_many(steps, "step");
   text += fmt::format(", after a start of {}", format_duration(trial.start_seconds));
   return {State::ok, "step", text};
 }
 
-Check memory_check(const Trial& trial, const RunOptions& options, const Machine& machine) {
-  const double limit = options.memory_limit_bytes > 0
-                           ? static_cast<double>(options.memory_limit_bytes)
+Check memory_check(const Trial& trial, const SearchRequest& search, const Machine& machine) {
+  const double limit = search.memory_limit_bytes > 0
+                           ? static_cast<double>(search.memory_limit_bytes)
                            : machine.memory.limit_bytes.value_or(0);
   if (trial.peak_bytes == 0) {
     return {State::warning, "memory",
@@ -49,20 +49,20 @@ Check memory_check(const Trial& trial, const RunOptions& options, const Machine&
   }
   const std::string peak = "peak " + format_bytes(trial.peak_bytes);
   if (limit <= 0) return {State::warning, "memory", peak + "; no limit is known"};
-  const double usable = limit * (1 - options.memory_margin);
+  const double usable = limit * (1 - search.memory_margin);
   const std::string of =
       fmt::format("{} of {}", peak, format_bytes(static_cast<std::uint64_t>(limit)));
   if (static_cast<double>(trial.peak_bytes) <= usable) return {State::ok, "memory", of};
   return {State::fails, "memory",
           fmt::format("{}: more than leaves a margin of {}; start with a smaller --baseline batch",
-                      of, format_percent(options.memory_margin))};
+                      of, format_percent(search.memory_margin))};
 }
 
-Check budget_check(const Trial& trial, const RunOptions& options, std::int64_t settings) {
-  const double trials = options.budget_seconds / std::max(trial.seconds, 0.01);
+Check budget_check(const Trial& trial, const SearchRequest& search, std::int64_t settings) {
+  const double trials = search.budget_seconds / std::max(trial.seconds, 0.01);
   const std::string text = fmt::format(
       "a trial takes {}: {} pays for about {}; there {} {}", format_duration(trial.seconds),
-      format_duration(options.budget_seconds), how_many(std::llround(trials), "trial"),
+      format_duration(search.budget_seconds), how_many(std::llround(trials), "trial"),
       settings == 1 ? "is" : "are", how_many(settings, "setting"));
   if (trials >= std::min(kFewTrials, static_cast<double>(settings))) {
     return {State::ok, "budget", text};
@@ -114,15 +114,15 @@ Check own_name_check(const std::string& name, const std::string& address) {
                       name)};
 }
 
-std::vector<Check> step_checks(const Trial& trial, const RunOptions& options,
+std::vector<Check> step_checks(const Trial& trial, const Job& job, const SearchRequest& search,
                                const Machine& machine, std::int64_t settings) {
   if (!trial.ok()) {
     return {{State::fails, "step",
              fmt::format("{}: {}{}", knobs_text(trial.knobs), outcome_name(trial.outcome),
                          trial.reason.empty() ? "" : ": " + trial.reason)}};
   }
-  return {speed_check(trial, options), memory_check(trial, options, machine),
-          budget_check(trial, options, settings)};
+  return {speed_check(trial, job, search), memory_check(trial, search, machine),
+          budget_check(trial, search, settings)};
 }
 
 }  // namespace ocrtune

@@ -29,7 +29,7 @@ Check own_name_check(const std::string& name, const std::string& address);
 
 // What a trial of the baseline showed: that it ran, that its speed was understood, its memory, and
 // what the budget pays for out of `settings`.
-std::vector<Check> step_checks(const Trial& trial, const RunOptions& options,
+std::vector<Check> step_checks(const Trial& trial, const Job& job, const SearchRequest& search,
                                const Machine& machine, std::int64_t settings);
 
 }  // namespace ocrtune

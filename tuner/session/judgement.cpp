@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/secrets.h"
+#include "tuner/job/job_workload.h"
 #include "tuner/search/growing_search.h"
 #include "tuner/search/inert_search.h"
 #include "tuner/session/run_launch.h"
-#include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/slo_words.h"
 
@@ -18,8 +18,8 @@ namespace {
 // The line, and its environment for a file; a secret is in neither.
 void tell_launch(RunRecord& run) {
   Recommendation& recommended = run.result.recommendation;
-  const auto launch =
-      workload_of(run.options)->launch(run.machine, recommended.knobs, seen_of_program(run));
+  const auto launch = workload_of(run.job, run.search)
+                          ->launch(run.machine, recommended.knobs, seen_of_program(run));
   recommended.command = launch_text(launch);
   recommended.env.clear();
   if (!launch || !run.result.found) return;
@@ -29,16 +29,16 @@ void tell_launch(RunRecord& run) {
 }
 
 Result<const StrategyRow*> strategy_of(const RunRecord& run) {
-  const StrategyRow* strategy = find_strategy(run.options.strategy);
+  const StrategyRow* strategy = find_strategy(run.search.strategy);
   if (strategy != nullptr) return strategy;
-  return Error{ErrorKind::invalid, "run " + run.id + " used the strategy '" + run.options.strategy +
+  return Error{ErrorKind::invalid, "run " + run.id + " used the strategy '" + run.search.strategy +
                                        "', which this ocrtune lacks"};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
-  auto setup = OCRTUNE_TRY(tune_setup(run.options, run.machine));
+  auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
   const StrategyRow* strategy = OCRTUNE_TRY(strategy_of(run));
   auto judgement = std::make_unique<Judgement>();
   judgement->setup = std::move(setup);
@@ -56,12 +56,13 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   inputs.recommend.seconds = seconds;
   inputs.recommend.rehearsals = run.rehearsals;
   inputs.recommend.soaks = run.soaks;
-  inputs.recommend.max_change = run.options.max_change;
-  inputs.recommend.counts_requests = run.options.serves();
-  inputs.recommend.evaluation_steps = std::max(0, run.options.evaluation_steps);
+  inputs.recommend.max_change = run.job.max_change();
+  inputs.recommend.counts_requests = run.job.infers() && !run.job.prints();
+  inputs.recommend.evaluation_steps =
+      run.job.user() == nullptr ? 0 : std::max(0, run.job.user()->evaluation_steps);
   run.result = recommend(inputs.space, *judgement->search, run.trials, inputs.recommend);
   tell_launch(run);
-  if (!run.options.slo.empty()) speak_of_slo(run);
+  if (!run.job.slo().empty()) speak_of_slo(run);
   return judgement;
 }
 
@@ -71,9 +72,9 @@ Status judge(RunRecord& run) {
 }
 
 Status settle(RunRecord& run) {
-  auto setup = OCRTUNE_TRY(tune_setup(run.options, run.machine));
+  auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
   OCRTUNE_TRY(strategy_of(run));
-  if (run.options.strategy != "ours") {
+  if (run.search.strategy != "ours") {
     setup.search.doubted.clear();
     setup.search.further.clear();
   }

@@ -11,7 +11,7 @@
 #include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_template.h"
-#include "tuner/session/run_workload.h"
+#include "tuner/job/job_workload.h"
 #include "tuner/session/tune_setup.h"
 
 namespace ocrtune {
@@ -39,9 +39,9 @@ bool is_paddle_ocr(const std::vector<std::string>& command) {
 
 // The knobs that a search of the built-in core was about, as far as a command can be told them.
 Result<std::vector<std::string>> knobs_of_core(const RunRecord& run) {
-  const auto setup = OCRTUNE_TRY(tune_setup(run.options, run.machine));
+  const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
   constexpr std::array<const char*, 3> kOfTheCore = {"precision", "backend", "queue"};
-  std::set<std::string> names = run.options.given;
+  std::set<std::string> names = run.search.given;
   for (const Axis& axis : setup.space.axes()) {
     if (axis.values.size() > 1) names.insert(axis.name);
   }
@@ -55,7 +55,7 @@ Result<std::vector<std::string>> knobs_of_core(const RunRecord& run) {
 
 std::vector<std::string> recommended_hosts(const RunRecord& run) {
   const auto nodes = static_cast<std::size_t>(nodes_of(run.result.recommendation.knobs));
-  const auto& named = run.options.hosts;
+  const auto& named = run.job.command_job().hosts;
   if (nodes < 2 || named.size() < nodes) return {};
   return {named.begin(), named.begin() + static_cast<std::ptrdiff_t>(nodes)};
 }
@@ -69,14 +69,15 @@ SeenOfProgram seen_of_program(const RunRecord& run) {
   return seen;
 }
 
-Status keep_launch(RunOptions& options, const Machine& machine) {
-  if (options.command.empty()) return Status();
-  const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(options), machine));
+Status keep_launch(Job& job, const SearchRequest& search, const Machine& machine) {
+  if (job.command().empty()) return Status();
+  const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(job, search), machine));
   CommandWorkload launched = launch_workload(prepared);
-  options.launch = std::move(launched.command);
-  options.launch_gpus = prepared.workload.gpus;
-  options.evaluation_steps = prepared.evaluation_steps.value_or(-1);
-  options.environment = std::move(launched.environment);  // the preset's variables too
+  UserCommandOptions& user = *job.user();
+  user.launch = std::move(launched.command);
+  user.launch_gpus = prepared.workload.gpus;
+  user.evaluation_steps = prepared.evaluation_steps.value_or(-1);
+  user.command.environment = std::move(launched.environment);  // the preset's variables too
   return Status();
 }
 
@@ -84,8 +85,8 @@ Result<LaunchSetting> launch_setting(const RunRecord& run, const std::vector<std
                                      const Machine& machine) {
   LaunchSetting setting;
   setting.knobs = run.result.recommendation.knobs;
-  RunOptions options = run.options;
-  const bool of_core = options.command.empty();
+  Job job = run.job;
+  const bool of_core = job.command().empty();
   if (command.empty()) {
     if (of_core) {
       return Error{
@@ -93,11 +94,14 @@ Result<LaunchSetting> launch_setting(const RunRecord& run, const std::vector<std
           "run " + run.id + " tuned the built-in core: name the command to launch after --"};
     }
   } else {
-    options.command = command;
-    options.launch.clear();
-    if (options.preset.empty() && is_paddle_ocr(command)) options.preset = "paddleocr";
+    if (job.user() == nullptr) job.kind = CommandJob();
+    UserCommandOptions& user = *job.user();
+    user.command.command = command;
+    user.launch.clear();
+    std::string& preset = user.command.preset;
+    if (preset.empty() && is_paddle_ocr(command)) preset = "paddleocr";
   }
-  setting.workload = kept_workload(user_command(options));
+  setting.workload = kept_workload(user_command(job, run.search));
   CommandWorkload& workload = setting.workload;
   if (command.empty()) leave_out(workload, seen_of_program(run).inert);
   if (of_core) {

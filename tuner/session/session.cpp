@@ -8,8 +8,8 @@
 #include "base/interrupt.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/service/slo.h"
+#include "tuner/job/job_workload.h"
 #include "tuner/session/machine_lock.h"
-#include "tuner/session/run_workload.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/slo_words.h"
 #include "tuner/store/program_versions.h"
@@ -23,10 +23,11 @@ constexpr double kLeast = 12;    // seconds
 constexpr double kMaxShare = 0.2;  // of the budget
 constexpr double kProofStartSeconds = 30;
 
-Result<std::unique_ptr<Runner>> runner_of(const SessionDoors& doors, const RunOptions& options,
-                                          const Machine& machine, double prove_per_second = 0) {
-  return doors.runner ? doors.runner(options, machine, prove_per_second)
-                      : workload_of(options)->runner(machine, prove_per_second);
+Result<std::unique_ptr<Runner>> runner_of(const SessionDoors& doors, const Job& job,
+                                          const SearchRequest& search, const Machine& machine,
+                                          double prove_per_second = 0) {
+  return doors.runner ? doors.runner(job, search, machine, prove_per_second)
+                      : workload_of(job, search)->runner(machine, prove_per_second);
 }
 
 Result<MachineLock> take_turn(bool wait, SessionObserver& observer, const SessionDoors& doors) {
@@ -34,10 +35,10 @@ Result<MachineLock> take_turn(bool wait, SessionObserver& observer, const Sessio
       wait, [&](const std::string& holder) { observer.waits_for(holder); }, *doors.clock);
 }
 
-Result<Machine> look(const SessionDoors& doors, const RunOptions& options) {
+Result<Machine> look(const SessionDoors& doors, const Job& job) {
   ProbeOptions quick;
   quick.quick = true;
-  quick.command = options.command;
+  quick.command = job.command();
   return doors.probe(quick);
 }
 
@@ -46,6 +47,15 @@ std::uint64_t memory_limit(const Machine& machine) {
   const auto available = static_cast<std::uint64_t>(machine.memory.available_bytes);
   if (limit == 0 || available == 0) return std::max(limit, available);
   return std::min(limit, available);
+}
+
+// The job at full load, without a latency target.
+Job without_target(Job job) {
+  if (InferenceWorkload* inference = job.inference()) {
+    inference->slo.clear();
+    inference->trace.clear();
+  }
+  return job;
 }
 
 double seconds_of(const std::vector<Trial>& trials) {
@@ -59,14 +69,14 @@ double seconds_of(const std::vector<Trial>& trials) {
 Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
              const SessionDoors& doors) {
   constexpr int kMaxWinners = 2;
-  for (int i = 0; i < kMaxWinners && !run.options.slo.empty() && !interrupted(); ++i) {
+  for (int i = 0; i < kMaxWinners && !run.job.slo().empty() && !interrupted(); ++i) {
     OCRTUNE_TRY(judge(run));
     const double left = end_seconds - doors.clock->now_seconds();
     const auto runner = [&](double rate) {
-      return runner_of(doors, run.options, run.machine, rate);
+      return runner_of(doors, run.job, run.search, run.machine, rate);
     };
     observer.proves();
-    auto trial = prove_winner(run, runner, std::min(left, proof_seconds(run.options)));
+    auto trial = prove_winner(run, runner, std::min(left, proof_seconds(run.job, run.search)));
     if (!trial) break;
     OCRTUNE_TRY(store.add_trial(run.id, *trial));
     run.trials.push_back(std::move(*trial));
@@ -80,9 +90,9 @@ Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& 
 Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
                 const SessionDoors& doors) {
   constexpr int kMaxWinners = 2;
-  const double most = rehearsal_seconds(run.options);
-  RunOptions options = run.options;
-  options.rehearses = true;
+  const double most = rehearsal_seconds(run.job, run.search);
+  Job job = run.job;
+  if (job.user() != nullptr) job.user()->command.rehearses = true;
   for (int i = 0; i < kMaxWinners && most > 0 && !interrupted(); ++i) {
     const double left = end_seconds - doors.clock->now_seconds();
     const double seconds = std::min(left, most);
@@ -94,8 +104,8 @@ Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserve
       break;
     }
     observer.rehearses();
-    const auto runner = OCRTUNE_TRY(runner_of(doors, options, run.machine));
-    TrialLimits limits = trial_limits(run.options);
+    const auto runner = OCRTUNE_TRY(runner_of(doors, job, run.search, run.machine));
+    TrialLimits limits = trial_limits(run.job, run.search);
     limits.measure_seconds = std::max(limits.measure_seconds, seconds / 2);
     limits.max_seconds = seconds;
     Trial trial = runner->run(knobs, limits);
@@ -112,17 +122,16 @@ Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserve
 // The recommended setting at full load for longer; without a latency target, which would have it
 // searched for at low loads.
 Status soak(RunRecord& run, Store& store, SessionObserver& observer, const SessionDoors& doors) {
-  const double seconds = soak_seconds(run.options);
+  const double seconds = soak_seconds(run.job, run.search);
   if (seconds <= 0 || interrupted()) return Status();
   OCRTUNE_TRY(judge(run));
   if (!run.result.found || nodes_of(run.result.recommendation.knobs) > 1) return Status();
-  RunOptions options = run.options;
-  options.slo.clear();
-  options.trace.clear();
-  options.trial_seconds = seconds;
+  const Job job = without_target(run.job);
+  SearchRequest search = run.search;
+  search.trial_seconds = seconds;
   observer.soaks(seconds);
-  const auto runner = OCRTUNE_TRY(runner_of(doors, options, run.machine));
-  TrialLimits limits = trial_limits(options);
+  const auto runner = OCRTUNE_TRY(runner_of(doors, job, search, run.machine));
+  TrialLimits limits = trial_limits(job, search);
   limits.max_seconds += 2 * seconds;
   Trial trial = runner->run(run.result.recommendation.knobs, limits);
   if (interrupted() && !trial.ok()) return Status();
@@ -138,15 +147,15 @@ Status soak(RunRecord& run, Store& store, SessionObserver& observer, const Sessi
 // Searches until `end_seconds` of the clock, proves, and judges.
 Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, SessionObserver& observer,
                          const SessionDoors& doors) {
-  const auto setup = OCRTUNE_TRY(tune_setup(run.options, run.machine));
-  const auto search = find_strategy(run.options.strategy)->make(setup.space, setup.search);
-  const auto runner = OCRTUNE_TRY(runner_of(doors, run.options, run.machine));
+  const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
+  const auto search = find_strategy(run.search.strategy)->make(setup.space, setup.search);
+  const auto runner = OCRTUNE_TRY(runner_of(doors, run.job, run.search, run.machine));
   TuneLoopOptions loop;
   loop.budget_seconds =
-      std::max(0.0, end_seconds - doors.clock->now_seconds() - proof_seconds(run.options) -
-                        rehearsal_seconds(run.options) -
-                        (run.options.soak_seconds < 0 ? soak_seconds(run.options) : 0));
-  loop.limits = trial_limits(run.options);
+      std::max(0.0, end_seconds - doors.clock->now_seconds() - proof_seconds(run.job, run.search) -
+                        rehearsal_seconds(run.job, run.search) -
+                        (run.search.soak_seconds < 0 ? soak_seconds(run.job, run.search) : 0));
+  loop.limits = trial_limits(run.job, run.search);
   loop.earlier = run.trials;
   loop.open_question = [&](const std::vector<Trial>& trials) {
     return open_question(setup.space, *search, trials, setup.recommend);
@@ -184,27 +193,28 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
   run.command_line = request.command_line;
   run.name = request.name;
   run.versions = {program_versions().begin(), program_versions().end()};
-  run.options = request.options;
+  run.job = request.job;
+  run.search = request.search;
   run.machine = request.machine;
   // A mistake is said before anything is waited for or measured.
-  OCRTUNE_TRY(tune_setup(run.options, run.machine));
+  OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
   if (!run.name.empty()) OCRTUNE_TRY(store.check_name_free(run.name));
   const double before = doors.clock->now_seconds();
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
   start += doors.clock->now_seconds() - before;
   // Measuring the machine takes seconds: a budget of few is for the trials.
   constexpr double kMinForProbe = 15;
-  if (run.options.budget_seconds >= kMinForProbe) {
+  if (run.search.budget_seconds >= kMinForProbe) {
     observer.probes();
     ProbeOptions options;
-    options.command = run.options.command;
+    options.command = run.job.command();
     run.machine = OCRTUNE_TRY(doors.probe(options));
   }
-  if (run.options.memory_limit_bytes == 0) {
-    run.options.memory_limit_bytes = memory_limit(run.machine);
+  if (run.search.memory_limit_bytes == 0) {
+    run.search.memory_limit_bytes = memory_limit(run.machine);
   }
   OCRTUNE_TRY(store.begin_run(run));
-  const double end = start + run.options.budget_seconds;
+  const double end = start + run.search.budget_seconds;
   return search(std::move(run), end, store, observer, doors);
 }
 
@@ -212,7 +222,7 @@ Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObse
                          const SessionDoors& doors) {
   double start = doors.clock->now_seconds();
   auto run = OCRTUNE_TRY(store.load_run(request.run));
-  const auto here = OCRTUNE_TRY(look(doors, run.options));
+  const auto here = OCRTUNE_TRY(look(doors, run.job));
   if (here.fingerprint != run.machine.fingerprint) {
     return Error{ErrorKind::usage,
                  fmt::format("run {} was measured on another machine ({}); its trials say nothing "
@@ -221,7 +231,7 @@ Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObse
   }
   // What was free then may be taken now, and a container's limit may be another.
   const std::uint64_t now_bytes = memory_limit(here);
-  std::uint64_t& limit_bytes = run.options.memory_limit_bytes;
+  std::uint64_t& limit_bytes = run.search.memory_limit_bytes;
   if (now_bytes > 0) limit_bytes = limit_bytes == 0 ? now_bytes : std::min(limit_bytes, now_bytes);
   OCRTUNE_TRY(store.take_run(run.id));
   const double before = doors.clock->now_seconds();
@@ -232,18 +242,20 @@ Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObse
   }
   start += doors.clock->now_seconds() - before;
   const double spent = seconds_of(run.trials);
-  if (request.budget_seconds) run.options.budget_seconds = spent + *request.budget_seconds;
-  const double end = start + run.options.budget_seconds - spent;
+  if (request.budget_seconds) run.search.budget_seconds = spent + *request.budget_seconds;
+  const double end = start + run.search.budget_seconds - spent;
   return search(std::move(run), end, store, observer, doors);
 }
 
 Result<Trial> try_once(const TuneRequest& request, SessionObserver& observer,
                        const SessionDoors& doors) {
-  RunOptions options = request.options;
-  if (options.memory_limit_bytes == 0) options.memory_limit_bytes = memory_limit(request.machine);
+  // One step, not a search for the highest rate.
+  const Job job = without_target(request.job);
+  SearchRequest search = request.search;
+  if (search.memory_limit_bytes == 0) search.memory_limit_bytes = memory_limit(request.machine);
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
-  const auto runner = OCRTUNE_TRY(runner_of(doors, options, request.machine));
-  Trial trial = runner->run(options.baseline, trial_limits(options));
+  const auto runner = OCRTUNE_TRY(runner_of(doors, job, search, request.machine));
+  Trial trial = runner->run(search.baseline, trial_limits(job, search));
   if (interrupted()) return Error{ErrorKind::interrupted, "interrupted; nothing is stored"};
   return trial;
 }
@@ -270,8 +282,8 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
                              run.id)};
   }
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
-  const auto here = OCRTUNE_TRY(look(doors, run.options));
-  const auto runner = OCRTUNE_TRY(runner_of(doors, run.options, here));
+  const auto here = OCRTUNE_TRY(look(doors, run.job));
+  const auto runner = OCRTUNE_TRY(runner_of(doors, run.job, run.search, here));
   observer.begins(run, here, request.options.seconds);
   VerifyOptions options = request.options;
   options.limit_bytes = memory_limit(here);
@@ -289,38 +301,39 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
   return answer;
 }
 
-double proof_seconds(const RunOptions& options) {
-  const auto slo = parse_slo(options.slo);
-  if (options.slo.empty() || !slo) return 0;
-  return std::min(kMaxShare * options.budget_seconds, std::max(kLeast, kLimits * slo->seconds));
+double proof_seconds(const Job& job, const SearchRequest& search) {
+  const auto slo = parse_slo(job.slo());
+  if (job.slo().empty() || !slo) return 0;
+  return std::min(kMaxShare * search.budget_seconds, std::max(kLeast, kLimits * slo->seconds));
 }
 
 namespace {
 
 // Of a budget that is long enough, for a trial of the winner after the search.
-double winner_seconds(const RunOptions& options) {
+double winner_seconds(const SearchRequest& search) {
   constexpr double kMinBudget = 90, kShare = 0.15, kMost = 60;  // seconds, share of the budget
-  return options.budget_seconds < kMinBudget ? 0 : std::min(kMost, kShare * options.budget_seconds);
+  return search.budget_seconds < kMinBudget ? 0 : std::min(kMost, kShare * search.budget_seconds);
 }
 
 }  // namespace
 
-double soak_seconds(const RunOptions& options) {
-  if (options.soak_seconds >= 0) return options.soak_seconds;
-  const bool server = options.serves() && !options.command.empty();  // else its memory is not ours
-  return server && !options.on_gpus() ? winner_seconds(options) : 0;
+double soak_seconds(const Job& job, const SearchRequest& search) {
+  if (search.soak_seconds >= 0) return search.soak_seconds;
+  const bool server = job.serves() && !job.command().empty();  // else its memory is not ours
+  return server ? winner_seconds(search) : 0;
 }
 
-double rehearsal_seconds(const RunOptions& options) {
-  return options.evaluation_steps < 0 ? 0 : winner_seconds(options);
+double rehearsal_seconds(const Job& job, const SearchRequest& search) {
+  const bool rehearsed = job.user() != nullptr && job.user()->evaluation_steps >= 0;
+  return rehearsed ? winner_seconds(search) : 0;
 }
 
 std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runner, double seconds) {
-  if (run.options.slo.empty() || !run.result.found || seconds <= 0) return std::nullopt;
+  if (run.job.slo().empty() || !run.result.found || seconds <= 0) return std::nullopt;
   const Knobs& knobs = run.result.recommendation.knobs;
   const auto prover = runner(run.result.recommendation.samples_per_second.median);
   if (!prover) return std::nullopt;
-  TrialLimits limits = trial_limits(run.options);
+  TrialLimits limits = trial_limits(run.job, run.search);
   limits.measure_seconds = seconds;
   limits.max_seconds = 2 * seconds + kProofStartSeconds;
   Trial trial = (*prover)->run(knobs, limits);

@@ -42,13 +42,14 @@ struct SessionDoors {
   Clock* clock = &steady_clock();
   std::function<Result<Machine>(const ProbeOptions&)> probe = probe_machine;
   // Who runs the trials; with `prove_per_second` above 0, who proves that rate.
-  std::function<Result<std::unique_ptr<Runner>>(const RunOptions&, const Machine&,
+  std::function<Result<std::unique_ptr<Runner>>(const Job&, const SearchRequest&, const Machine&,
                                                 double prove_per_second)>
       runner;  // empty: the workload's own
 };
 
 struct TuneRequest {
-  RunOptions options;        // memory_limit_bytes 0: what the machine has
+  Job job;
+  SearchRequest search;      // memory_limit_bytes 0: what the machine has
   Machine machine;           // as looked at; measured in a session whose budget allows it
   std::string command_line;  // as typed, without secrets
   double spent_seconds = 0;  // of the budget, before the call
@@ -74,9 +75,9 @@ struct VerifyAnswer {
   Status kept;  // as an event of the run; a store that cannot be written does not undo the answer
 };
 
-// A new run, judged. Errors: usage (options that make no sense), what a door or the store gave,
-// exhausted (another measurement is under way), interrupted while waiting. Failed trials and
-// Ctrl-C between trials are no errors: the run's state and its result say so.
+// A new run, judged. Errors: usage (axes or constraints that make no sense), what a door or the
+// store gave, exhausted (another measurement is under way), interrupted while waiting. Failed
+// trials and Ctrl-C between trials are no errors: the run's state and its result say so.
 Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver& observer,
                        const SessionDoors& doors = {});
 
@@ -107,7 +108,7 @@ Result<RunRecord> settled_run(const Store& store, const std::string& id);
 // the claim. The proof is a trial of the run like any other, of the phase "proof".
 
 // What a tune keeps of its budget for the proof; 0 without an SLO.
-double proof_seconds(const RunOptions& options);
+double proof_seconds(const Job& job, const SearchRequest& search);
 
 // Trials leave out what a run for hours does now and then: where the command's preset can, the
 // winner of a tune is started once more with an evaluation and a checkpoint (trial/workloads/
@@ -115,7 +116,7 @@ double proof_seconds(const RunOptions& options);
 // is safe, and a winner that does not fit makes room for the next.
 
 // What a tune keeps of its budget for that; 0: nothing to rehearse, or a budget too short for it.
-double rehearsal_seconds(const RunOptions& options);
+double rehearsal_seconds(const Job& job, const SearchRequest& search);
 
 // A server may grow with each request, too slowly for a trial of seconds: the winner is asked at
 // full load for longer. It is a trial of the phase "soak", which says whether memory grows and
@@ -123,7 +124,7 @@ double rehearsal_seconds(const RunOptions& options);
 
 // How long: what was asked for, after the budget; else, of a server that is started here, a part
 // of a budget that is long enough. 0: not at all.
-double soak_seconds(const RunOptions& options);
+double soak_seconds(const Job& job, const SearchRequest& search);
 
 // Who runs `rate` at full length.
 using ProofRunner = std::function<Result<std::unique_ptr<Runner>>(double rate)>;

@@ -20,10 +20,10 @@ struct TuneSetup {
 };
 
 // usage: axes, constraints or a baseline that make no sense; names the one.
-Result<TuneSetup> tune_setup(const RunOptions& options, const Machine& machine);
+Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const Machine& machine);
 
 // What a trial of these options may take.
-TrialLimits trial_limits(const RunOptions& options);
+TrialLimits trial_limits(const Job& job, const SearchRequest& search);
 
 // A search that was told every trial of a run, and the space that it searches.
 struct Judgement {

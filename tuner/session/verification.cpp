@@ -56,12 +56,12 @@ std::string danger(const RunRecord& run, const Verification& verification) {
                        trial.reason.empty() ? "" : ", " + trial.reason);
   }
   const double usable =
-      static_cast<double>(verification.limit_bytes) * (1 - run.options.memory_margin);
+      static_cast<double>(verification.limit_bytes) * (1 - run.search.memory_margin);
   if (verification.limit_bytes > 0 && static_cast<double>(verification.peak_bytes) > usable) {
     return fmt::format("the recommended setting took {} of {}, more than leaves the margin of {}",
                        format_bytes(verification.peak_bytes),
                        format_bytes(verification.limit_bytes),
-                       format_percent(run.options.memory_margin));
+                       format_percent(run.search.memory_margin));
   }
   return "";
 }
@@ -118,8 +118,8 @@ Compared compare(const RunRecord& run, const Verification& verification) {
 
 // A limit that was typed for the run holds here too, unless this machine has less.
 std::uint64_t limit_now(const RunRecord& run, const VerifyOptions& options) {
-  const std::uint64_t then = run.options.limit_bytes();
-  if (run.options.on_gpus() || options.limit_bytes == 0) return then;
+  const std::uint64_t then = limit_bytes(run.job, run.search);
+  if (run.job.on_gpus() || options.limit_bytes == 0) return then;
   return then == 0 ? options.limit_bytes : std::min(then, options.limit_bytes);
 }
 
@@ -141,7 +141,7 @@ void fill_figures(const RunRecord& run, const Compared& all, const VerifyOptions
   for (const Trial& trial : verification.trials) {
     if (trial.knobs == verification.recommended) {
       verification.peak_bytes = std::max({verification.peak_bytes, trial.peak_bytes,
-                                          run.options.on_gpus() ? 0 : trial.possible_peak_bytes});
+                                          run.job.on_gpus() ? 0 : trial.possible_peak_bytes});
     }
   }
 }
@@ -253,10 +253,10 @@ Verification measure_again(const RunRecord& run, Runner& runner, Clock& clock,
                            const VerifyOptions& options,
                            const std::function<void(const Trial&)>& on_trial) {
   Verification verification;
-  verification.baseline = run.options.baseline;
+  verification.baseline = run.search.baseline;
   verification.recommended = run.result.recommendation.knobs;
-  TrialLimits limits = trial_limits(run.options);
-  if (!run.options.on_gpus()) limits.memory_limit_bytes = limit_now(run, options);
+  TrialLimits limits = trial_limits(run.job, run.search);
+  if (!run.job.on_gpus()) limits.memory_limit_bytes = limit_now(run, options);
   const bool same = verification.baseline == verification.recommended;
   const double started = clock.now_seconds();
   double longest = 0;

@@ -61,7 +61,7 @@ bool rate_may_be_higher(const RunRecord& run, const Knobs& knobs) {
 }
 
 void speak_of_slo(RunRecord& run) {
-  const auto slo = parse_slo(run.options.slo);
+  const auto slo = parse_slo(run.job.slo());
   if (!slo) return;
   TuneResult& result = run.result;
   if (!result.found) {
@@ -81,11 +81,11 @@ void speak_of_slo(RunRecord& run) {
   const Reason target = slo_reason(*slo);
   result.answer = reason<ReasonCode::launch_at_target>(
       knobs_text(best.knobs), as_rate(best.samples_per_second.median), target, proof);
-  best.reasons.insert(
-      best.reasons.begin(),
-      {{run.options.trace.empty() ? ReasonCode::highest_at_random : ReasonCode::highest_as_in_trace,
-        {target}},
-       reason<ReasonCode::rate_is>(proof)});
+  best.reasons.insert(best.reasons.begin(),
+                      {{run.job.requests().trace.empty() ? ReasonCode::highest_at_random
+                                                         : ReasonCode::highest_as_in_trace,
+                        {target}},
+                       reason<ReasonCode::rate_is>(proof)});
   if (rate_may_be_higher(run, best.knobs)) {
     best.reasons.insert(best.reasons.begin() + 2, reason<ReasonCode::rate_may_be_higher>());
   }

@@ -16,6 +16,7 @@
 #include "diagnosis/failure_evidence.h"
 #include "probes/machine/machine_json.h"
 #include "trial/ipc/trial_fields.h"
+#include "tuner/job/stored_job.h"
 #include "tuner/store/columns.h"
 #include "tuner/store/run_holder.h"
 #include "tuner/store/run_record.h"
@@ -159,9 +160,9 @@ Status Store::begin_run(const RunRecord& run) {
     if (!kept) return kept;
     if (!run.name.empty()) OCRTUNE_TRY(check_free(sqlite, run.name));
     Statement head =
-        sqlite.prepare("INSERT INTO run VALUES (?, NULLIF(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        sqlite.prepare("INSERT INTO run VALUES (?, NULLIF(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     head << run.id << run.name << run.started << run.command_line << run.state << run.stop_reason
-         << run.machine.fingerprint << facts << run_options_json(run.options)
+         << run.machine.fingerprint << facts << job_json(run.job) << search_json(run.search)
          << json_text(Json(run.versions)) << holder_text(this_holder());
     return head.run();
   });
@@ -287,7 +288,8 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
   const Sqlite& sqlite = *connection_->sqlite;
   RunRecord run;
   Statement head = sqlite.prepare(
-      "SELECT id, name, started, command_line, state, stop_reason, facts, options, versions FROM "
+      "SELECT id, name, started, command_line, state, stop_reason, facts, job, search, versions "
+      "FROM "
       "run WHERE id = ?");
   head << full;
   OCRTUNE_TRY(head.step());
@@ -298,7 +300,8 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
   run.state = head.text();
   run.stop_reason = head.text();
   run.machine = OCRTUNE_TRY(parse_machine_json(head.text()));
-  run.options = OCRTUNE_TRY(parse_run_options(head.text()));
+  run.job = OCRTUNE_TRY(parse_job(head.text()));
+  run.search = OCRTUNE_TRY(parse_search(head.text()));
   run.state = OCRTUNE_TRY(state_now(run.id, run.state));
   if (run.state == "died") run.stop_reason = "died";
   const Json versions = Json::parse(head.text(), nullptr, false);

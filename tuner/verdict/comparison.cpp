@@ -114,12 +114,12 @@ std::vector<Difference> differences_of(const RunRecord& a, const RunRecord& b) {
     return at == run.versions.end() ? std::string("none") : at->second;
   };
   for (const std::string& name : names) note(name, version_of(a, name), version_of(b, name));
-  note("model", a.options.model, b.options.model);
-  note("command", shell_join(a.options.command), shell_join(b.options.command));
-  if (!same_content(a.options.label_file, b.options.label_file)) {
-    note("data", a.options.label_file, b.options.label_file);
+  note("model", a.job.model(), b.job.model());
+  note("command", shell_join(a.job.command()), shell_join(b.job.command()));
+  if (!same_content(a.job.label_file(), b.job.label_file())) {
+    note("data", a.job.label_file(), b.job.label_file());
   }
-  note("image width", std::to_string(a.options.width), std::to_string(b.options.width));
+  note("image width", std::to_string(a.job.width()), std::to_string(b.job.width()));
   return found;
 }
 
@@ -162,9 +162,9 @@ std::vector<Reason> verdict_of(const RunComparison& comparison) {
 
 Status comparable(const RunRecord& before, const RunRecord& after) {
   const auto kind = [](const RunRecord& run) {
-    return run.options.infers() ? "inference" : "training";
+    return run.job.infers() ? "inference" : "training";
   };
-  if (before.options.infers() == after.options.infers()) return Status();
+  if (before.job.infers() == after.job.infers()) return Status();
   return Error{ErrorKind::usage,
                fmt::format("run {} is of {} and run {} of {}: their rates cannot be compared",
                            before.id, kind(before), after.id, kind(after))};

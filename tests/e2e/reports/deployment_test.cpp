@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "reports/export/junit.h"
+#include "tests/support/sample_jobs.h"
 #include "tests/support/sample_runs.h"
 
 namespace ocrtune {
@@ -241,7 +242,7 @@ TEST_F(DeploymentFiles, SampleRunGoesIntoEveryFormat) {
 
 TEST_F(DeploymentFiles, OwnCommandHasItsPeakAndTheMargin) {
   RunRecord run = sample_run();
-  run.options.command = {"/bin/sh", "-c", "true", "{batch}", "--api-key", "abcdef"};
+  run.job = command_job({"/bin/sh", "-c", "true", "{batch}", "--api-key", "abcdef"});
   Safety& safety = run.result.verdict.safety;
   safety.margin = 0.5;
   safety.resources[0].possible_bytes = safety.resources[0].peak_bytes + (1 << 20);
@@ -260,9 +261,8 @@ TEST_F(DeploymentFiles, OwnCommandHasItsPeakAndTheMargin) {
 
 TEST_F(DeploymentFiles, HostsOfARunAreThoseThatItRecommends) {
   RunRecord run = sample_run();
-  run.options.command = {"/bin/sh", "train", "{nodes}", "{node_rank}"};
-  run.options.hosts = {"me@n1", "n2", "n3"};
-  run.options.launcher = "mpirun";
+  run.job = hosts_job({"me@n1", "n2", "n3"}, "mpirun");
+  run.job.user()->command.command = {"/bin/sh", "train", "{nodes}", "{node_rank}"};
   EXPECT_EQ(run_on_hosts_line(run), "");
   run.result.recommendation.knobs.dims["nodes"] = "2";
   EXPECT_EQ(run_on_hosts_line(run),
@@ -272,9 +272,8 @@ TEST_F(DeploymentFiles, HostsOfARunAreThoseThatItRecommends) {
 
 RunRecord service_run() {
   RunRecord run = sample_run();
-  run.options.mode = "infer";
-  run.options.url = "http://127.0.0.1:{port}/ocr?lang=en";
-  run.options.command = {"/bin/sh", "serve.sh", "--port", "{port}"};
+  run.job = service_job("http://127.0.0.1:{port}/ocr?lang=en",
+                        {"/bin/sh", "serve.sh", "--port", "{port}"});
   return run;
 }
 
@@ -300,7 +299,7 @@ TEST_F(DeploymentFiles, AServerIsADeploymentWithItsService) {
 
 TEST_F(DeploymentFiles, APostPathIsNoReadinessProbe) {
   RunRecord run = service_run();
-  run.options.inputs = {"page.png"};
+  run.job.inference()->inputs = {"page.png"};
   const auto objects = YAML::LoadAll(written("k8s", *deployment_of(run)));
   const YAML::Node container = objects[0]["spec"]["template"]["spec"]["containers"][0];
   EXPECT_FALSE(container["readinessProbe"]["httpGet"]);
@@ -309,8 +308,8 @@ TEST_F(DeploymentFiles, APostPathIsNoReadinessProbe) {
 
 TEST_F(DeploymentFiles, CopiesOfAServerHavePortsOfTheirOwn) {
   RunRecord run = service_run();
-  run.options.url = "http://127.0.0.1:808{copy}/";
-  run.options.command = {"/bin/sh", "serve.sh", "--port", "808{copy}"};
+  run.job =
+      service_job("http://127.0.0.1:808{copy}/", {"/bin/sh", "serve.sh", "--port", "808{copy}"});
   run.result.recommendation.knobs.nproc = 11;
   const auto deployment = deployment_of(run);
   ASSERT_TRUE(deployment) << deployment.error().what;
@@ -369,8 +368,7 @@ TEST_F(DeploymentFiles, JUnitIsXmlThatFailsUnlessOk) {
 TEST_F(DeploymentFiles, JUnitNamesTheUnitOfTheWorkload) {
   RunRecord run = sample_run(10);
   EXPECT_THAT(junit_text(run, {}), HasSubstr(" samples/s<"));
-  run.options.mode = "infer";
-  run.options.slo = "p99=80ms";
+  run.job = reading_job("p99=80ms");
   EXPECT_THAT(junit_text(run, {}), HasSubstr(" requests/s<"));
 }
 

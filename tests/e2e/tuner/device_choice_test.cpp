@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "probes/gpu/gpu.h"
-#include "tuner/session/run_workload.h"
+#include "tuner/job/job_workload.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/space/default_space.h"
 
@@ -130,13 +130,18 @@ TEST_F(DeviceChoiceTest, AMissingNcclIsAnAnswer) {
   EXPECT_THAT(choice->no_nccl, HasSubstr("libnccl.so.2"));
 }
 
-RunOptions on_gpus(int count) {
-  RunOptions options;
-  for (int i = 0; i < count; ++i) options.gpus.push_back("GPU-" + std::to_string(i));
-  options.gpu_memory_bytes = std::uint64_t{8} << 30;
-  options.tensor_cores = true;
-  options.baseline.backend = "cuda";
-  return options;
+TrainingJob on_gpus(int count) {
+  TrainingJob job;
+  for (int i = 0; i < count; ++i) job.engine.gpus.push_back("GPU-" + std::to_string(i));
+  job.engine.tensor_cores = true;
+  job.gpu_memory_bytes = std::uint64_t{8} << 30;
+  return job;
+}
+
+SearchRequest from_cuda() {
+  SearchRequest search;
+  search.baseline.backend = "cuda";
+  return search;
 }
 
 Machine sixteen_cpus() {
@@ -147,7 +152,7 @@ Machine sixteen_cpus() {
 }
 
 TEST(GpuSpace, IsMadeOfGpus) {
-  const auto setup = tune_setup(on_gpus(4), sixteen_cpus());
+  const auto setup = tune_setup({on_gpus(4)}, from_cuda(), sixteen_cpus());
   ASSERT_TRUE(setup) << setup.error().what;
   int most = 0, largest = 0;
   std::set<std::string> precisions;
@@ -167,9 +172,9 @@ TEST(GpuSpace, IsMadeOfGpus) {
   EXPECT_EQ(largest, 1024);
   EXPECT_EQ(precisions, (std::set<std::string>{"fp32", "tf32", "bf16"}));
   EXPECT_TRUE(setup->recommend.rules.empty()) << "the rules of thumb speak of CPUs";
-  RunOptions old = on_gpus(1);
-  old.tensor_cores = false;
-  const auto one = tune_setup(old, sixteen_cpus());
+  TrainingJob old = on_gpus(1);
+  old.engine.tensor_cores = false;
+  const auto one = tune_setup({old}, from_cuda(), sixteen_cpus());
   ASSERT_TRUE(one);
   for (int point = 0; point < one->space.size(); ++point) {
     EXPECT_EQ(one->space.knobs(point).nproc, 1);
@@ -179,9 +184,10 @@ TEST(GpuSpace, IsMadeOfGpus) {
 
 // Admission by one GPU's memory: however many ranks, however little the machine itself has.
 TEST(GpuSpace, IsAdmittedByOneGpusMemory) {
-  RunOptions options = on_gpus(4);
-  options.memory_limit_bytes = std::uint64_t{1} << 20;
-  const auto setup = tune_setup(options, sixteen_cpus());
+  const Job job = {on_gpus(4)};
+  SearchRequest search = from_cuda();
+  search.memory_limit_bytes = std::uint64_t{1} << 20;
+  const auto setup = tune_setup(job, search, sixteen_cpus());
   ASSERT_TRUE(setup) << setup.error().what;
   const LaunchGate safety(setup->space, setup->search.safety);
   std::map<std::pair<std::string, int>, bool> of_batch;  // and precision: bf16 takes less
@@ -193,17 +199,18 @@ TEST(GpuSpace, IsAdmittedByOneGpusMemory) {
   }
   EXPECT_TRUE(of_batch.at({"fp32", 8}));
   EXPECT_FALSE(of_batch.at({"fp32", 1024}));
-  EXPECT_THAT(launch_text(workload_of(options)->launch(sixteen_cpus(), setup->space.knobs(0), {})),
-              HasSubstr("Global.use_gpu=true"));
+  EXPECT_THAT(
+      launch_text(workload_of(job, search)->launch(sixteen_cpus(), setup->space.knobs(0), {})),
+      HasSubstr("Global.use_gpu=true"));
 }
 
 TEST(GpuSpace, APeakOfOneRankSpeaksForAll) {
-  const auto setup = tune_setup(on_gpus(4), sixteen_cpus());
+  const auto setup = tune_setup({on_gpus(4)}, from_cuda(), sixteen_cpus());
   ASSERT_TRUE(setup);
   LaunchGate safety(setup->space, setup->search.safety);
   const auto point_of = [&](int nproc, int batch) {
     for (int point = 0; point < setup->space.size(); ++point) {
-      Knobs wanted = on_gpus(4).baseline;
+      Knobs wanted = from_cuda().baseline;
       wanted.nproc = nproc;
       wanted.batch = batch;
       if (setup->space.knobs(point) == wanted) return point;
@@ -221,16 +228,6 @@ TEST(GpuSpace, APeakOfOneRankSpeaksForAll) {
   const double predicted = safety.forecast(four).bytes;
   EXPECT_NEAR(predicted, 5.0 * (1 << 30), 0.25 * 5 * (1 << 30));
   EXPECT_TRUE(safety.admitted(four)) << row_of(safety.admit(four).reason.code).name;
-}
-
-TEST(GpuSpace, SurvivesTheStore) {
-  RunOptions options = on_gpus(2);
-  const auto again = parse_run_options(run_options_json(options));
-  ASSERT_TRUE(again);
-  EXPECT_EQ(again->gpus, options.gpus);
-  EXPECT_EQ(again->gpu_memory_bytes, options.gpu_memory_bytes);
-  EXPECT_TRUE(again->on_gpus());
-  EXPECT_EQ(again->limit_bytes(), options.gpu_memory_bytes);
 }
 
 }  // namespace

@@ -56,16 +56,16 @@ TEST(SessionLock, IsHeldWhileTuneResumeAndVerifyMeasure) {
   SessionDoors doors;
   doors.probe = [](const ProbeOptions&) { return Result<Machine>(Machine()); };
   int sessions = 0;
-  doors.runner = [&](const RunOptions&, const Machine&, double) {
+  doors.runner = [&](const Job&, const SearchRequest&, const Machine&, double) {
     ++sessions;
     return Result<std::unique_ptr<Runner>>(std::make_unique<LookingRunner>(path));
   };
   TuneRequest request;
-  request.options.axes = {{"nproc", {"1"}},   {"threads", {"1"}},    {"batch", {"4", "8"}},
-                          {"workers", {"0"}}, {"binding", {"none"}}, {"precision", {"fp32"}}};
-  request.options.baseline.batch = 4;
-  request.options.budget_seconds = 2;
-  request.options.trial_seconds = 0.1;
+  request.search.axes = {{"nproc", {"1"}},   {"threads", {"1"}},    {"batch", {"4", "8"}},
+                         {"workers", {"0"}}, {"binding", {"none"}}, {"precision", {"fp32"}}};
+  request.search.baseline.batch = 4;
+  request.search.budget_seconds = 2;
+  request.search.trial_seconds = 0.1;
   auto store = Store::open(join_path(folder, "runs.sqlite"), Store::Mode::write);
   ASSERT_TRUE(store) << store.error().what;
   SessionObserver nobody;

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_jobs.h"
 #include "trial/table_runner.h"
 
 namespace ocrtune {
@@ -101,7 +102,7 @@ Trial served(int nproc, double rate, const std::string& phase) {
 TEST(MeasureNode, TakesTheServiceTimesThatWereRecorded) {
   RunRecord run;
   run.id = "r";
-  run.options.mode = "infer";
+  run.job = reading_job();
   run.trials = {served(1, 100, "sweep")};
   run.trials[0].latency = {2500, 0.010, 0.012, 0.013, 0.030};
   const auto node = measure_node(run);
@@ -118,7 +119,7 @@ TEST(MeasureNode, TakesTheServiceTimesThatWereRecorded) {
 TEST(MeasureNode, WithoutRecordedStepsTheSpreadIsThatWithinTrials) {
   RunRecord run;
   run.id = "r";
-  run.options.mode = "infer";
+  run.job = reading_job();
   for (const double rate : {80.0, 100.0, 125.0}) {
     Trial trial = served(1, rate, "sweep");
     trial.samples.assign(4, trial.samples[0]);
@@ -133,8 +134,7 @@ TEST(MeasureNode, WithoutRecordedStepsTheSpreadIsThatWithinTrials) {
 TEST(MeasureNode, TakesTheRateThatWasProvedWithinAnSlo) {
   RunRecord run;
   run.id = "r";
-  run.options.mode = "infer";
-  run.options.slo = "p99=50ms";
+  run.job = reading_job("p99=50ms");
   run.result.found = true;
   run.result.recommendation.knobs.nproc = 2;
   run.result.recommendation.knobs.batch = 1;
@@ -347,9 +347,7 @@ TEST(PlanCapacity, APageIsAnsweredWithTheLastOfItsLines) {
 RunRecord sleeping_server() {
   RunRecord run;
   run.id = "fake";
-  run.options.mode = "infer";
-  run.options.url = "http://127.0.0.1:{port}/ocr";
-  run.options.command = {"python3", "fake.py"};
+  run.job = service_job("http://127.0.0.1:{port}/ocr", {"python3", "fake.py"});
   Trial trial = served(2, 4.88, "sweep");
   trial.knobs.batch = 16;
   trial.knobs.untold.batch = true;
@@ -393,7 +391,7 @@ TEST(PlanCapacity, OneRequestOfAServiceIsNotTakenForABatch) {
 
 TEST(PlanCapacity, ARateAboveTheClosedLoadIsNotServed) {
   RunRecord run = sleeping_server();
-  run.options.slo = "p95=5s";
+  run.job.inference()->slo = "p95=5s";
   run.result.found = true;
   run.result.recommendation.knobs = run.trials[0].knobs;
   run.result.recommendation.samples_per_second = {5.91, 5.36, 6.51};
@@ -413,19 +411,18 @@ TEST(PlanCapacity, ARateAboveTheClosedLoadIsNotServed) {
 TEST(WhatItDoes, IsReadFromTheRun) {
   RunRecord run;
   EXPECT_EQ(what_it_does(run), RunWork::trains);
-  run.options.mode = "infer";
+  run.job = reading_job();
   EXPECT_EQ(what_it_does(run), RunWork::recognises);
-  run.options.command = {"python3", "serve.py"};
-  run.options.url = "http://127.0.0.1/ocr";
+  run.job = service_job("http://127.0.0.1/ocr", {"python3", "serve.py"});
   EXPECT_EQ(what_it_does(run), RunWork::serves);
-  run.options.url.clear();
-  run.options.log_reader = "runs:4";
+  run.job = command_job({"python3", "serve.py"}, "", "runs:4");
+  run.job.user()->trains = false;
   EXPECT_EQ(what_it_does(run), RunWork::reads);
-  run.options.mode = "train";  // as it is where nobody says otherwise
+  run.job.user()->trains = true;  // as it is where nobody says otherwise
   EXPECT_EQ(what_it_does(run), RunWork::reads);
-  run.options.log_reader = "torch";
+  run.job.user()->command.log_reader = "torch";
   EXPECT_EQ(what_it_does(run), RunWork::trains);
-  run.options.preset = "paddleocr-infer";
+  run.job.user()->command.preset = "paddleocr-infer";
   EXPECT_EQ(what_it_does(run), RunWork::reads);
 }
 

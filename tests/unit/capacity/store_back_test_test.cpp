@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_jobs.h"
+
 namespace ocrtune {
 namespace {
 
@@ -24,7 +26,7 @@ Trial trial_of(int nproc, double rate) {
 RunRecord run_of(const std::string& id, const std::vector<int>& counts, double each) {
   RunRecord run;
   run.id = id;
-  run.options.mode = "infer";
+  run.job = reading_job();
   run.machine.fingerprint = "this one";
   for (const int count : counts) run.trials.push_back(trial_of(count, each * count));
   run.result.found = true;
@@ -36,7 +38,7 @@ RunRecord run_of(const std::string& id, const std::vector<int>& counts, double e
 
 RunRecord under_slo(const std::string& id, int nproc, double rate) {
   RunRecord run = run_of(id, {nproc}, rate / nproc);
-  run.options.slo = "p99=200ms";
+  run.job.inference()->slo = "p99=200ms";
   run.trials.front().phase = "proof";
   return run;
 }
@@ -84,7 +86,7 @@ TEST(StoreBackTests, OtherMachinesAndOtherWorkAreNoEvidence) {
   const RunRecord run = run_of("a", {1, 2}, 100);
   RunRecord elsewhere = run_of("b", {1, 2}, 100), other = elsewhere, nowhere = elsewhere;
   elsewhere.machine.fingerprint = "another";
-  other.options.model = "svtr";
+  other.job.inference()->model = "svtr";
   EXPECT_TRUE(store_back_tests({run, elsewhere}).empty());
   EXPECT_TRUE(store_back_tests({run, other}).empty());
   nowhere.machine.fingerprint = "";

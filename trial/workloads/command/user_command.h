@@ -17,6 +17,7 @@ struct UserCommandOptions {
   CommandWorkload command;               // as the user typed it
   std::vector<std::string> launch;       // what its preset makes of it, to be launched for good
   std::vector<std::string> launch_gpus;  // that {gpus} takes its names from there
+  int evaluation_steps = -1;             // PreparedCommand's; -1: nothing to rehearse
   int gpus = 0;                          // that it may use; 0: CPUs, or unknown
   bool trains = true;                    // the rules of thumb and NCCL's knobs are about it
   int batch = 16;                        // that it has now

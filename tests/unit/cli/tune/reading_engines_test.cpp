@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_jobs.h"
 #include "trial/workloads/engine_infer/framework_table.h"
 
 namespace ocrtune {
@@ -21,17 +22,16 @@ TEST(ReadingEngines, AnEngineIsOneBackendOrSeveral) {
 
 TEST(ReadingEngines, OfAnotherWorkloadAreRefused) {
   TuneFlags flags;
-  flags.options.mode = "infer";
-  flags.options.engine = "openvino";
+  flags.job = reading_job();
+  flags.typed.engine = "openvino";
   EXPECT_THAT(choose_engines(flags).error().what, HasSubstr("--model FILE.onnx"));
-  flags.options.engine = "openvino";
-  flags.options.url = "http://127.0.0.1:1/";
+  flags.job = service_job("http://127.0.0.1:1/");
   EXPECT_THAT(choose_engines(flags).error().what, HasSubstr("server of yours"));
   // The built-in engine alone needs nothing.
-  flags.options.url.clear();
-  flags.options.engine = "built-in";
+  flags.job = reading_job();
+  flags.typed.engine = kBuiltInEngine;
   EXPECT_TRUE(choose_engines(flags).ok());
-  EXPECT_TRUE(flags.options.axes.empty());
+  EXPECT_TRUE(flags.search.axes.empty());
 }
 
 TEST(ReadingEngines, PrecisionsAreTheFrameworksOwn) {

@@ -8,6 +8,7 @@
 #include "reports/console/console.h"
 #include "reports/export/run_json.h"
 #include "reports/html/page.h"
+#include "tests/support/sample_jobs.h"
 #include "tests/support/sample_runs.h"
 #include "tuner/verdict/verdict.h"
 
@@ -26,7 +27,7 @@ RunRecord& decided(RunRecord& run) {
 
 RunRecord with_gain(double median, double low, double high) {
   RunRecord run = sample_run();
-  run.options.baseline_source = kBaselineGiven;
+  run.search.baseline_source = kBaselineGiven;
   run.result.inconclusive = {};
   run.result.gain = {median, low, high};
   return decided(run);
@@ -47,7 +48,7 @@ TEST(Headline, AFasterReaderSaysAfterHowManyLinesItPays) {
   run.result.baseline.samples_per_second.median = 100;
   run.result.seconds = 60;
   EXPECT_THAT(headline(run).english, Not(HasSubstr("million")));
-  run.options.mode = "infer";
+  run.job = reading_job();
   EXPECT_THAT(headline(run).english, HasSubstr("Saves 1 h 23 min a million lines;"));
   EXPECT_THAT(headline(run).english, HasSubstr("pays after 12000 lines."));
   EXPECT_THAT(headline(run).chinese, HasSubstr("每百万行可节省"));
@@ -91,7 +92,7 @@ TEST(Headline, WithoutAClearGainTheBaselineIsKept) {
 
 TEST(Headline, TheBaselineItselfMayBeTheFastest) {
   RunRecord run = with_gain(1, 1, 1);
-  run.options.baseline_source = kBaselinePlain;
+  run.search.baseline_source = kBaselinePlain;
   run.result.baseline.knobs = run.result.recommendation.knobs;
   EXPECT_EQ(decided(run).result.verdict.answer, Answer::keep);
   EXPECT_THAT(headline(run).english, StartsWith("Keep a plain start, "));
@@ -156,8 +157,6 @@ TEST(Headline, StandsFirstInConsolePageAndJson) {
 
 TEST(RecipeNote, AChangedGlobalBatchIsSaid) {
   RunRecord run = sample_run();
-  run.options.mode = "train";
-  run.options.command.clear();
   run.result.baseline.knobs.nproc = 1;
   run.result.baseline.knobs.batch = 8;
   run.result.recommendation.knobs.nproc = 2;
@@ -168,9 +167,9 @@ TEST(RecipeNote, AChangedGlobalBatchIsSaid) {
   run.result.recommendation.knobs.batch = 4;
   EXPECT_EQ(recipe_note(run).english, "");
   run.result.recommendation.knobs.batch = 64;
-  run.options.mode = "infer";
+  run.job = reading_job();
   EXPECT_EQ(recipe_note(run).english, "");
-  run.options.command = {"mpirun", "--host", "{hostlist}", "train", "{accumulate}"};
+  run.job = command_job({"mpirun", "--host", "{hostlist}", "train", "{accumulate}"});
   run.result.recommendation.knobs.dims["nodes"] = "2";
   run.result.recommendation.knobs.accumulate = 4;
   EXPECT_THAT(recipe_note(run).english,
@@ -179,26 +178,19 @@ TEST(RecipeNote, AChangedGlobalBatchIsSaid) {
 
 TEST(Subject, SaysWhatWasMeasured) {
   RunRecord run = sample_run();
-  run.options.command.clear();
-  run.options.label_file = "lines/labels.txt";
-  run.options.lines = 400;
-  EXPECT_EQ(subject(run).english, "Built-in training of " + run.options.model + ", " +
-                                      std::to_string(run.options.height) + "x" +
-                                      std::to_string(run.options.width) +
-                                      " pixels, 400 lines of lines/labels.txt");
+  run.job = training_job("lines/labels.txt", 400);
+  EXPECT_EQ(subject(run).english,
+            "Built-in training of " + run.job.model() + ", " + std::to_string(run.job.height()) +
+                "x" + std::to_string(run.job.width()) + " pixels, 400 lines of lines/labels.txt");
   EXPECT_THAT(subject(run).chinese, StartsWith("内置训练引擎"));
-  run.options.command = {"mpirun", "ocrtune-mpi-worker"};
-  run.options.log_reader = "ocrtune";
+  run.job = hosts_job({"n1", "n2"}, "ssh");
   EXPECT_THAT(subject(run).english, StartsWith("Built-in training of "));
-  run.options.log_reader.clear();
-  run.options.command = {"python", "train.py"};
-  run.options.preset = "paddleocr";
+  run.job = command_job({"python", "train.py"}, "paddleocr");
   EXPECT_EQ(subject(run).english, "Your paddleocr command, python train.py");
-  run.options.preset.clear();
-  run.options.command = {"/usr/bin/python", "-m",      "launch", "--nproc={nproc}",
-                         "train.py",        "--batch", "{batch}"};
+  run.job = command_job(
+      {"/usr/bin/python", "-m", "launch", "--nproc={nproc}", "train.py", "--batch", "{batch}"});
   EXPECT_EQ(subject(run).english, "Your command, python -m launch train.py");
-  run.options.url = "http://127.0.0.1:8080/ocr";
+  run.job = service_job("http://127.0.0.1:8080/ocr");
   EXPECT_EQ(subject(run).english, "Service at http://127.0.0.1:8080/ocr");
 }
 

@@ -89,15 +89,15 @@ class NeverQuiet : public testing::Test {
     SessionDoors doors;
     doors.clock = &clock;
     doors.probe = [&](const ProbeOptions&) { return Result<Machine>(machine); };
-    doors.runner = [&](const RunOptions&, const Machine&, double) {
+    doors.runner = [&](const Job&, const SearchRequest&, const Machine&, double) {
       return Result<std::unique_ptr<Runner>>(std::make_unique<BusyRunner>(clock, played));
     };
     TuneRequest request;
-    request.options.axes = {{"nproc", {"1", "2", "3"}},   {"threads", {"1"}},
-                            {"batch", {"8", "16", "32"}}, {"workers", {"0"}},
-                            {"binding", {"none"}},        {"precision", {"fp32"}}};
-    request.options.budget_seconds = kBudgetSeconds;
-    request.options.trial_seconds = 1;
+    request.search.axes = {{"nproc", {"1", "2", "3"}},   {"threads", {"1"}},
+                           {"batch", {"8", "16", "32"}}, {"workers", {"0"}},
+                           {"binding", {"none"}},        {"precision", {"fp32"}}};
+    request.search.budget_seconds = kBudgetSeconds;
+    request.search.trial_seconds = 1;
     request.machine = machine;
     SessionObserver nobody;
     auto run = tune(request, *store_, nobody, doors);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
+#include "tests/support/sample_jobs.h"
 #include "tests/support/sample_runs.h"
 
 namespace ocrtune {
@@ -57,11 +58,9 @@ TEST(ConsoleAnswer, SpeaksTheLanguageOfTheReader) {
 // The command that is printed is Paddle's; what was measured is the built-in engine.
 TEST(ConsoleAnswer, ACommandThatWasNotMeasuredIsCalledSo) {
   RunRecord run = sample_run();
-  run.options.command.clear();
-  run.options.mode = "train";
   EXPECT_THAT(console_answer(run, 200, false, Language::english),
               HasSubstr("for PaddleOCR, not measured"));
-  run.options.command = {"python3", "train.py"};
+  run.job = command_job({"python3", "train.py"});
   EXPECT_THAT(console_answer(run, 200, false, Language::english), Not(HasSubstr("not measured")));
 }
 

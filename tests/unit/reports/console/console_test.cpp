@@ -10,6 +10,7 @@
 #include "reports/catalogue/verdict.h"
 #include "reports/export/run_json.h"
 #include "reports/html/page.h"
+#include "tests/support/sample_jobs.h"
 #include "tests/support/sample_runs.h"
 
 namespace ocrtune {
@@ -52,8 +53,7 @@ TEST(Console, AnOpenQuestionIsWrappedAndWhole) {
 
 TEST(Console, TellsHowSeveralHostsAreStarted) {
   RunRecord run = sample_run();
-  run.options.hosts = {"n1", "n2"};
-  run.options.launcher = "ssh";
+  run.job = hosts_job({"n1", "n2"}, "ssh");
   const std::string line = "ocrtune run --from " + run.id + " --hosts n1,n2";
   EXPECT_EQ(console_summary(run, 120, false).find(line), std::string::npos);
   run.result.recommendation.knobs.dims["nodes"] = "2";
@@ -78,15 +78,15 @@ TEST(Console, HoldsAllThatTheReaderAsks) {
 
 TEST(Console, AGuessedBaselineIsNotCalledTheUsersSetting) {
   RunRecord run = sample_run();
-  run.options.baseline_source = kBaselinePlain;
+  run.search.baseline_source = kBaselinePlain;
   const std::string text = console_summary(run, 120, false);
   EXPECT_EQ(text.find("your setting"), std::string::npos) << text;
   EXPECT_NE(text.find("of a plain start"), std::string::npos) << text;
-  run.options.baseline_source = kBaselineFirst;
+  run.search.baseline_source = kBaselineFirst;
   EXPECT_NE(console_summary(run, 120, false).find("the first setting of your lists"),
             std::string::npos);
   for (const char* said : {kBaselineGiven, kBaselineRead}) {
-    run.options.baseline_source = said;
+    run.search.baseline_source = said;
     EXPECT_NE(console_summary(run, 120, false).find("of your setting"), std::string::npos);
   }
 }
@@ -110,7 +110,7 @@ TEST(Console, ColoursOnlyWhenAsked) {
 TEST(Console, NamesTheGpus) {
   RunRecord run = sample_run();
   EXPECT_EQ(console_summary(run, 80, false).find("gpus  "), std::string::npos);
-  run.options.gpus = {"GPU-a", "GPU-b"};
+  std::get<TrainingJob>(run.job.kind).engine.gpus = {"GPU-a", "GPU-b"};
   Resource gpu{ResourceKind::gpu_memory, 24ULL << 30, 12ULL << 30, 12ULL << 30};
   run.result.verdict.safety.resources.push_back(gpu);
   run.result.recommendation.knobs.nproc = 4;
@@ -129,13 +129,12 @@ TEST(Console, NamesTheGpus) {
 // A run over lines of the user's own is no extrapolation.
 TEST(Console, ReadLinesAreData) {
   RunRecord run = sample_run();
-  run.options.mode = "infer";
-  run.options.label_file.clear();
+  run.job = reading_job();
   const auto extrapolated = [&] {
     return console_summary(run, 80, false).find("EXTRAPOLATED") != std::string::npos;
   };
   EXPECT_TRUE(extrapolated());
-  run.options.place = "lines";
+  run.job = reading_job("", "lines");
   EXPECT_FALSE(extrapolated());
 }
 
@@ -158,13 +157,11 @@ TEST(Console, NoiseThatNothingMeasuredIsNoNumber) {
 // What the built-in engine measured is no figure of the command that stands beside it.
 TEST(Console, ThePaddleOcrCommandOfTheEngineIsNotMeasured) {
   RunRecord run = sample_run();
-  run.options.mode = "train";
-  run.options.command.clear();
   run.result.recommendation.command = "python tools/train.py -c CONFIG.yml";
   EXPECT_NE(console_summary(run, 200, false).find("(the same setting for PaddleOCR, not measured"),
             std::string::npos);
   EXPECT_NE(page_html(run).find("The same for PaddleOCR (not measured"), std::string::npos);
-  run.options.command = {"python", "train.py"};
+  run.job = command_job({"python", "train.py"});
   EXPECT_EQ(console_summary(run, 200, false).find("the same setting for PaddleOCR"),
             std::string::npos);
   EXPECT_EQ(page_html(run).find("The same for PaddleOCR (not measured"), std::string::npos);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_jobs.h"
+
 namespace ocrtune {
 namespace {
 
@@ -72,9 +74,9 @@ TEST(Bottleneck, WithoutStepTimesOrAnAnswerThereIsNone) {
   EXPECT_TRUE(bottlenecks(run_with({})).empty()) << "a command that reports no parts";
   EXPECT_TRUE(bottlenecks(RunRecord()).empty());
   RunRecord run = run_with({0.02, 0.08, 0, 0});
-  run.options.mode = "infer";
+  run.job = reading_job();
   EXPECT_TRUE(bottlenecks(run).empty()) << "a chunk of lines is no step";
-  run.options.mode = "train";
+  run.job = training_job();
   EXPECT_FALSE(bottlenecks(run).empty());
   run.trials[0].outcome = Outcome::crashed;
   EXPECT_TRUE(bottlenecks(run).empty());

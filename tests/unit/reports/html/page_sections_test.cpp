@@ -17,6 +17,7 @@
 #include "reports/html/page_machine.h"
 #include "reports/html/page_p2p.h"
 #include "reports/plan/plan_html.h"
+#include "tests/support/sample_jobs.h"
 #include "tests/support/sample_runs.h"
 
 namespace ocrtune {
@@ -147,7 +148,7 @@ TEST(PageSections, HostsSayWhereTheTimeOfAStepWent) {
   ASSERT_NE(answer, run.trials.rend());
   answer->evidence = {"n1: peak 1 MiB; a step of <3> ms", "n9: not of this run"};
   EXPECT_THAT(machine_section(run), Not(HasSubstr("a step of")));
-  run.options.hosts = {"n1", "n2"};
+  run.job = hosts_job({"n1", "n2"}, "ssh");
   const std::string section = machine_section(run);
   EXPECT_THAT(section, HasSubstr("peak 1 MiB; a step of &lt;3&gt; ms"));
   EXPECT_THAT(section, Not(HasSubstr("not of this run")));
@@ -220,12 +221,10 @@ TEST(Badges, ADrawnBatchIsAnExtrapolation) {
     return false;
   };
   RunRecord run = sample_run();
-  run.options.label_file.clear();
   EXPECT_TRUE(has(run));
-  run.options.label_file = "labels.txt";
+  run.job = training_job("labels.txt");
   EXPECT_FALSE(has(run));
-  run.options.label_file.clear();
-  run.options.command = {"python3", "train.py"};
+  run.job = command_job({"python3", "train.py"});
   EXPECT_FALSE(has(run));
 }
 

@@ -95,12 +95,12 @@ TEST(Page, WhatWasNotMeasuredIsNoZero) {
 
 TEST(Page, AGuessedBaselineIsNotCalledTheUsersSetting) {
   RunRecord run = sample_run();
-  run.options.baseline_source = kBaselineGiven;
+  run.search.baseline_source = kBaselineGiven;
   EXPECT_NE(page_html(run).find("Gain over your setting"), std::string::npos);
   for (const char* guess : {kBaselinePlain, kBaselineFirst, kBaselineWithin}) {
-    run.options.baseline_source = guess;
+    run.search.baseline_source = guess;
     const std::string page = page_html(run);
-    const bool first = run.options.baseline_source == kBaselineFirst;
+    const bool first = run.search.baseline_source == kBaselineFirst;
     EXPECT_NE(page.find(first ? "Gain over the first setting" : "Gain over a plain start"),
               std::string::npos);
     EXPECT_EQ(page.find("Gain over your setting"), std::string::npos);

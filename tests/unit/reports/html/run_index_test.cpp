@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_jobs.h"
 #include "tests/support/sample_runs.h"
 
 namespace ocrtune {
@@ -74,7 +75,7 @@ TEST(RunIndex, RunsOfOneWorkloadAreKnown) {
   RunRecord first = sample_run(10), second = sample_run(20);
   EXPECT_EQ(index_row(first).workload, index_row(second).workload);
   EXPECT_EQ(index_row(first).link, first.id + ".html");
-  second.options.label_file = "other.txt";
+  second.job = training_job("other.txt");
   EXPECT_NE(index_row(first).workload, index_row(second).workload);
   second = sample_run(20);
   second.machine.fingerprint = "another";

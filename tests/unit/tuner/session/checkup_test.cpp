@@ -25,15 +25,15 @@ Trial good_trial() {
   return trial;
 }
 
-RunOptions options_with(double budget_seconds) {
-  RunOptions options;
-  options.budget_seconds = budget_seconds;
-  options.memory_limit_bytes = 4 * kGiB;
-  return options;
+SearchRequest search_with(double budget_seconds) {
+  SearchRequest search;
+  search.budget_seconds = budget_seconds;
+  search.memory_limit_bytes = 4 * kGiB;
+  return search;
 }
 
 TEST(Checkup, GoodTrialPassesEverything) {
-  const auto checks = step_checks(good_trial(), options_with(300), Machine(), 40);
+  const auto checks = step_checks(good_trial(), Job(), search_with(300), Machine(), 40);
   ASSERT_EQ(checks.size(), 3U);
   for (const Check& check : checks) EXPECT_EQ(check.state, State::ok) << check.text;
   EXPECT_THAT(checks[0].text, HasSubstr("over 7 steps"));
@@ -44,7 +44,7 @@ TEST(Checkup, FailedTrialIsTheOnlyLineAndHasItsReason) {
   Trial trial;
   trial.outcome = Outcome::crashed;
   trial.reason = "exit code 1";
-  const auto checks = step_checks(trial, options_with(300), Machine(), 40);
+  const auto checks = step_checks(trial, Job(), search_with(300), Machine(), 40);
   ASSERT_EQ(checks.size(), 1U);
   EXPECT_EQ(checks[0].state, State::fails);
   EXPECT_THAT(checks[0].text, HasSubstr("crashed: exit code 1"));
@@ -60,16 +60,16 @@ TEST(Checkup, ANameThatDoesNotResolveIsAWarningWithTheWayOut) {
 TEST(Checkup, MemoryBeyondTheMarginFails) {
   Trial trial = good_trial();
   trial.peak_bytes = 3900ULL << 20;
-  EXPECT_EQ(step_checks(trial, options_with(300), Machine(), 40)[1].state, State::fails);
+  EXPECT_EQ(step_checks(trial, Job(), search_with(300), Machine(), 40)[1].state, State::fails);
   trial.peak_bytes = 0;
-  EXPECT_EQ(step_checks(trial, options_with(300), Machine(), 40)[1].state, State::warning);
+  EXPECT_EQ(step_checks(trial, Job(), search_with(300), Machine(), 40)[1].state, State::warning);
 }
 
 TEST(Checkup, BudgetOfFewTrialsIsAWarningUnlessThatIsAllThereIs) {
-  const auto few = step_checks(good_trial(), options_with(20), Machine(), 40)[2];
+  const auto few = step_checks(good_trial(), Job(), search_with(20), Machine(), 40)[2];
   EXPECT_EQ(few.state, State::warning);
   EXPECT_THAT(few.text, HasSubstr("give --budget 4m"));
-  EXPECT_EQ(step_checks(good_trial(), options_with(20), Machine(), 2)[2].state, State::ok);
+  EXPECT_EQ(step_checks(good_trial(), Job(), search_with(20), Machine(), 2)[2].state, State::ok);
 }
 
 TEST(Checkup, EveryWarningOfTheMachineIsALine) {

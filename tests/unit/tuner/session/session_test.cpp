@@ -14,6 +14,7 @@
 
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "tests/support/sample_jobs.h"
 #include "trial/table_runner.h"
 
 namespace ocrtune {
@@ -66,8 +67,8 @@ class SessionTest : public testing::Test {
       probes_ += options.quick ? 0 : 1;
       return Result<Machine>(machine_);
     };
-    doors_.runner = [this](const RunOptions& options, const Machine&, double rate) {
-      rehearsed_ += options.rehearses ? 1 : 0;
+    doors_.runner = [this](const Job& job, const SearchRequest&, const Machine&, double rate) {
+      rehearsed_ += job.program().rehearses ? 1 : 0;
       proved_ = std::max(proved_, rate);
       return Result<std::unique_ptr<Runner>>(
           std::make_unique<TableRunner>(table_, clock_, ++seed_));
@@ -81,12 +82,11 @@ class SessionTest : public testing::Test {
 
   TuneRequest request(double budget_seconds) const {
     TuneRequest request;
-    request.options.axes = {{"nproc", {"1", "2"}}, {"threads", {"1", "2"}},
-                            {"batch", {"4", "8"}}, {"workers", {"0"}},
-                            {"binding", {"none"}}, {"precision", {"fp32"}}};
-    request.options.baseline.batch = 4;
-    request.options.budget_seconds = budget_seconds;
-    request.options.trial_seconds = 1;
+    request.search.axes = {{"nproc", {"1", "2"}}, {"threads", {"1", "2"}}, {"batch", {"4", "8"}},
+                           {"workers", {"0"}},    {"binding", {"none"}},   {"precision", {"fp32"}}};
+    request.search.baseline.batch = 4;
+    request.search.budget_seconds = budget_seconds;
+    request.search.trial_seconds = 1;
     request.machine = machine_;
     request.command_line = "ocrtune tune";
     return request;
@@ -116,7 +116,7 @@ TEST_F(SessionTest, TuneKeepsEveryTrialAndRecommendsTheBest) {
   ASSERT_TRUE(run->result.found);
   EXPECT_EQ(run->result.recommendation.knobs, best());
   EXPECT_NEAR(run->result.gain.median, 16 / 3.0, 0.3);
-  EXPECT_EQ(run->options.memory_limit_bytes, 8ULL << 30);
+  EXPECT_EQ(run->search.memory_limit_bytes, 8ULL << 30);
   EXPECT_EQ(witness_.trials.size(), run->trials.size());
   EXPECT_EQ(witness_.begun, 1);
   EXPECT_GT(witness_.shown, 0);
@@ -138,17 +138,18 @@ TEST_F(SessionTest, TheProbeIsToldTheCommandsWords) {
     return Result<Machine>(machine);
   };
   TuneRequest bound = request(30);
-  bound.options.axes = {{"nproc", {"1", "2"}}, {"threads", {"1", "2"}}, {"batch", {"4", "8"}}};
-  bound.options.command = {"numactl", "--membind=1", "train", "{nproc}", "{threads}", "{batch}"};
+  bound.search.axes = {{"nproc", {"1", "2"}}, {"threads", {"1", "2"}}, {"batch", {"4", "8"}}};
+  bound.job = command_job({"numactl", "--membind=1", "train", "{nproc}", "{threads}", "{batch}"});
   const auto run = tune(bound, *store_, witness_, doors_);
   ASSERT_TRUE(run) << run.error().what;
-  EXPECT_EQ(words, bound.options.command);
-  EXPECT_EQ(run->options.memory_limit_bytes, 3ULL << 30);
+  EXPECT_EQ(words, bound.job.command());
+  EXPECT_EQ(run->search.memory_limit_bytes, 3ULL << 30);
 }
 
 TEST_F(SessionTest, AWinnerThatEvaluatesIsRehearsedOnce) {
   TuneRequest evaluates = request(100);
-  evaluates.options.evaluation_steps = 2000;
+  evaluates.job = command_job({"train"});
+  evaluates.job.user()->evaluation_steps = 2000;
   const auto run = tune(evaluates, *store_, witness_, doors_);
   ASSERT_TRUE(run) << run.error().what;
   EXPECT_EQ(rehearsed_, 1);
@@ -163,7 +164,7 @@ TEST_F(SessionTest, AWinnerThatEvaluatesIsRehearsedOnce) {
   more.budget_seconds = 100;
   ASSERT_TRUE(resume(more, *store_, witness_, doors_));
   EXPECT_EQ(rehearsed_, 1);
-  EXPECT_EQ(rehearsal_seconds(request(100).options), 0) << "nothing to rehearse";
+  EXPECT_EQ(rehearsal_seconds(request(100).job, request(100).search), 0) << "nothing to rehearse";
 }
 
 TEST_F(SessionTest, StoppedInTheRehearsalIsInterrupted) {
@@ -177,7 +178,8 @@ TEST_F(SessionTest, StoppedInTheRehearsalIsInterrupted) {
     catch_interrupts();
     Stopper stopper;
     TuneRequest evaluates = request(100);
-    evaluates.options.evaluation_steps = 2000;
+    evaluates.job = command_job({"train"});
+    evaluates.job.user()->evaluation_steps = 2000;
     const auto run = tune(evaluates, *store_, stopper, doors_);
     const bool said = run && run->state == "interrupted" && run->result.found;
     ::_exit(said && run->stop_reason == "interrupted" ? 0 : 1);
@@ -197,7 +199,7 @@ TEST_F(SessionTest, TimeBeforeTheCallIsPartOfTheBudget) {
 
 TEST_F(SessionTest, AMistakeIsSaidBeforeAnythingIsMeasuredOrKept) {
   TuneRequest wrong = request(30);
-  wrong.options.constraints = {"batch>=100"};
+  wrong.search.constraints = {"batch>=100"};
   const auto run = tune(wrong, *store_, witness_, doors_);
   ASSERT_FALSE(run);
   EXPECT_EQ(run.error().kind, ErrorKind::usage);
@@ -277,9 +279,8 @@ TEST_F(SessionTest, VerifyNeedsARecommendation) {
 
 TEST_F(SessionTest, TheWinnersLatencyTargetIsProvedAtFullLength) {
   TuneRequest bounded = request(30);
-  bounded.options.mode = "infer";
-  bounded.options.slo = "p99=50ms";
-  bounded.options.axes["queue"] = {"shared"};
+  bounded.job = reading_job("p99=50ms");
+  bounded.search.axes["queue"] = {"shared"};
   const auto run = tune(bounded, *store_, witness_, doors_);
   ASSERT_TRUE(run) << run.error().what;
   EXPECT_EQ(witness_.proofs, 1);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_jobs.h"
 #include "tuner/session/session.h"
 #include "tuner/slo/slo_words.h"
 
@@ -13,9 +14,8 @@ using ::testing::Not;
 
 RunRecord winner() {
   RunRecord run;
-  run.options.mode = "infer";
-  run.options.slo = "p99=50ms";
-  run.options.budget_seconds = 900;
+  run.job = reading_job("p99=50ms");
+  run.search.budget_seconds = 900;
   run.result.found = true;
   run.result.recommendation.knobs.nproc = 2;
   run.result.recommendation.samples_per_second = {100, 95, 105};
@@ -115,11 +115,11 @@ TEST(SloProof, OnlyAViolatedSloSpeaksAgainstTheSetting) {
 
 TEST(SloProof, NoSloNothingProved) {
   RunRecord run = winner();
-  EXPECT_EQ(proof_seconds(run.options), 12);
-  run.options.budget_seconds = 10;
-  EXPECT_EQ(proof_seconds(run.options), 2);
-  run.options.slo.clear();
-  EXPECT_EQ(proof_seconds(run.options), 0);
+  EXPECT_EQ(proof_seconds(run.job, run.search), 12);
+  run.search.budget_seconds = 10;
+  EXPECT_EQ(proof_seconds(run.job, run.search), 2);
+  run.job = reading_job();
+  EXPECT_EQ(proof_seconds(run.job, run.search), 0);
   EXPECT_FALSE(proof(run, proved_at(90)));
   run = winner();
   run.result.found = false;

@@ -60,8 +60,8 @@ class VerificationTest : public testing::Test {
  protected:
   VerificationTest() : runner_(clock_) {
     best_.nproc = 2;
-    run_.options.baseline = base_;
-    run_.options.memory_limit_bytes = 4ULL << 30;
+    run_.search.baseline = base_;
+    run_.search.memory_limit_bytes = 4ULL << 30;
     run_.result.found = true;
     run_.result.recommendation.knobs = best_;
     for (int i = 0; i < 3; ++i) {

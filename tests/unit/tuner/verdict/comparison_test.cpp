@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/random.h"
+#include "tests/support/sample_jobs.h"
 
 namespace ocrtune {
 namespace {
@@ -142,7 +143,7 @@ TEST(Comparison, UnchangedSettingsAreSeldomCalledChanged) {
 TEST(Comparison, TrainingIsNotComparedWithInference) {
   RunRecord before = run_of("a", 100), after = run_of("b", 100);
   EXPECT_TRUE(comparable(before, after));
-  after.options.mode = "infer";
+  after.job = reading_job();
   const Status refused = comparable(before, after);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::usage);
@@ -155,10 +156,10 @@ TEST(Comparison, DataAreComparedByContent) {
   ASSERT_TRUE(write_file(folder + "/copy.txt", "x.png\tx\n"));
   ASSERT_TRUE(write_file(folder + "/other.txt", "y.png\ty\n"));
   RunRecord before = run_of("a", 100), after = run_of("b", 100);
-  before.options.label_file = folder + "/a.txt";
-  after.options.label_file = folder + "/copy.txt";
+  before.job = training_job(folder + "/a.txt");
+  after.job = training_job(folder + "/copy.txt");
   EXPECT_TRUE(compare_runs(before, after).differences.empty());
-  after.options.label_file = folder + "/other.txt";
+  after.job = training_job(folder + "/other.txt");
   const auto differences = compare_runs(before, after).differences;
   ASSERT_EQ(differences.size(), 1u);
   EXPECT_EQ(differences[0].what, "data");

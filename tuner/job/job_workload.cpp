@@ -1,0 +1,63 @@
+#include "tuner/job/job_workload.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "trial/workloads/engine_infer/engine_inference.h"
+#include "trial/workloads/engine_infer/user_service.h"
+
+namespace ocrtune {
+namespace {
+
+// A knob that the user pins to the value of the start is to be set there as well.
+bool asked_to_set(const SearchRequest& search) {
+  return std::any_of(search.given.begin(), search.given.end(), [&](const std::string& name) {
+    const auto list = search.axes.find(name);
+    return list != search.axes.end() && list->second.size() == 1 &&
+           list->second[0] == knob_text(search.baseline, name);
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<const Workload> workload_of(const Job& job, const SearchRequest& search) {
+  if (const auto* trains = std::get_if<TrainingJob>(&job.kind)) {
+    return make_engine_training(trains->engine);
+  }
+  if (job.prints()) return make_user_command(user_command(job, search));
+  InferenceWorkload inference = job.requests();
+  inference.present = search.baseline;
+  if (const auto* reads = std::get_if<ReadingJob>(&job.kind)) {
+    return make_engine_inference(std::move(inference), reads->classes);
+  }
+  return make_user_service(std::move(inference), user_command(job, search));
+}
+
+CommandWorkload command_workload(const Job& job, const SearchRequest& search) {
+  CommandWorkload workload = job.program();
+  workload.serves = job.serves();
+  workload.present = search.baseline;
+  workload.as_typed = search.baseline_source == kBaselineRead && !asked_to_set(search);
+  for (const auto& [name, values] : search.axes) {
+    // One value that is also the baseline's only says that the knob stays as the command has it.
+    const bool pinned = values.size() == 1 && values[0] == knob_text(search.baseline, name);
+    if (!pinned || search.given.count(name) != 0) workload.knobs.push_back(name);
+    if (values.size() == 1) workload.fixed.push_back(name);
+  }
+  // Once a command is settled, what it does not turn is pinned: a knob without values has ours.
+  for (const KnobRow& row : knob_table()) {
+    if (search.axes.count(row.name) == 0) workload.knobs.emplace_back(row.name);
+  }
+  return workload;
+}
+
+UserCommandOptions user_command(const Job& job, const SearchRequest& search) {
+  UserCommandOptions user;
+  if (job.user() != nullptr) user = *job.user();
+  user.command = command_workload(job, search);
+  user.trains = !job.infers();
+  user.batch = search.baseline.batch;
+  return user;
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,47 @@
+// How a job's settings are searched: what the user asks of the search, stored beside the job.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "trial/knobs.h"
+#include "tuner/models/launch_gate.h"
+#include "tuner/space/objective.h"
+
+namespace ocrtune {
+
+inline constexpr const char* kBaselineGiven = "given";
+inline constexpr const char* kBaselineRead = "read from the command and its config";
+inline constexpr const char* kBaselineFirst = "the first value of each list";
+inline constexpr const char* kBaselinePlain = "one process on all usable CPUs";
+inline constexpr const char* kBaselineGpu = "one process on one GPU";
+inline constexpr const char* kBaselineWithin = "near one process on all usable CPUs, in your lists";
+
+struct SearchRequest {
+  std::map<std::string, std::vector<std::string>> axes;  // knob -> values, as the user set them
+  std::set<std::string> given;           // the axes that the user named; the others are pinned
+  std::vector<std::string> constraints;  // "nproc*threads<=16"
+  Objective objective;                   // what is best, and the constraints on what is measured
+  Knobs baseline;                        // the setting that the user has now
+  std::string baseline_source;           // where it comes from: one of kBaseline...
+  std::vector<Knobs> hints;              // what an earlier run found fastest, best first
+  double budget_seconds = 300;
+  double trial_seconds = 1.5;            // measuring time of one trial
+  double soak_seconds = -1;              // of the winner; -1: as long as suits
+  std::uint64_t memory_limit_bytes = 0;  // the machine's, or --memory-limit
+  double memory_margin = kMemoryMargin;  // share of the limit that stays free
+  std::uint64_t seed = 1;
+  std::string policy = "measured";  // measured | cautious (the rules of thumb apply)
+  std::string strategy = "ours";
+
+  // The user's own setting is not known.
+  bool baseline_guessed() const {
+    return baseline_source == kBaselineFirst || baseline_source == kBaselinePlain ||
+           baseline_source == kBaselineWithin || baseline_source == kBaselineGpu;
+  }
+};
+
+}  // namespace ocrtune

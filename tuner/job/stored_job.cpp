@@ -1,0 +1,294 @@
+#include "tuner/job/stored_job.h"
+
+#include <algorithm>
+#include <concepts>
+#include <iterator>
+#include <optional>
+#include <type_traits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/secrets.h"
+#include "trial/ipc/json_fields.h"
+
+namespace ocrtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename Struct, typename Base>
+concept Of = std::same_as<std::remove_const_t<Struct>, Base>;
+
+template <typename Struct, typename Base>
+using LikeOf = std::conditional_t<std::is_const_v<Struct>, const Base, Base>;
+
+// One list for each struct: what is stored under its name as it is. A key that lacks leaves the
+// field alone.
+
+template <Of<TrainingWorkload> Struct, typename Visit>
+void visit_fields(Struct& of, const Visit& visit) {
+  visit("model", of.model);
+  visit("label_file", of.label_file);
+  visit("height", of.height);
+  visit("width", of.width);
+  visit("heights", of.heights);
+  visit("width_buckets", of.width_buckets);
+  visit("queue_depth", of.queue_depth);
+  visit("classes", of.classes);
+}
+
+template <Of<EngineTrainingOptions> Struct, typename Visit>
+void visit_fields(Struct& of, const Visit& visit) {
+  visit("training", of.training);
+  visit("lines", of.lines);
+  visit("widest_bucket", of.widest_bucket);
+  visit("gpus", of.gpus);
+  visit("tensor_cores", of.tensor_cores);
+}
+
+template <Of<InferenceWorkload> Struct, typename Visit>
+void visit_fields(Struct& of, const Visit& visit) {
+  visit("model", of.model);
+  visit("checkpoint", of.checkpoint);
+  visit("alphabet", of.alphabet);
+  visit("height", of.height);
+  visit("width", of.width);
+  visit("place", of.place);
+  visit("gpus", of.gpus);
+  visit("url", of.url);
+  visit("inputs", of.inputs);
+  visit("metrics", of.metrics);
+  visit("truth", of.truth);
+  visit("max_change", of.max_change);
+  visit("slo", of.slo);
+  visit("trace", of.trace);
+}
+
+template <Of<CommandWorkload> Struct, typename Visit>
+void visit_fields(Struct& of, const Visit& visit) {
+  visit("command", of.command);
+  visit("setup", of.setup);
+  visit("cleanup", of.cleanup);
+  visit("directory", of.directory);
+  visit("environment", of.environment);
+  visit("inherited", of.inherited);
+  visit("log_reader", of.log_reader);
+  visit("metric", of.metric);
+  visit("per_rank", of.per_rank);
+  visit("log_file", of.log_file);
+  visit("answers", of.answers);
+  visit("truth", of.truth);
+  visit("max_change", of.max_change);
+  visit("preset", of.preset);
+}
+
+template <Of<UserCommandOptions> Struct, typename Visit>
+void visit_fields(Struct& of, const Visit& visit) {
+  visit("program", of.command);
+  visit("launch", of.launch);
+  visit("launch_gpus", of.launch_gpus);
+  visit("evaluation_steps", of.evaluation_steps);
+  visit("gpus", of.gpus);
+  visit("trains", of.trains);
+  visit("label_file", of.label_file);
+  visit("lines", of.lines);
+}
+
+template <Of<TrainingJob> Struct, typename Visit>
+void visit_fields(Struct& of, const Visit& visit) {
+  visit("engine", of.engine);
+  visit("gpu_memory_bytes", of.gpu_memory_bytes);
+}
+
+template <Of<ReadingJob> Struct, typename Visit>
+void visit_fields(Struct& of, const Visit& visit) {
+  visit("reading", of.reading);
+  visit("classes", of.classes);
+  visit("gpu_memory_bytes", of.gpu_memory_bytes);
+}
+
+template <Of<CommandJob> Struct, typename Visit>
+void visit_fields(Struct& of, const Visit& visit) {
+  visit("user", of.user);
+  visit("hosts", of.hosts);
+  visit("launcher", of.launcher);
+}
+
+template <Of<ExternalJob> Struct, typename Visit>
+void visit_fields(Struct& of, const Visit& visit) {
+  visit("command", static_cast<LikeOf<Struct, CommandJob>&>(of));
+  visit("in_paddle", of.in_paddle);
+  visit("training", of.training);
+}
+
+template <Of<ServiceJob> Struct, typename Visit>
+void visit_fields(Struct& of, const Visit& visit) {
+  visit("requests", of.requests);
+  visit("user", of.user);
+}
+
+template <Of<SearchRequest> Struct, typename Visit>
+void visit_fields(Struct& of, const Visit& visit) {
+  visit("axes", of.axes);
+  visit("given", of.given);
+  visit("constraints", of.constraints);
+  visit("percentile", of.objective.percentile);
+  visit("least_samples_per_second", of.objective.min_samples_per_second);
+  visit("most_step_seconds", of.objective.max_step_seconds);
+  visit("most_peak_bytes", of.objective.max_peak_bytes);
+  visit("baseline_source", of.baseline_source);
+  visit("budget_seconds", of.budget_seconds);
+  visit("trial_seconds", of.trial_seconds);
+  visit("soak_seconds", of.soak_seconds);
+  visit("memory_limit_bytes", of.memory_limit_bytes);
+  visit("memory_margin", of.memory_margin);
+  visit("seed", of.seed);
+  visit("policy", of.policy);
+  visit("strategy", of.strategy);
+}
+
+template <typename Field>
+concept Visited = requires(Field& field) {
+  visit_fields(field, [](const char*, auto&) {});
+};
+
+template <typename Struct>
+Json json_of(const Struct& of) {
+  Json json;
+  visit_fields(of, [&json](const char* name, const auto& field) {
+    using Field = std::remove_cvref_t<decltype(field)>;
+    if constexpr (Visited<Field>) {
+      json[name] = json_of(field);
+    } else if constexpr (std::same_as<Field, std::optional<bool>>) {
+      if (field) json[name] = *field;
+    } else {
+      json[name] = field;
+    }
+  });
+  return json;
+}
+
+template <typename Struct>
+void read_fields(const Json& json, Struct& of) {
+  (void)json.get_ref<const Json::object_t&>();  // anything else is an error, not a lack of fields
+  visit_fields(of, [&json](const char* name, auto& field) {
+    using Field = std::remove_reference_t<decltype(field)>;
+    if (!json.contains(name)) return;
+    if constexpr (Visited<Field>) {
+      read_fields(json.at(name), field);
+    } else if constexpr (std::same_as<Field, std::optional<bool>>) {
+      field = json.at(name).template get<bool>();
+    } else {
+      json.at(name).get_to(field);
+    }
+  });
+}
+
+// By its position in Job.
+struct KindRow {
+  const char* name;
+  Job plain;
+};
+
+const KindRow kKinds[] = {{"training", {TrainingJob()}},
+                          {"reading", {ReadingJob()}},
+                          {"command", {CommandJob()}},
+                          {"external", {ExternalJob()}},
+                          {"service", {ServiceJob()}}};
+
+// What is stored: a variable that looks secret by its name alone, a secret word with a mask.
+Job without_secrets(Job job) {
+  UserCommandOptions* user = job.user();
+  if (user == nullptr) return job;
+  CommandWorkload& program = user->command;
+  std::erase_if(program.environment, [&](const auto& one) {
+    if (!looks_secret(one.first)) return false;
+    program.inherited.push_back(one.first);
+    return true;
+  });
+  program.command = masked_arguments(program.command);
+  user->launch = masked_arguments(user->launch);
+  for (std::string& line : program.setup) line = masked_text(line);
+  for (std::string& line : program.cleanup) line = masked_text(line);
+  return job;
+}
+
+std::string dumped(Json json) {
+  change_texts(json, utf8_of_bytes);
+  return json.dump();
+}
+
+}  // namespace
+
+std::string job_json(const Job& given) {
+  const Job job = without_secrets(given);
+  Json json = std::visit([](const auto& kind) { return json_of(kind); }, job.kind);
+  json["kind"] = kKinds[job.kind.index()].name;
+  return dumped(std::move(json));
+}
+
+Result<Job> parse_job(const std::string& text) {
+  try {
+    Json json = Json::parse(text);
+    change_texts(json, bytes_of_utf8);
+    const auto name = json.at("kind").get<std::string>();
+    const auto* const row = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                         [&](const KindRow& kind) { return kind.name == name; });
+    if (row == std::end(kKinds)) {
+      return Error{ErrorKind::invalid, "a stored job is of no known kind: " + name};
+    }
+    Job job = row->plain;
+    std::visit([&](auto& one) { read_fields(json, one); }, job.kind);
+    return job;
+  } catch (const Json::exception& error) {
+    return Error{ErrorKind::invalid, fmt::format("a stored job is damaged: {}", error.what())};
+  }
+}
+
+std::string search_json(const SearchRequest& search) {
+  Json json = json_of(search);
+  json["objective"] = objective_text(search.objective);
+  json["baseline"] = stored_knobs(search.baseline);
+  for (const Knobs& hint : search.hints) json["hints"].push_back(stored_knobs(hint));
+  return dumped(std::move(json));
+}
+
+Result<SearchRequest> parse_search(const std::string& text) {
+  SearchRequest search;
+  try {
+    Json json = Json::parse(text);
+    change_texts(json, bytes_of_utf8);
+    search.objective = OCRTUNE_TRY(parse_objective(json.value("objective", "throughput")));
+    read_fields(json, search);
+    OCRTUNE_TRY(read_stored_knobs(json.at("baseline"), search.baseline));
+    for (const Json& hint : json.value("hints", Json::array())) {
+      OCRTUNE_TRY(read_stored_knobs(hint, search.hints.emplace_back()));
+    }
+  } catch (const Json::exception& error) {
+    return Error{ErrorKind::invalid, fmt::format("a stored search is damaged: {}", error.what())};
+  }
+  return search;
+}
+
+nlohmann::ordered_json stored_knobs(const Knobs& knobs) {
+  auto json = nlohmann::ordered_json::object();
+  for (const auto& [name, text] : knob_texts(knobs)) json[name] = text;
+  return json;
+}
+
+Status read_stored_knobs(const nlohmann::ordered_json& json, Knobs& knobs) {
+  const Error damaged{
+      ErrorKind::invalid,
+      "knobs are damaged: " +
+          json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)};
+  if (!json.is_object()) return damaged;
+  for (const auto& [name, value] : json.items()) {
+    if (!value.is_string()) return damaged;
+    OCRTUNE_TRY(set_knob(knobs, name, value.get<std::string>()));
+  }
+  knobs.untold.batch = !json.contains("batch");
+  return Status();
+}
+
+}  // namespace ocrtune
