@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -38,10 +39,10 @@ class SchemaFile {
   // Empty: none. A key of the document itself that the schema does not name is one.
   std::string fault(const nlohmann::json& document) const {
     if (!schema_.is_object()) return "no such schema";
-    const nlohmann::json& top = document.is_array() ? schema_["items"] : schema_;
+    const nlohmann::json& top = schema_.contains("items") ? schema_.at("items") : schema_;
     for (const auto& one : document.is_array() ? document : nlohmann::json::array({document})) {
       for (const auto& [key, value] : one.items()) {
-        if (!top.value("properties", nlohmann::json()).contains(key)) return key + ": not named";
+        if (!top.at("properties").contains(key)) return key + ": not named";
       }
     }
     return fault(schema_, document, "");
@@ -49,6 +50,9 @@ class SchemaFile {
 
  private:
   static bool is(const std::string& type, const nlohmann::json& value) {
+    if (type == "integer" && value.is_number_float()) {
+      return std::floor(value.get<double>()) == value.get<double>();  // 1.0 is one
+    }
     if (type == "integer") return value.is_number_integer();
     if (type == "number") return value.is_number();
     if (type == "string") return value.is_string();
@@ -89,7 +93,8 @@ class SchemaFile {
       if (!value.contains(name)) return at + "/" + name + ": missing";
     }
     std::string first;
-    for (const auto& [key, one] : schema.value("properties", nlohmann::json()).items()) {
+    const nlohmann::json fields = schema.value("properties", nlohmann::json::object());
+    for (const auto& [key, one] : fields.items()) {
       if (first.empty() && value.contains(key)) first = fault(one, value[key], at + "/" + key);
     }
     if (!schema.contains("items")) return first;
