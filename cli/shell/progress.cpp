@@ -104,12 +104,29 @@ void SearchProgress::draw(double seconds_since_shown) {
   SearchState now = state_;
   now.seconds_left = std::max(0.0, now.seconds_left - seconds_since_shown);
   if (now.seconds > 0) now.seconds += seconds_since_shown;
-  // The last column stays free: some terminals wrap a line that fills it.
-  const std::string text = search_text(now, terminal_width(stream_) - 1);
-  std::fprintf(stream_, "\r%s%s%s\x1b[K", colour_ ? "\x1b[2m" : "", text.c_str(),
-               colour_ ? "\x1b[0m" : "");
+  const char* const dim = colour_ ? "\x1b[2m" : "";
+  const char* const plain = colour_ ? "\x1b[0m" : "";
+  std::string text = "\r";
+  for (std::size_t i = 0; i < drawn_rows_; ++i) text += "\x1b[1A";
+  for (const std::string& row : rows_) text += fmt::format("{}{}{}\x1b[K\n", dim, row, plain);
+  text += fmt::format("{}{}{}\x1b[J", dim, search_text(now, width()), plain);
+  std::fputs(text.c_str(), stream_);
   std::fflush(stream_);
+  drawn_rows_ = rows_.size();
   shown_ = true;
+}
+
+// The last column stays free: some terminals wrap a line that fills it.
+int SearchProgress::width() const { return terminal_width(stream_) - 1; }
+
+int SearchProgress::rows_that_fit() const {
+  constexpr int kMost = 10;
+  return enabled_ ? std::clamp(terminal_height(stream_) / 2 - 1, 0, kMost) : 0;
+}
+
+void SearchProgress::set_rows(std::vector<std::string> rows) {
+  const std::lock_guard lock(mutex_);
+  rows_ = std::move(rows);
 }
 
 void SearchProgress::note(const std::string& line) {
@@ -127,8 +144,11 @@ void SearchProgress::plain(const std::string& line) {
 
 void SearchProgress::erase() {
   if (!shown_) return;
-  std::fputs("\r\x1b[K", stream_);
+  std::string text = "\r";
+  for (std::size_t i = 0; i < drawn_rows_; ++i) text += "\x1b[1A";
+  std::fputs((text + "\x1b[J").c_str(), stream_);
   std::fflush(stream_);
+  drawn_rows_ = 0;
   shown_ = false;
 }
 

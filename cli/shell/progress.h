@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/stats.h"
 
@@ -49,7 +50,8 @@ struct SearchState {
 // nproc=2", cut to `width`: what is cut first stands last.
 std::string search_text(const SearchState& state, int width);
 
-// One line at the bottom of a terminal, drawn anew each second so that the time left goes down.
+// One line at the bottom of a terminal, drawn anew each second so that the time left goes down, and
+// rows above it.
 // Where nothing can be redrawn (a pipe, TERM=dumb) only notes are printed. For one thread; it has
 // one more.
 class SearchProgress {
@@ -60,6 +62,10 @@ class SearchProgress {
   SearchProgress& operator=(const SearchProgress&) = delete;
 
   void show(const SearchState& state);
+  // Replaces the rows, each of at most width() columns; they are drawn with the next line.
+  void set_rows(std::vector<std::string> rows);
+  int rows_that_fit() const;            // beside as much of the text above; 0: none
+  int width() const;                    // columns of a row
   void note(const std::string& line);   // a line that stays, above the progress line
   void plain(const std::string& line);  // a line for those who see no progress line; else nothing
   void clear();                         // takes the line away before an answer is printed
@@ -74,6 +80,8 @@ class SearchProgress {
   std::mutex mutex_;  // guards what follows, and the stream
   std::condition_variable changed_;
   SearchState state_;
+  std::vector<std::string> rows_;
+  std::size_t drawn_rows_ = 0;
   double shown_at_ = 0;
   bool shown_ = false, ended_ = false;
   std::thread ticker_;

@@ -40,6 +40,11 @@ int terminal_width(std::FILE* stream) {
              : 80;
 }
 
+int terminal_height(std::FILE* stream) {
+  winsize size{};
+  return ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
 int console_width(std::FILE* stream) {
   constexpr int kNeverCut = 100000;  // a file or a pipe has no edge
   return is_terminal(stream) ? terminal_width(stream) : kNeverCut;

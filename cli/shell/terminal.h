@@ -11,9 +11,10 @@ bool is_terminal(std::FILE* stream);
 bool reader_is_gone(std::FILE* stream);  // a pipe that nobody reads any more
 // Columns of the terminal, else COLUMNS, else 80; never below 30.
 int terminal_width(std::FILE* stream);
-int console_width(std::FILE* stream);  // the terminal's; no limit where there is none
-int help_width(std::FILE* stream);     // the terminal's, at most 100; 100 where there is none
-bool may_redraw(std::FILE* stream);    // a terminal that knows escapes (TERM is not dumb)
+int terminal_height(std::FILE* stream);  // lines; 0 where there is no terminal
+int console_width(std::FILE* stream);    // the terminal's; no limit where there is none
+int help_width(std::FILE* stream);       // the terminal's, at most 100; 100 where there is none
+bool may_redraw(std::FILE* stream);      // a terminal that knows escapes (TERM is not dumb)
 // Only on a terminal, unless NO_COLOR is set to anything (https://no-color.org) or TERM is dumb.
 bool may_colour(std::FILE* stream);
 // Chinese where LC_ALL, LC_MESSAGES or LANG, the first that is set, begins with "zh".

@@ -22,6 +22,7 @@
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
+#include "cli/shell/trial_table.h"
 #include "cli/tune/command_flags.h"
 #include "cli/tune/dry_run.h"
 #include "cli/tune/listening.h"
@@ -90,6 +91,8 @@ class TuneLine : public SessionObserver {
     number_ = static_cast<int>(run.trials.size());
     seconds_ = seconds;
     if (!json_) line_.emplace();
+    table_.emplace(baseline_, unit_);
+    for (const Trial& trial : run.trials) table_->add(trial);
   }
 
   void progress(const TuneProgress& progress) override {
@@ -132,6 +135,8 @@ class TuneLine : public SessionObserver {
     if (trial.ok() && start_ == 0 && trial.knobs == baseline_) {
       start_ = trial.samples_per_second;
     }
+    table_->add(trial);
+    line_->set_rows(table_->rows(line_->rows_that_fit(), line_->width()));
     line_->note(trial_text(trial));
   }
 
@@ -171,6 +176,7 @@ class TuneLine : public SessionObserver {
   std::string best_setting_;
   std::optional<WorkLine> probing_;
   std::optional<SearchProgress> line_;
+  std::optional<TrialTable> table_;
 };
 
 // What the user's command printed before it failed, where nothing worked.
