@@ -31,19 +31,19 @@ bool asked_and_allowed(const std::string& host) {
 
 }  // namespace
 
-void declare_patience_flags(Flags& cli, ServiceFlags& flags) {
+void declare_service_flags(Flags& cli, ServiceFlags& flags, const char* title) {
   cli.option("--request-timeout", flags.request_timeout, "DURATION",
              "Give a request up after this time, its job included")
-      .default_text("ten first answers, at least 30s");
+      .default_text("ten first answers, at least 30s")
+      .under(title);
   cli.option("--start-timeout", flags.start_timeout, "DURATION",
              "Wait this time for the first answer of a server or command")
-      .default_text("1m of idleness, 10m of work");
+      .default_text("1m of idleness, 10m of work")
+      .under(title);
   cli.option("--max-in-flight", flags.max_in_flight, "N", "Most requests under way at once")
       .default_text("as many as bring more")
-      .range(1, 1024);
-}
-
-void declare_may_load(Flags& cli, ServiceFlags& flags, const char* title) {
+      .range(1, 1024)
+      .under(title);
   cli.toggle("--yes", flags.yes, "Load a server at a public address without being asked")
       .under(title);
 }

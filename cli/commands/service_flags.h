@@ -1,5 +1,5 @@
 // How a server is asked: how long for an answer, with how many requests at once, and whether it may
-// be loaded at all. Flags of slo; whether it may be, of tune and doctor too.
+// be loaded at all. Flags of slo, tune and doctor.
 #pragma once
 
 #include <string>
@@ -15,9 +15,8 @@ struct ServiceFlags {
   bool yes = false;
 };
 
-void declare_patience_flags(Flags& cli, ServiceFlags& flags);
 // `title` is the group in the help; empty: none.
-void declare_may_load(Flags& cli, ServiceFlags& flags, const char* title);
+void declare_service_flags(Flags& cli, ServiceFlags& flags, const char* title);
 
 struct ServicePatience {
   double request_seconds = 0, start_seconds = 0;  // 0: not said

@@ -149,8 +149,7 @@ CommandRun declare_slo(Flags& cli) {
              "Send at recorded arrivals, a time in seconds a line, instead of Poisson's")
       .file();
   cli.option("--seed", flags->seed, "N", "Seed of the arrivals");
-  declare_patience_flags(cli, flags->service);
-  declare_may_load(cli, flags->service, "");
+  declare_service_flags(cli, flags->service, "");
   cli.toggle("--no-wait", flags->no_wait, kNoWaitHelp);
   cli.json(flags->json);
   return [flags] { return run_slo(*flags); };

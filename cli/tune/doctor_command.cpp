@@ -17,11 +17,15 @@
 #include "cli/tune/tune_flags.h"
 #include "diagnosis/causes.h"
 #include "hosts/nics.h"
+#include "probes/placement/partition.h"
 #include "probes/probe.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/reasons.h"
 #include "tuner/session/checkup.h"
 #include "tuner/session/session.h"
 #include "tuner/session/tune_setup.h"
+#include "tuner/verdict/held_back.h"
+#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
@@ -88,6 +92,16 @@ std::string data_text(const TuneFlags& flags) {
                      how_many(flags.typed.training.classes, "class"));
 }
 
+// One trial compares nothing, but its threads show what they waited for.
+void say_what_holds_back(const Trial& trial, const Machine& machine, Findings& findings) {
+  constexpr double kExpectedNoise = 0.03;  // relative, between repeats
+  const std::vector<Trial> trials = {trial};
+  for (const HeldBack& held : held_back(trials, settings_of(trials, kExpectedNoise), trial.knobs,
+                                        usable_cpu_count(machine.cpu))) {
+    findings.add(State::ok, "why", sentence(held_back_reason(held)));
+  }
+}
+
 Result<int> doctor(TuneFlags flags) {
   OCRTUNE_TRY(read_tune_flags(flags));
   Findings findings(flags.json);
@@ -137,6 +151,7 @@ Result<int> doctor(TuneFlags flags) {
                                         static_cast<std::int64_t>(setup->space.size()))) {
     findings.add(check);
   }
+  say_what_holds_back(*trial, machine, findings);
   return trial->ok() ? findings.end() : findings.end(trial->log_tail, trial->cause);
 }
 

@@ -16,7 +16,8 @@ namespace {
 
 Error usage(std::string what) { return Error{ErrorKind::usage, std::move(what)}; }
 
-Status check_together(const JobFlags& typed, const SearchRequest& search) {
+Status check_together(const JobFlags& typed, const SearchRequest& search,
+                      const ServiceFlags& service) {
   const InferenceWorkload& requests = typed.requests;
   const CommandWorkload& program = typed.program;
   if (!typed.infers()) {
@@ -31,6 +32,13 @@ Status check_together(const JobFlags& typed, const SearchRequest& search) {
     return usage("--trace gives the arrivals for a latency target: it needs --slo p99=50ms");
   }
   const bool external = !requests.url.empty() || !program.command.empty();
+  const bool patience = !service.request_timeout.empty() || !service.start_timeout.empty() ||
+                        service.max_in_flight > 0;
+  if (patience && !external) {
+    return usage(
+        "--request-timeout, --start-timeout and --max-in-flight are of a server of yours: "
+        "name its --url, or the command after --");
+  }
   if (!requests.inputs.empty() && !external) {
     return usage("--input is what your own server is sent; for the core give --data");
   }
@@ -85,7 +93,7 @@ void declare_inference_flags(Flags& cli, JobFlags& typed, InferenceFlags& flags)
              "Read the server's Prometheus metrics there beside each trial; #NAME,NAME behind it "
              "says which")
       .under(title);
-  declare_may_load(cli, flags.service, title);
+  declare_service_flags(cli, flags.service, title);
 }
 
 namespace {
@@ -109,7 +117,11 @@ Status read_inference(JobFlags& typed, const SearchRequest& search, InferenceFla
                       const std::string& data, bool model_given) {
   InferenceWorkload& requests = typed.requests;
   OCRTUNE_TRY(take_service_of_preset(typed));
-  OCRTUNE_TRY(check_together(typed, search));
+  OCRTUNE_TRY(check_together(typed, search, flags.service));
+  const ServicePatience patience = OCRTUNE_TRY(read_patience(flags.service));
+  requests.request_timeout_seconds = patience.request_seconds;
+  requests.start_timeout_seconds = patience.start_seconds;
+  requests.max_in_flight = flags.service.max_in_flight;
   if (!typed.infers()) return Status();
   if (!requests.slo.empty()) {
     const auto slo = parse_slo(requests.slo);

@@ -59,6 +59,9 @@ void visit_fields(Struct& of, const Visit& visit) {
   visit("url", of.url);
   visit("inputs", of.inputs);
   visit("metrics", of.metrics);
+  visit("request_timeout_seconds", of.request_timeout_seconds);
+  visit("start_timeout_seconds", of.start_timeout_seconds);
+  visit("max_in_flight", of.max_in_flight);
   visit("truth", of.truth);
   visit("max_change", of.max_change);
   visit("slo", of.slo);

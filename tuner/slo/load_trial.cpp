@@ -120,6 +120,9 @@ class LoadTrial {
       options.copies = spec_.copies;
       options.inputs = spec_.inputs;
       options.request_seconds = spec_.request_seconds;
+      if (spec_.first_answer_seconds > 0) {
+        options.start_seconds = options.busy_start_seconds = spec_.first_answer_seconds;
+      }
       options.max_in_flight = spec_.max_in_flight;
       if (!answers_) answers_ = OCRTUNE_TRY(TrialAnswers::make(spec_));
       options.check = answers_->check();

@@ -86,8 +86,11 @@ class InferRunner : public Runner {
     spec.inputs = workload_.inputs;
     spec.metrics = workload_.metrics;
     const RequestLimits asked = request_limits(workload_.inputs);
-    spec.request_seconds = asked.timeout_seconds;
-    if (asked.max_in_flight > 0) spec.max_in_flight = asked.max_in_flight;
+    const bool said = workload_.request_timeout_seconds > 0;
+    spec.request_seconds = said ? workload_.request_timeout_seconds : asked.timeout_seconds;
+    spec.first_answer_seconds = workload_.start_timeout_seconds;
+    const int most = workload_.max_in_flight > 0 ? workload_.max_in_flight : asked.max_in_flight;
+    if (most > 0) spec.max_in_flight = most;
     spec.seconds = limits.measure_seconds;
     spec.prove_per_second = workload_.prove_per_second;
     spec.seed = workload_.seed;
@@ -108,7 +111,8 @@ class InferRunner : public Runner {
     plan.gpus = spec.gpus;
     if (spec.user_service() || !spec.slo.empty()) {
       plan.silence.min_seconds =
-          std::max(kBusyStartSeconds, 2 * spec.request_seconds) + kLaterSeconds;
+          std::max({kBusyStartSeconds, spec.first_answer_seconds, 2 * spec.request_seconds}) +
+          kLaterSeconds;
       plan.silence.busy_factor = 1;
     } else if (!spec.gpus.empty()) {
       // The process that started the workers knows first which one is silent.

@@ -36,6 +36,8 @@ struct InferenceWorkload {
   std::string url;                  // with {placeholders}
   std::vector<std::string> inputs;  // files to send
   std::string metrics;              // of the server, beside each trial; empty: not read
+  double request_timeout_seconds = 0, start_timeout_seconds = 0;  // 0: by what is seen
+  int max_in_flight = 0;                                          // 0: as many as bring more
   // Answers are compared with those of `present`, which is started for them where no trial of it
   // came first.
   Knobs present;

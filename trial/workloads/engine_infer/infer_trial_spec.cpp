@@ -26,6 +26,7 @@ constexpr auto kTrialFields = [](auto& spec, const auto& visit) {
   visit("max_change", spec.max_change);
   visit("ask_only", spec.ask_only);
   visit("request_seconds", spec.request_seconds);
+  visit("first_answer_seconds", spec.first_answer_seconds);
   visit("max_in_flight", spec.max_in_flight);
   visit("promise", spec.slo);
   visit("trace", spec.trace);

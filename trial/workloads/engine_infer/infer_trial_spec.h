@@ -30,6 +30,7 @@ struct InferTrialSpec {
   int copies = 1;                   // servers behind it, told apart by {copy}
   std::vector<std::string> inputs;  // files to send, one kind each
   double request_seconds = 0;       // for an answer; 0: by the first one
+  double first_answer_seconds = 0;  // for the first one of a server; 0: by what it computes
   int max_in_flight = 1024;
   // The answers of a service beside those of the present setting.
   std::string reference;  // file that holds these; empty, or not there yet: they are asked for

@@ -25,7 +25,8 @@ class UserService : public Workload {
   // It may load its model for long, and answer slowly.
   TrialLimits limits(double measure_seconds) const override {
     TrialLimits limits = Workload::limits(measure_seconds);
-    limits.max_seconds += kSlowAnswers + (starts() ? kBusyStartSeconds : 0);
+    const double start = std::max(kBusyStartSeconds, inference_.start_timeout_seconds);
+    limits.max_seconds += kSlowAnswers + (starts() ? start : 0);
     return limits;
   }
 
