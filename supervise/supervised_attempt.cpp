@@ -26,7 +26,7 @@
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/memory_sampler.h"
 #include "trial/observe/oom_watch.h"
-#include "trial/observe/open_files.h"
+#include "trial/observe/count_limits.h"
 #include "trial/observe/rank_binding.h"
 #include "trial/observe/shm_leftovers.h"
 #include "trial/observe/wait_states.h"

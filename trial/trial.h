@@ -116,6 +116,12 @@ struct GpuShare {
   std::uint64_t size_bytes = 0;  // 0: unknown
 };
 
+// What is nearest to a limit on a number of things.
+struct CountUse {
+  std::uint64_t peak = 0;   // 0: not observed
+  std::uint64_t limit = 0;  // 0: none, or not known
+};
+
 // What the load generator found of a service.
 struct ServiceFacts {
   int in_flight = 0;                        // as many as bring the most; 0: no closed load
@@ -155,6 +161,8 @@ struct Trial {
   // Above host_peak_bytes: what may have been held between two readings; 0: no more than was read.
   std::uint64_t possible_peak_bytes = 0;
   std::vector<GpuShare> gpus;  // empty: none, or the driver did not answer
+  CountUse tasks;              // of a control group above the trial, or of its user
+  CountUse files;              // open, of the process that is nearest to its own limit
   MemoryGrowth growth;
   ServiceFacts service;
   SlowHost slow_host;

@@ -99,6 +99,10 @@ inline constexpr auto kObservedFields = [](auto& trial, const auto& visit) {
   visit("host_peak_bytes", trial.host_peak_bytes);
   visit("possible_peak_bytes", trial.possible_peak_bytes);
   visit("gpus", trial.gpus);
+  visit("tasks", trial.tasks.peak);
+  visit("tasks_limit", trial.tasks.limit);
+  visit("open_files", trial.files.peak);
+  visit("open_files_limit", trial.files.limit);
   visit("growth_watched_seconds", trial.growth.watched_seconds);
   visit("growth_bytes_per_second", trial.growth.bytes_per_second);
   visit("growth_low", trial.growth.low);

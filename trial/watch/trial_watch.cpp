@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "probes/gpu/gpu_ids.h"
 #include "trial/ipc/event_writer.h"
+#include "trial/observe/count_limits.h"
 #include "trial/observe/energy_counter.h"
 #include "trial/observe/gpu_names.h"
 #include "trial/observe/gpu_places.h"
@@ -43,11 +44,6 @@ constexpr std::int64_t kMaxAlikeSteps = 10000;  // of one event that are kept
 constexpr double kMinObserved = 0.5;            // of a window's time, between the looks at its ends
 constexpr double kHostReserve = 0.01;  // of MemAvailable at the start: below it the trial is ended
 
-int ranks_of(const TrialPlan& plan) {
-  if (plan.event_ranks > 0) return plan.event_ranks;
-  return plan.reader != nullptr ? 1 : static_cast<int>(plan.processes.size());
-}
-
 class TrialWatch {
  public:
   TrialWatch(const TrialPlan& plan, const TrialLimits& limits)
@@ -56,7 +52,7 @@ class TrialWatch {
         clock_(steady_clock()),
         begin_(clock_.now_seconds()),
         memory_(plan.demand.cpus),
-        windows_(ranks_of(plan), window_seconds(limits.measure_seconds)),
+        windows_(plan.clocks(), window_seconds(limits.measure_seconds)),
         stopping_({.measure_seconds = limits.measure_seconds}),
         followed_(plan.followed_file),
         preload_(plan.preload) {
@@ -108,9 +104,7 @@ class TrialWatch {
   void note(const std::string& line) {  // for people
     if (!line.empty()) trial_.evidence.push_back(line);
   }
-  void note_failure() {
-    if (first_failure_ < 0) first_failure_ = now();
-  }
+  void note_failure() { first_failure_ = failing() ? first_failure_ : now(); }
 
   const TrialPlan& plan_;
   const TrialLimits& limits_;
@@ -143,6 +137,7 @@ class TrialWatch {
   double judged_rate_ = 0;  // that the measured process found for itself
   bool measuring_ = false, stopped_ = false, part_measured_ = false;
   double first_step_ = -1, first_failure_ = -1, last_scan_ = -1, measuring_since_ = 0;
+  CountWatch counts_;
   std::vector<double> news_;  // when each process was last heard of
   double cpu_at_news_ = 0;    // of the tree, when the most silent one was last heard of
 };
@@ -150,8 +145,7 @@ class TrialWatch {
 bool TrialWatch::start() {
   host_reserve_ =
       static_cast<std::uint64_t>(kHostReserve * static_cast<double>(host_available_bytes()));
-  for (std::size_t i = 0; i < plan_.processes.size(); ++i) {
-    ProcessOptions options = plan_.processes[i];
+  for (ProcessOptions options : plan_.processes) {
     auto pipe = EventPipe::open_for(options, /*by_path=*/plan_.reader != nullptr);
     if (!pipe) return refuse_start(pipe.error());
     pipes_.push_back(*std::move(pipe));
@@ -375,6 +369,7 @@ void TrialWatch::look_at_processes() {
   oom_.look(tree_.members());
   if (plan_.binder != nullptr) plan_.binder->look(tree_.members());
   if (measuring_ && is_users()) load_.threads().look_at(tree_.members());
+  if (is_users()) counts_.look(now(), tree_.members(), trial_);
   check_preload();
 }
 
@@ -497,7 +492,10 @@ void TrialWatch::loop() {
 void TrialWatch::finish() {
   const double joules = energy_.take_joules();
   tree_.scan();
-  if (is_users()) load_.threads().add_runtimes(tree_.members());
+  if (is_users()) {
+    load_.threads().add_runtimes(tree_.members());
+    counts_.finish(tree_.members(), trial_);
+  }
   if (plan_.shm != nullptr) plan_.shm->look(tree_.members());
   oom_.look(tree_.members());
   const std::set<int> pids = oom_.pids();
@@ -520,8 +518,8 @@ void TrialWatch::finish() {
   const KernelLog kernel_log = kernel_log_since(begin_);
   facts_.oom = judge_oom(oom_.before(), oom_after, kernel_log, pids);
   for (const auto& root : tree_.roots()) {
-    const std::string tail =
-        root->output().tail(static_cast<std::size_t>(std::max(1, plan_.log_lines)));
+    const auto lines = static_cast<std::size_t>(std::max(1, plan_.log_lines));
+    const std::string tail = root->output().tail(lines);
     if (!tail.empty()) trial_.log_tail += tail + "\n";
   }
   facts_.kill_told = facts_.oom.killed && tells_of_kill(trial_.log_tail);
@@ -577,9 +575,9 @@ void TrialWatch::summarise() {
   load_.threads().tell(trial_, is_users() ? plan_.demand.cpus : 0);
   trial_.stages = load_.stages().use(trial_.samples);
   trial_.start_seconds = first_step_ >= 0 ? first_step_ - begin_ : 0;
-  std::vector<std::string> places;
-  for (const auto& [rank, cpus] : places_) places.push_back(fmt::format("{}:{}", rank, cpus));
-  trial_.placement = join(places, " ");
+  for (const auto& [rank, cpus] : places_) {
+    trial_.placement += fmt::format("{}{}:{}", trial_.placement.empty() ? "" : " ", rank, cpus);
+  }
   trial_.seconds = now() - begin_;
 }
 

@@ -48,6 +48,11 @@ struct TrialPlan {
   TrialPart part;  // of a job over several hosts
   double stop_grace_seconds = 0.5;
   int log_lines = 30;  // kept as Trial::log_tail
+
+  int clocks() const {  // that report steps
+    if (event_ranks > 0) return event_ranks;
+    return reader != nullptr ? 1 : static_cast<int>(processes.size());
+  }
 };
 
 // Fills outcome, cause, reason, evidence, samples, rate, peak, seconds, placement and log tail of a

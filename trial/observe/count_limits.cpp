@@ -1,0 +1,127 @@
+#include "trial/observe/count_limits.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "probes/host/cgroups.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kCountSeconds = 2;
+
+// "Max open files            1024                 524288               files"
+std::optional<std::int64_t> soft_limit(int pid) {
+  const auto limits = read_file(fmt::format("/proc/{}/limits", pid), 1 << 14);
+  if (!limits) return std::nullopt;
+  for (const std::string& line : split(*limits, '\n')) {
+    if (!starts_with(line, "Max open files")) continue;
+    const auto columns = words(line.substr(14));
+    if (columns.empty()) return std::nullopt;
+    const auto value = parse_integer(columns[0]);  // or "unlimited"
+    return value ? std::optional<std::int64_t>(*value) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+double used_share(const CountUse& use) {
+  return use.limit > 0 ? static_cast<double>(use.peak) / static_cast<double>(use.limit) : 0;
+}
+
+// The first number behind "name" in a file such as /proc/PID/status; 0: none.
+std::uint64_t status_number(const std::string& text, std::string_view name) {
+  const std::size_t at = text.find(name);
+  if (at == std::string::npos) return 0;
+  const std::string_view rest = std::string_view(text).substr(at + name.size());
+  const auto fields = words(rest.substr(0, rest.find('\n')));
+  if (fields.empty()) return 0;
+  return static_cast<std::uint64_t>(
+      std::max<std::int64_t>(0, parse_integer(fields[0]).value_or(0)));
+}
+
+bool is_number(const std::string& name) {
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// The one that is nearer to its limit.
+CountUse fuller(const CountUse& a, const CountUse& b) {
+  return used_share(b) > used_share(a) ? b : a;
+}
+
+void count_files(const std::vector<ProcessFacts>& members, Trial& trial) {
+  const auto files = fullest_file_table(members);
+  if (!files) return;
+  trial.files = fuller(trial.files, {static_cast<std::uint64_t>(files->open),
+                                     static_cast<std::uint64_t>(files->limit)});
+}
+
+}  // namespace
+
+std::optional<OpenFiles> fullest_file_table(const std::vector<ProcessFacts>& members) {
+  std::optional<OpenFiles> fullest;
+  for (const ProcessFacts& member : members) {
+    const auto names = list_directory(fmt::format("/proc/{}/fd", member.pid));
+    const auto limit = soft_limit(member.pid);
+    if (!names || !limit || *limit <= 0) continue;
+    const OpenFiles files{static_cast<std::int64_t>(names->size()), *limit};
+    const auto share = [](const OpenFiles& one) {
+      return static_cast<double>(one.open) / static_cast<double>(one.limit);
+    };
+    if (!fullest || share(files) > share(*fullest)) fullest = files;
+  }
+  return fullest;
+}
+
+CountUse tasks_of_control_groups(const FileRoot& root) {
+  CountUse nearest;
+  const auto path = cgroup_path(root, "pids");
+  if (!path) return nearest;
+  for (const CgroupLevel& level : path->levels) {
+    const auto most = read_cgroup_number(root, join_path(level.folder, "pids.max"));
+    const auto now = read_cgroup_number(root, join_path(level.folder, "pids.current"));
+    if (!most || !now || *most <= 0) continue;
+    nearest =
+        fuller(nearest, {static_cast<std::uint64_t>(*now), static_cast<std::uint64_t>(*most)});
+  }
+  return nearest;
+}
+
+CountUse tasks_of_user(const FileRoot& root, unsigned user, std::uint64_t limit) {
+  CountUse use{0, limit};
+  const auto names = root.list("/proc");
+  if (!names) return {};
+  for (const std::string& name : *names) {
+    if (!is_number(name)) continue;
+    const auto status = root.read("/proc/" + name + "/status");
+    if (status && status->find("\nUid:") != std::string::npos &&
+        status_number(*status, "\nUid:") == user) {
+      use.peak += status_number(*status, "\nThreads:");
+    }
+  }
+  return use;
+}
+
+void CountWatch::look(double now, const std::vector<ProcessFacts>& members, Trial& trial) {
+  if (now - counted_ < kCountSeconds) return;
+  counted_ = now;
+  count_files(members, trial);
+  trial.tasks = fuller(trial.tasks, tasks_of_control_groups(FileRoot()));
+}
+
+void CountWatch::finish(const std::vector<ProcessFacts>& members, Trial& trial) const {
+  count_files(members, trial);
+  trial.tasks = fuller(trial.tasks, tasks_of_control_groups(FileRoot()));
+  rlimit limit{};
+  const bool binds =
+      ::geteuid() != 0 && ::getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  if (!binds) return;
+  trial.tasks = fuller(trial.tasks, tasks_of_user(FileRoot(), ::getuid(), limit.rlim_cur));
+}
+
+}  // namespace ocrtune
