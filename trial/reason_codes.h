@@ -70,6 +70,7 @@
   X(none_works_unexplained, 2) \
   X(only_rate, 2) \
   X(rival_may_be_faster, 6) \
+  X(too_few_turns, 5) \
   X(no_quiet_window, 1) \
   X(cpu_time_a_sample, 2) \
   X(too_noisy, 4) \
@@ -103,6 +104,7 @@
   X(soak_grows_by_request, 7) \
   X(soak_steady, 2) \
   X(soak_failed, 2) \
+  X(rate_changes_later, 3) \
   X(gpus_unused, 1) \
   X(gpus_idle, 2) \
   X(answers_in_flight, 4) \

@@ -18,15 +18,15 @@ namespace ocrtune {
 
 enum class Answer { use, keep, inconclusive, none };
 
-enum class ResourceKind { host_memory, gpu_memory };
+enum class ResourceKind { host_memory, gpu_memory, tasks, open_files };
 
 // What can end the recommended setting's run, with all that was seen of it: trials, rehearsals and
-// soaks of these knobs.
+// soaks of these knobs. In bytes; tasks and open files by their number.
 struct Resource {
   ResourceKind kind = ResourceKind::host_memory;
-  std::uint64_t limit_bytes = 0;     // 0: unknown
-  std::uint64_t peak_bytes = 0;      // the largest that was read; 0: not measured
-  std::uint64_t possible_bytes = 0;  // the largest that cannot be ruled out, at least the peak
+  std::uint64_t limit = 0;     // 0: unknown
+  std::uint64_t peak = 0;      // the largest that was read; 0: not measured
+  std::uint64_t possible = 0;  // the largest that cannot be ruled out, at least the peak
 };
 
 enum class SafetyState {
@@ -84,6 +84,7 @@ struct SettingSummary {
   Interval samples_per_second;   // all zero unless some trial was ok
   std::uint64_t peak_bytes = 0;  // worst of its trials, rehearsals and soaks
   Resource host, gpu;            // the same by resource; its limits as the trials saw them
+  Resource tasks, files;         // limit 0: none was seen
   double step_seconds = 0;       // at the objective's percentile; 0: no idea
   double samples_per_joule = 0;  // 0: no counter
   int clean_samples = 0;

@@ -11,6 +11,7 @@
 #include "tuner/session/run_launch.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/slo_words.h"
+#include "tuner/models/long_look.h"
 
 namespace ocrtune {
 namespace {
@@ -44,8 +45,10 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   judgement->setup = std::move(setup);
   TuneSetup& inputs = judgement->setup;
   judgement->search = strategy->make(inputs.space, inputs.search);
+  const LongLook look = long_look(run.trials);
+  const std::vector<Trial> trials = by_long_look(run.trials, look);
   double seconds = 0;
-  for (const Trial& trial : run.trials) {
+  for (const Trial& trial : trials) {
     judgement->search->tell(trial);
     seconds += trial.seconds;
   }
@@ -60,7 +63,11 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   inputs.recommend.counts_requests = run.job.infers() && !run.job.prints();
   inputs.recommend.evaluation_steps =
       run.job.user() == nullptr ? 0 : std::max(0, run.job.user()->evaluation_steps);
-  run.result = recommend(inputs.space, *judgement->search, run.trials, inputs.recommend);
+  run.result = recommend(inputs.space, *judgement->search, trials, inputs.recommend);
+  const Reason changes = long_look_reason(look);
+  if (run.result.found && !changes.empty()) {
+    run.result.recommendation.reasons.push_back(changes);
+  }
   tell_launch(run);
   if (!run.job.slo().empty()) speak_of_slo(run);
   return judgement;
@@ -79,12 +86,13 @@ Status settle(RunRecord& run) {
     setup.search.further.clear();
   }
   const auto search = make_growing_search(setup.space, setup.search, make_inert_test);
-  for (const Trial& trial : run.trials) search->tell(trial);
+  const std::vector<Trial> trials = by_long_look(run.trials, long_look(run.trials));
+  for (const Trial& trial : trials) search->tell(trial);
   setup.recommend.run_id = run.id;
   setup.recommend.stop_reason = run.stop_reason;
   setup.recommend.rehearsals = run.rehearsals;
   setup.recommend.soaks = run.soaks;
-  run.result = settle(setup.space, *search, run.trials, setup.recommend);
+  run.result = settle(setup.space, *search, trials, setup.recommend);
   return Status();
 }
 

@@ -14,6 +14,7 @@
 #include "tuner/slo/slo_words.h"
 #include "tuner/store/program_versions.h"
 #include "tuner/verdict/growth.h"
+#include "tuner/models/long_look.h"
 
 namespace ocrtune {
 namespace {
@@ -85,6 +86,54 @@ Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& 
   return Status();
 }
 
+// Of a long trial: the seconds to measure, where `left` seconds are there for `count` of them. 0:
+// too few to show more than the usual trials did.
+double long_seconds(const RunRecord& run, double left, std::size_t count) {
+  constexpr double kMost = 60;   // seconds
+  constexpr double kLeast = 4;   // times a usual trial
+  constexpr double kMargin = 2;  // a trial beside load measures for twice its aim
+  std::vector<double> starts;
+  for (const Trial& trial : run.trials) {
+    if (trial.ok()) starts.push_back(trial.start_seconds);
+  }
+  const double each = left / static_cast<double>(count) - 1.2 * median(std::move(starts));
+  const double seconds = std::min(kMost, each / kMargin);
+  return seconds < kLeast * run.search.trial_seconds ? 0 : seconds;
+}
+
+// What the search leaves of the budget shows whether the rates of the start and of the winner last.
+Status look_longer(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
+                   const SessionDoors& doors) {
+  OCRTUNE_TRY(judge(run));
+  const bool goal = run.search.objective.goal == Goal::throughput;
+  if (!run.job.prints() || !goal || !run.result.found || interrupted()) return Status();
+  std::vector<Knobs> settings = {run.result.recommendation.knobs};
+  if (nodes_of(settings[0]) > 1 || long_look(run.trials).seconds > 0) return Status();
+  if (run.result.baseline.outcome == Outcome::ok && run.result.baseline.knobs != settings[0]) {
+    settings.insert(settings.begin(), run.result.baseline.knobs);
+  }
+  const double left = end_seconds - doors.clock->now_seconds();
+  const double seconds = long_seconds(run, left, settings.size());
+  if (seconds <= 0) return Status();
+  const auto runner = OCRTUNE_TRY(runner_of(doors, run.job, run.search, run.machine));
+  for (const Knobs& knobs : settings) {
+    TrialLimits limits = trial_limits(run.job, run.search);
+    limits.measure_seconds = seconds;
+    limits.max_seconds = left / static_cast<double>(settings.size());
+    observer.soaks(seconds);
+    Trial trial = runner->run(knobs, limits);
+    if (!trial.ok()) return Status();  // cut short: it says nothing
+    trial.knobs = knobs;
+    trial.phase = kLongPhase;
+    trial.why = "does the rate last?";
+    trial.growth = memory_growth(trial);
+    OCRTUNE_TRY(store.add_trial(run.id, trial));
+    observer.measured(trial);
+    run.trials.push_back(std::move(trial));
+  }
+  return Status();
+}
+
 // The recommended setting's evaluation and checkpoint; one that runs out of memory makes room for
 // the next.
 Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
@@ -151,10 +200,10 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   const auto search = find_strategy(run.search.strategy)->make(setup.space, setup.search);
   const auto runner = OCRTUNE_TRY(runner_of(doors, run.job, run.search, run.machine));
   TuneLoopOptions loop;
-  loop.budget_seconds =
-      std::max(0.0, end_seconds - doors.clock->now_seconds() - proof_seconds(run.job, run.search) -
-                        rehearsal_seconds(run.job, run.search) -
-                        (run.search.soak_seconds < 0 ? soak_seconds(run.job, run.search) : 0));
+  const double end_of_search =
+      end_seconds - proof_seconds(run.job, run.search) - rehearsal_seconds(run.job, run.search) -
+      (run.search.soak_seconds < 0 ? soak_seconds(run.job, run.search) : 0);
+  loop.budget_seconds = std::max(0.0, end_of_search - doors.clock->now_seconds());
   loop.limits = trial_limits(run.job, run.search);
   loop.earlier = run.trials;
   loop.open_question = [&](const std::vector<Trial>& trials) {
@@ -171,6 +220,7 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   auto end = OCRTUNE_TRY(tune_loop(*search, *runner, *doors.clock, loop, callbacks));
   run.trials = std::move(end.trials);
   run.stop_reason = end.stop_reason;
+  OCRTUNE_TRY(look_longer(run, store, end_of_search, observer, doors));
   OCRTUNE_TRY(prove(run, store, end_seconds, observer, doors));
   OCRTUNE_TRY(rehearse(run, store, end_seconds, observer, doors));
   OCRTUNE_TRY(soak(run, store, observer, doors));

@@ -9,6 +9,7 @@
 #include "base/normal.h"
 #include "base/text.h"
 #include "tuner/session/tune_setup.h"
+#include "tuner/models/long_look.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
@@ -98,7 +99,7 @@ void claim(const RunRecord& run, const Verification& verification, double noise,
 }
 
 Compared compare(const RunRecord& run, const Verification& verification) {
-  std::vector<Trial> both = run.trials;
+  std::vector<Trial> both = by_long_look(run.trials, long_look(run.trials));
   both.insert(both.end(), verification.trials.begin(), verification.trials.end());
   const double noise = repeat_noise(both, kExpectedNoise);
   const std::vector<Setting> settings = settings_of(verification.trials, noise);
@@ -256,6 +257,11 @@ Verification measure_again(const RunRecord& run, Runner& runner, Clock& clock,
   verification.baseline = run.search.baseline;
   verification.recommended = run.result.recommendation.knobs;
   TrialLimits limits = trial_limits(run.job, run.search);
+  const LongLook look = long_look(run.trials);
+  if (look.changes()) {  // the claim is of the later half of such a trial
+    limits.max_seconds += look.seconds - limits.measure_seconds;
+    limits.measure_seconds = look.seconds;
+  }
   if (!run.job.on_gpus()) limits.memory_limit_bytes = limit_now(run, options);
   const bool same = verification.baseline == verification.recommended;
   const double started = clock.now_seconds();
@@ -278,6 +284,7 @@ Verification measure_again(const RunRecord& run, Runner& runner, Clock& clock,
     trial.knobs = recommended ? verification.recommended : verification.baseline;
     trial.round = i / 2 + 1;
     longest = std::max(longest, clock.now_seconds() - begun);
+    if (look.changes() && trial.ok()) trial = later_half(std::move(trial));
     if (on_trial) on_trial(trial);
     verification.trials.push_back(std::move(trial));
     const Trial& last = verification.trials.back();

@@ -32,7 +32,7 @@ bool over(std::uint64_t peak_bytes, std::uint64_t limit_bytes, double margin) {
 
 bool over_limit(const SettingSummary& summary, const RecommendOptions& options) {
   return over(summary.peak_bytes, options.limit_bytes, options.margin) ||
-         over(summary.host.peak_bytes, options.host_limit_bytes, options.margin);
+         over(summary.host.peak, options.host_limit_bytes, options.margin);
 }
 
 // Settings that leave a GPU the margin, where there are such: programs that take a GPU's memory
@@ -40,7 +40,7 @@ bool over_limit(const SettingSummary& summary, const RecommendOptions& options) 
 void keep_within_gpus(std::vector<const Setting*>& working, const RecommendOptions& options) {
   const auto within = [&](const Setting* setting) {
     const Resource& gpu = setting->summary.gpu;
-    return !over(gpu.peak_bytes, gpu.limit_bytes, options.margin);
+    return !over(gpu.peak, gpu.limit, options.margin);
   };
   if (std::none_of(working.begin(), working.end(), within)) return;
   std::erase_if(working, [&](const Setting* setting) { return !within(setting); });

@@ -249,7 +249,7 @@ int disturbed_windows(const std::vector<Setting>& settings) {
 }
 
 Reason may_be_faster(const Setting& faster, const Setting& slower) {
-  const Interval ratio = ratio_interval(faster, slower);
+  const Interval ratio = told_ratio(faster, slower);
   const double faster_cost = faster.summary.cpu_seconds_per_sample;
   const double slower_cost = slower.summary.cpu_seconds_per_sample;
   Reason cost;
@@ -259,6 +259,15 @@ Reason may_be_faster(const Setting& faster, const Setting& slower) {
   return reason<ReasonCode::rival_may_be_faster>(
       knobs_text(faster.summary.knobs), knobs_text(slower.summary.knobs), decimal(ratio.median, 2),
       decimal(ratio.low, 2), decimal(ratio.high, 2), cost);
+}
+
+// Ahead by what was measured, beside load that may have struck the two unlike.
+Reason in_too_few_turns(const Setting& faster, const Setting& slower) {
+  const Interval ratio = told_ratio(faster, slower);
+  if (ratio.low <= 1) return may_be_faster(faster, slower);
+  return reason<ReasonCode::too_few_turns>(
+      knobs_text(faster.summary.knobs), decimal(ratio.median, 2), decimal(ratio.low, 2),
+      decimal(ratio.high, 2), knobs_text(slower.summary.knobs));
 }
 
 }  // namespace
@@ -291,7 +300,7 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   }
   if (rival != nullptr) return may_be_faster(*rival, chosen);
   const Setting* const behind = ahead_on_paper(verdict, settings);
-  if (behind != nullptr) return may_be_faster(chosen, *behind);
+  if (behind != nullptr) return in_too_few_turns(chosen, *behind);
   const int disturbed = disturbed_windows(settings);
   return disturbed > 0 ? reason<ReasonCode::no_quiet_window>(counted(disturbed)) : Reason();
 }

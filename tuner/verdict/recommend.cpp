@@ -385,6 +385,7 @@ void settle_beside_load(const Search& search, const std::vector<Trial>& trials,
                         const RecommendOptions& options, int space_points, Chosen& among,
                         TuneResult& result) {
   const bool load = result.inconclusive.is(ReasonCode::rival_may_be_faster) ||
+                    result.inconclusive.is(ReasonCode::too_few_turns) ||
                     result.inconclusive.is(ReasonCode::no_quiet_window);
   if (!load || options.objective.goal != Goal::throughput) return;
   const std::vector<Trial> measured = as_measured(trials);

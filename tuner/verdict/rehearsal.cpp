@@ -58,8 +58,8 @@ std::uint64_t weigh_rehearsals(const std::vector<Trial>& rehearsals,
     SettingSummary& summary = setting.summary;
     if (summary.peak_bytes == 0 || latest_of(rehearsals, summary.knobs) != nullptr) continue;
     summary.peak_bytes += most;
-    if (summary.host.peak_bytes > 0) summary.host.peak_bytes += most;
-    summary.host.possible_bytes += most;
+    if (summary.host.peak > 0) summary.host.peak += most;
+    summary.host.possible += most;
   }
   std::stable_partition(settings.begin(), settings.end(),
                         [](const Setting& setting) { return setting.works(); });

@@ -142,24 +142,27 @@ std::vector<std::vector<double>> repeats_of(const std::vector<Trial>& trials,
 
 void add_peaks(const Trial& trial, SettingSummary& summary) {
   const auto add = [](Resource& resource, std::uint64_t peak, std::uint64_t possible) {
-    resource.peak_bytes = std::max(resource.peak_bytes, peak);
-    resource.possible_bytes = std::max({resource.possible_bytes, peak, possible});
+    resource.peak = std::max(resource.peak, peak);
+    resource.possible = std::max({resource.possible, peak, possible});
   };
   summary.peak_bytes = std::max(summary.peak_bytes, trial.peak_bytes);
   add(summary.host, trial.host_peak_bytes, trial.possible_peak_bytes);
-  // The GPU that is nearest to its end.
-  const auto filled = [](std::uint64_t peak, std::uint64_t size) {
-    return size > 0 ? static_cast<double>(peak) / static_cast<double>(size) : 0;
+  // Of several, the one that is nearest to its end.
+  const auto keep_fullest = [](Resource& resource, std::uint64_t peak, std::uint64_t limit) {
+    const auto filled = [](std::uint64_t used, std::uint64_t size) {
+      return size > 0 ? static_cast<double>(used) / static_cast<double>(size) : 0;
+    };
+    if (filled(peak, limit) < filled(resource.peak, resource.limit)) return;
+    resource.limit = limit;
+    resource.peak = resource.possible = peak;
   };
   for (const GpuShare& gpu : trial.gpus) {
-    if (!gpu.worked) continue;
-    const bool fuller = filled(gpu.peak_bytes, gpu.size_bytes) >=
-                        filled(summary.gpu.peak_bytes, summary.gpu.limit_bytes);
-    if (!fuller) continue;
-    summary.gpu.limit_bytes = gpu.size_bytes;
-    summary.gpu.peak_bytes = gpu.peak_bytes;
-    summary.gpu.possible_bytes = gpu.peak_bytes;
+    if (gpu.worked) keep_fullest(summary.gpu, gpu.peak_bytes, gpu.size_bytes);
   }
+  summary.tasks.kind = ResourceKind::tasks;
+  summary.files.kind = ResourceKind::open_files;
+  keep_fullest(summary.tasks, trial.tasks.peak, trial.tasks.limit);
+  keep_fullest(summary.files, trial.files.peak, trial.files.limit);
 }
 
 double repeat_noise(const std::vector<Trial>& trials, double prior, const Objective& objective) {

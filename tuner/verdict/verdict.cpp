@@ -6,11 +6,11 @@ namespace ocrtune {
 namespace {
 
 SafetyState state_of(const Resource& resource, double margin) {
-  if (resource.limit_bytes == 0) return SafetyState::limit_unknown;
-  if (resource.peak_bytes == 0) return SafetyState::unsure;
-  const double usable = static_cast<double>(resource.limit_bytes) * (1 - margin);
-  if (static_cast<double>(resource.peak_bytes) > usable) return SafetyState::tight;
-  if (static_cast<double>(resource.possible_bytes) > usable) return SafetyState::unsure;
+  if (resource.limit == 0) return SafetyState::limit_unknown;
+  if (resource.peak == 0) return SafetyState::unsure;
+  const double usable = static_cast<double>(resource.limit) * (1 - margin);
+  if (static_cast<double>(resource.peak) > usable) return SafetyState::tight;
+  if (static_cast<double>(resource.possible) > usable) return SafetyState::unsure;
   return SafetyState::safe;
 }
 
@@ -28,12 +28,15 @@ Safety judge_safety(const SettingSummary& chosen, bool grows, const RecommendOpt
   Safety safety;
   safety.margin = options.margin;
   safety.resources.push_back(chosen.host);
-  safety.resources.back().limit_bytes = options.host_limit_bytes;
-  if (options.uses_gpus || chosen.gpu.peak_bytes > 0) {
+  safety.resources.back().limit = options.host_limit_bytes;
+  if (options.uses_gpus || chosen.gpu.peak > 0) {
     Resource gpu = chosen.gpu;
     gpu.kind = ResourceKind::gpu_memory;
-    if (options.gpu_limit_bytes > 0) gpu.limit_bytes = options.gpu_limit_bytes;
+    if (options.gpu_limit_bytes > 0) gpu.limit = options.gpu_limit_bytes;
     safety.resources.push_back(gpu);
+  }
+  for (const Resource& counted : {chosen.tasks, chosen.files}) {
+    if (counted.limit > 0) safety.resources.push_back(counted);
   }
   safety.state = grows ? SafetyState::grows : SafetyState::safe;
   for (const Resource& resource : safety.resources) {

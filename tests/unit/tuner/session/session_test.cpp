@@ -108,6 +108,62 @@ class SessionTest : public testing::Test {
   double proved_ = 0;
 };
 
+// A program that warms up for ten seconds, to twice its first speed.
+class WarmingRunner : public Runner {
+ public:
+  explicit WarmingRunner(Clock& clock) : clock_(&clock) {}
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    constexpr double kWindow = 0.5, kWarmUp = 10;
+    Trial trial;
+    trial.outcome = Outcome::ok;
+    const double base = 50 * knobs.nproc;
+    double samples = 0, seconds = 0;
+    while (seconds < limits.measure_seconds) {
+      Sample sample;
+      const double jitter = trial.samples.size() % 2 == 0 ? 1 : 1.01;
+      sample.samples_per_second = base * jitter * (seconds < kWarmUp ? 1 : 2);
+      sample.seconds = kWindow;
+      samples += kWindow * sample.samples_per_second;
+      seconds += kWindow;
+      trial.samples.push_back(sample);
+    }
+    clock_->sleep_seconds(seconds);
+    trial.seconds = seconds;
+    trial.samples_per_second = samples / seconds;
+    return trial;
+  }
+
+ private:
+  Clock* clock_;
+};
+
+TEST_F(SessionTest, WhatIsLeftOfTheBudgetShowsWhetherTheRateLasts) {
+  doors_.runner = [this](const Job&, const SearchRequest&, const Machine&, double) {
+    return Result<std::unique_ptr<Runner>>(std::make_unique<WarmingRunner>(clock_));
+  };
+  TuneRequest asked = request(300);
+  asked.job = command_job({"/bin/true", "{nproc}"}, "", "torch");
+  asked.search.axes = {{"nproc", {"1", "2"}},
+                       {"threads", {"1"}},
+                       {"batch", {"4"}},
+                       {"workers", {"0"}},
+                       {"binding", {"none"}}};
+  const auto run = tune(asked, *store_, witness_, doors_);
+  ASSERT_TRUE(run) << run.error().what;
+  ASSERT_TRUE(run->result.found);
+  EXPECT_EQ(run->result.recommendation.knobs.nproc, 2);
+  EXPECT_NEAR(run->result.recommendation.samples_per_second.median, 201, 6);
+  EXPECT_NEAR(run->result.gain.median, 2, 0.1);
+  EXPECT_LE(clock_.now_seconds(), 300 * 1.05);
+  // Its trials are as long.
+  VerifyRequest again;
+  again.run = run->id;
+  again.options.seconds = 300;
+  const auto verified = verify(again, *store_, witness_, doors_);
+  ASSERT_TRUE(verified) << verified.error().what;
+  EXPECT_EQ(verified->verification.state, VerifyState::ok) << verified->verification.reason;
+}
+
 TEST_F(SessionTest, TuneKeepsEveryTrialAndRecommendsTheBest) {
   const auto run = tuned(30);
   ASSERT_TRUE(run) << run.error().what;

@@ -165,6 +165,25 @@ TEST_F(Recommend, AStartThatMayBeFarBehindIsInconclusive) {
   EXPECT_EQ(found.inconclusive.code, ReasonCode::rival_may_be_faster);
 }
 
+// A gain whose interval is above 1 is not called open; what lacks is the turns.
+TEST_F(Recommend, AheadBesideLoadInTooFewTurns) {
+  options_.baseline = setting(1);
+  trials_.push_back(ran(setting(1), 100, 1, "baseline"));
+  race(setting(2), 300, 2, 2);
+  for (Trial& trial : trials_) {
+    Sample& sample = trial.samples[0];
+    sample.seconds = 1;
+    sample.interference.observed_seconds = 1;
+    sample.interference.cpu_seconds = 0.9;
+    sample.interference.available_cpus = 4;
+    sample.interference.external_cpus = 1;
+    sample.interference.spoilt_by = "other processes used 1.00 CPUs";
+  }
+  const TuneResult found = result();
+  EXPECT_EQ(found.recommendation.knobs, setting(2));
+  EXPECT_EQ(found.inconclusive.code, ReasonCode::too_few_turns);
+}
+
 TEST_F(Recommend, NothingIsSettledWhereNoWindowWasQuiet) {
   options_.baseline = setting(1);
   trials_.push_back(ran(setting(1), 100, 1, "baseline"));

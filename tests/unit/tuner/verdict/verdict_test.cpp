@@ -37,7 +37,7 @@ TEST(JudgeSafety, EachStateByTheLargestPeak) {
 TEST(JudgeSafety, APeakBetweenTwoReadingsIsNotSafe) {
   const Safety safety = judge_safety(peaks(48, 78), false, limit_of(84));
   EXPECT_EQ(safety.state, SafetyState::unsure);
-  EXPECT_EQ(safety.find(ResourceKind::host_memory)->possible_bytes, 78 * kOneMiB);
+  EXPECT_EQ(safety.find(ResourceKind::host_memory)->possible, 78 * kOneMiB);
   EXPECT_EQ(judge_safety(peaks(48, 70), false, limit_of(84)).state, SafetyState::safe);
 }
 
@@ -47,7 +47,7 @@ TEST(JudgeSafety, RehearsalsAndSoaksCount) {
   soak.host_peak_bytes = 598 * kOneMiB;
   add_peaks(soak, summary);
   EXPECT_EQ(judge_safety(summary, false, limit_of(600)).state, SafetyState::tight);
-  EXPECT_EQ(summary.host.peak_bytes, 598 * kOneMiB);
+  EXPECT_EQ(summary.host.peak, 598 * kOneMiB);
 }
 
 // A process that holds 23.9 of 24 GiB of its GPU, and next to nothing on the host.
@@ -63,7 +63,7 @@ TEST(JudgeSafety, AFullGpuIsNotSafe) {
   const Safety full = judge_safety(summary, false, options);
   EXPECT_EQ(full.state, SafetyState::tight);
   EXPECT_EQ(full.by, ResourceKind::gpu_memory);
-  EXPECT_EQ(full.find(ResourceKind::gpu_memory)->peak_bytes, 23900 * kOneMiB)
+  EXPECT_EQ(full.find(ResourceKind::gpu_memory)->peak, 23900 * kOneMiB)
       << "a GPU that the trial left idle is another program's";
   trial.gpus = {};
   SettingSummary unseen;
@@ -71,6 +71,27 @@ TEST(JudgeSafety, AFullGpuIsNotSafe) {
   const Safety unknown = judge_safety(unseen, false, options);
   EXPECT_NE(unknown.state, SafetyState::safe) << "nobody saw what the GPU held";
   EXPECT_EQ(unknown.by, ResourceKind::gpu_memory);
+}
+
+// A cluster's pods have pids.max; a shell has `ulimit -n`.
+TEST(JudgeSafety, TooFewTasksOrFilesLeftIsNotSafe) {
+  Trial trial;
+  trial.host_peak_bytes = 10 * kOneMiB;
+  trial.tasks = {50, 100};
+  trial.files = {900, 1024};
+  SettingSummary summary;
+  add_peaks(trial, summary);
+  EXPECT_EQ(judge_safety(summary, false, limit_of(100)).state, SafetyState::safe);
+  trial.tasks = {95, 100};
+  add_peaks(trial, summary);
+  const Safety tasks = judge_safety(summary, false, limit_of(100));
+  EXPECT_EQ(tasks.state, SafetyState::tight);
+  EXPECT_EQ(tasks.by, ResourceKind::tasks);
+  trial.tasks = {};
+  trial.files = {1000, 1024};
+  SettingSummary files;
+  add_peaks(trial, files);
+  EXPECT_EQ(judge_safety(files, false, limit_of(100)).by, ResourceKind::open_files);
 }
 
 TEST(JudgeAnswer, IsOneOfFour) {

@@ -1,0 +1,146 @@
+// Early and late windows of long trials, compared as two settings would be.
+#include "tuner/models/long_look.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "base/normal.h"
+#include "base/stats.h"
+#include "trial/observe/undisturbed_rate.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr double kAlike = 0.10;         // a smaller change is within what a tune claims
+constexpr std::size_t kMinWindows = 2;  // of either part, for an error of its rate
+
+double measured_seconds(const Trial& trial) {
+  return std::accumulate(trial.samples.begin(), trial.samples.end(), 0.0,
+                         [](double sum, const Sample& sample) { return sum + sample.seconds; });
+}
+
+bool is_long(const Trial& trial) { return trial.phase == kLongPhase && trial.ok(); }
+
+double usual_seconds(const std::vector<Trial>& trials) {
+  std::vector<double> seconds;
+  for (const Trial& trial : trials) {
+    if (trial.ok() && !is_long(trial)) seconds.push_back(measured_seconds(trial));
+  }
+  return median(std::move(seconds));
+}
+
+std::vector<Sample> beginning(const Trial& trial, double seconds) {
+  std::vector<Sample> samples;
+  for (const Sample& sample : trial.samples) {
+    if (seconds <= 0 && samples.size() >= kMinWindows) break;
+    samples.push_back(sample);
+    seconds -= sample.seconds;
+  }
+  return samples;
+}
+
+// ln(rate later / rate at the beginning); 0: alike, or not known well enough.
+double log_change(const Trial& trial, double first_seconds) {
+  const std::vector<Sample> first = beginning(trial, first_seconds);
+  const std::vector<Sample> later = later_half(trial).samples;
+  const bool apart = first.size() + later.size() <= trial.samples.size();
+  if (!apart || first.size() < kMinWindows || later.size() < kMinWindows) return 0;
+  const RateEstimate before = undisturbed_rate(first), after = undisturbed_rate(later);
+  if (!(before.model_samples_per_second > 0 && after.model_samples_per_second > 0)) return 0;
+  const double change = std::log(after.model_samples_per_second / before.model_samples_per_second);
+  const double errors[] = {before.error, before.model_error, before.sharing_error,
+                           after.error,  after.model_error,  after.sharing_error};
+  double squares = 0;
+  for (const double error : errors) squares += error * error;
+  const bool clear = std::fabs(change) > kNormal95 * std::sqrt(squares);
+  return clear && std::fabs(change) > std::log1p(kAlike) ? change : 0;
+}
+
+void scale(double factor, Trial& trial) {
+  for (Sample& sample : trial.samples) {
+    sample.samples_per_second *= factor;
+    sample.seconds /= factor;
+    sample.interference.observed_seconds /= factor;
+    sample.interference.cpu_seconds /= factor;
+    sample.interference.external_wait_seconds /= factor;
+    sample.interference.longest_external_wait_seconds /= factor;
+  }
+  trial.samples_per_second *= factor;
+}
+
+// Of each setting that ran both for long and as usual: the rate of its later half over the mean of
+// its usual trials. Scaled by it these keep their spread, and say no other rate.
+std::map<Knobs, double> factors_of(const std::vector<Trial>& trials) {
+  std::map<Knobs, std::pair<std::vector<double>, std::vector<double>>> logs;
+  for (const Trial& trial : trials) {
+    if (!trial.ok() || !(trial.samples_per_second > 0)) continue;
+    auto& [usual, later] = logs[trial.knobs];
+    (is_long(trial) ? later : usual).push_back(std::log(trial.samples_per_second));
+  }
+  std::map<Knobs, double> factors;
+  for (const auto& [knobs, both] : logs) {
+    const auto& [usual, later] = both;
+    if (!usual.empty() && !later.empty()) factors[knobs] = std::exp(mean(later) - mean(usual));
+  }
+  return factors;
+}
+
+}  // namespace
+
+Trial later_half(Trial trial) {
+  const double half = measured_seconds(trial) / 2;
+  double seconds = 0;
+  auto first = trial.samples.begin();
+  while (first != trial.samples.end() && seconds < half) seconds += (first++)->seconds;
+  if (first == trial.samples.end()) return trial;
+  trial.samples.erase(trial.samples.begin(), first);
+  trial.samples_per_second = undisturbed_rate(trial.samples).samples_per_second;
+  return trial;
+}
+
+LongLook long_look(const std::vector<Trial>& trials) {
+  LongLook look;
+  look.first_seconds = usual_seconds(trials);
+  double logs = 0;
+  int count = 0;
+  bool any = false;
+  for (const Trial& trial : trials) {
+    if (!is_long(trial)) continue;
+    const double change = log_change(trial, look.first_seconds);
+    any = any || change != 0;
+    logs += change;
+    ++count;
+    look.seconds = std::max(look.seconds, measured_seconds(trial));
+  }
+  if (any) look.change = std::exp(logs / count);
+  return look;
+}
+
+std::vector<Trial> by_long_look(std::vector<Trial> trials, const LongLook& look) {
+  if (!look.changes()) return trials;
+  for (Trial& trial : trials) {
+    if (is_long(trial)) trial = later_half(std::move(trial));
+  }
+  const std::map<Knobs, double> factors = factors_of(trials);
+  double logs = 0;
+  for (const auto& [knobs, factor] : factors) logs += std::log(factor);
+  const double others =
+      factors.empty() ? look.change : std::exp(logs / static_cast<double>(factors.size()));
+  for (Trial& trial : trials) {
+    if (is_long(trial)) continue;
+    const auto own = factors.find(trial.knobs);
+    scale(own == factors.end() ? others : own->second, trial);
+  }
+  return trials;
+}
+
+Reason long_look_reason(const LongLook& look) {
+  if (!look.changes()) return {};
+  return reason<ReasonCode::rate_changes_later>(
+      in_seconds(look.seconds / 2), decimal(look.change, 2), in_seconds(look.first_seconds));
+}
+
+}  // namespace ocrtune
