@@ -272,7 +272,7 @@ void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
   if (run.result.found && node.knobs == run.result.recommendation.knobs) {
     for (const Resource& resource : verdict.safety.resources) {
       if (resource.kind != ResourceKind::host_memory) continue;
-      node.peak_bytes = std::max({node.peak_bytes, resource.peak_bytes, resource.possible_bytes});
+      node.peak_bytes = std::max({node.peak_bytes, resource.peak, resource.possible});
     }
   }
   node.slo = run.job.slo();

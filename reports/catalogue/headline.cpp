@@ -1,6 +1,7 @@
 #include "reports/catalogue/headline.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,13 @@ Bilingual open_sentence(const RunRecord& run) {
     return phrase(
         "Inconclusive: only one setting gave a rate, so there is nothing to compare; allow a "
         "longer budget.");
+  }
+  if (result.inconclusive.is(ReasonCode::too_few_turns)) {
+    return phrase(
+        "Inconclusive: the leading setting is ahead beside this load, in too few turns; go on "
+        "with: "
+        "ocrtune tune --resume {}",
+        {run.id});
   }
   if (is_disturbed(run)) {
     return phrase(
@@ -152,6 +160,11 @@ Bilingual text_words(const RunRecord& run) {
   return words;
 }
 
+double two_digits(double value) {
+  const double unit = std::pow(10.0, std::floor(std::log10(std::max(value, 1.0))) - 1);
+  return std::round(value / unit) * unit;
+}
+
 // After how many inputs the tuning has paid for itself, where another setting surely reads faster.
 Bilingual payback(const RunRecord& run) {
   const TuneResult& result = run.result;
@@ -161,10 +174,11 @@ Bilingual payback(const RunRecord& run) {
   if (!reads || !faster || result.seconds <= 0) return {};
   const double saved_seconds = (1 - 1 / result.gain.median) / before;  // of each
   const bool requests = std::string_view(rate_unit(run)) == "requests/s";
-  return phrase(requests ? " Saves {} a million requests; tuned in {}: pays after {} requests."
-                         : " Saves {} a million lines; tuned in {}: pays after {} lines.",
+  return phrase(requests
+                    ? " Saves {} a million requests; tuned in {}: pays after about {} requests."
+                    : " Saves {} a million lines; tuned in {}: pays after about {} lines.",
                 {duration_text(1e6 * saved_seconds), duration_text(result.seconds),
-                 format_count(result.seconds / saved_seconds)});
+                 format_count(two_digits(result.seconds / saved_seconds))});
 }
 
 Bilingual beside_load(const TuneResult& result) {
@@ -265,7 +279,7 @@ Bilingual phase_text(const std::string& phase) {
       {"baseline", "your start"}, {"ladder", "first look"},    {"inert", "does it matter?"},
       {"earlier", "fast before"}, {"model", "predicted best"}, {"race", "leaders, again"},
       {"proof", "latency proof"}, {"rule", "rule of thumb"},   {"sweep", "sweep"},
-      {"verify", "verification"}};
+      {"long", "a longer trial"}, {"verify", "verification"}};
   for (const auto& [code, words] : kPhases) {
     if (phase == code) return ocrtune::phrase(words);
   }
@@ -280,7 +294,11 @@ Bilingual headline(const RunRecord& run) {
   if (answer == Answer::none) {
     return result.answer.empty() ? phrase("No setting was measured.") : both(result.answer);
   }
-  if (answer == Answer::inconclusive) return open_sentence(run);
+  if (answer == Answer::inconclusive) {
+    Bilingual open = open_sentence(run);
+    const Bilingual texts = result.other_text ? text_words(run) : Bilingual();
+    return {open.english + texts.english, open.chinese + texts.chinese};
+  }
   const bool other_goal = result.objective != "throughput";
   Bilingual sentence = other_goal ? both(result.answer) : compared(run);
   const auto add = [&](const Bilingual& more) {

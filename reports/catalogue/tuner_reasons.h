@@ -117,6 +117,12 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "budget.",
      "其他程序干扰了试验，尚不能确定 {} 是否比 {} 更快：在空闲 CPU 上约为其 {} 倍（{} 至 "
      "{}）。{}请在机器较空闲时重新运行，或使用更长的预算。"},
+    {ReasonCode::too_few_turns,
+     "Beside other programs {} made {} ({} to {}) times the rate of {}, but the two were not run "
+     "in "
+     "turns often enough to know that the load struck both alike.",
+     "在其他程序的干扰下，{0} 的速率为 {4} 的 {1} 倍（{2} 至 {3}），但两者交替运行的次数不足，"
+     "无法确定它们受到同样的干扰。"},
     {ReasonCode::no_quiet_window,
      "Other programs disturbed {0} of {0} {0:window|windows}; run again when the machine is "
      "quieter.",
@@ -216,6 +222,11 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "在对它的 {} 长时试验中，内存没有增长，最多 {}。"},
     {ReasonCode::soak_failed, "A longer trial of it failed after {}: {}.",
      "对它的长时试验在 {} 后失败：{}。"},
+    {ReasonCode::rate_changes_later,
+     "After {} the rate was {} times that of the first {}: rates are of then, and those of "
+     "settings "
+     "that ran no longer are scaled alike.",
+     "运行 {0} 后的速率为前 {2} 的 {1} 倍：速率以此后为准，运行更短的配置按同一比例换算。"},
     {ReasonCode::gpus_unused, "GPUs without work: {}; the command used none of them.",
      "空闲的 GPU：{}；命令没有使用其中任何一个。"},
     {ReasonCode::gpus_idle,

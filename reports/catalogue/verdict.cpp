@@ -24,6 +24,14 @@ Badge safety_badge(const Safety& safety) {
       return {"MEMORY GROWS", Tone::warning,
               "Memory grew during the trials and will reach the limit in time."};
     case SafetyState::tight:
+      if (safety.by == ResourceKind::tasks) {
+        return {"TASKS TIGHT", Tone::warning,
+                "Fewer processes and threads stay free of their limit than the margin asks for."};
+      }
+      if (safety.by == ResourceKind::open_files) {
+        return {"OPEN FILES TIGHT", Tone::warning,
+                "A process may open fewer further files than the margin asks for."};
+      }
       return {gpu ? "GPU MEMORY TIGHT" : "TIGHT", Tone::warning,
               "Less memory stays free than the margin asks for."};
     case SafetyState::unsure:
@@ -136,14 +144,13 @@ const Resource& main_resource(const RunRecord& run) {
 
 double free_share(const RunRecord& run) {
   const Resource& of = main_resource(run);
-  if (of.limit_bytes == 0) return -1;
-  return std::max(1 - static_cast<double>(of.peak_bytes) / static_cast<double>(of.limit_bytes),
-                  0.0);
+  if (of.limit == 0) return -1;
+  return std::max(1 - static_cast<double>(of.peak) / static_cast<double>(of.limit), 0.0);
 }
 
 std::string possible_text(const Resource& resource) {
-  if (resource.possible_bytes <= resource.peak_bytes) return "";
-  return fmt::format("up to {} possible between readings", format_bytes(resource.possible_bytes));
+  if (resource.possible <= resource.peak) return "";
+  return fmt::format("up to {} possible between readings", format_bytes(resource.possible));
 }
 
 bool is_excluded(Outcome outcome) {

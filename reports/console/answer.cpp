@@ -108,11 +108,10 @@ std::string memory_line(const RunRecord& run, Language language) {
   const Resource& memory = main_resource(run);
   const double free = free_share(run);
   if (free < 0) {
-    return in(phrase("peak {}, limit unknown", {format_bytes(memory.peak_bytes)}), language);
+    return in(phrase("peak {}, limit unknown", {format_bytes(memory.peak)}), language);
   }
-  return in(phrase("peak {} of {}, {} used",
-                   {format_bytes(memory.peak_bytes), format_bytes(memory.limit_bytes),
-                    format_percent(1 - free)}),
+  return in(phrase("peak {} of {}, {} used", {format_bytes(memory.peak), format_bytes(memory.limit),
+                                              format_percent(1 - free)}),
             language);
 }
 

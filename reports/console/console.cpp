@@ -126,20 +126,26 @@ void add_memory(Lines& lines, const RunRecord& run) {
   const Resource& memory = main_resource(run);
   std::string memory_line =
       free < 0
-          ? fmt::format("peak {}, limit unknown", format_bytes(memory.peak_bytes))
-          : fmt::format("peak {} of {}{}, {} used", format_bytes(memory.peak_bytes),
-                        format_bytes(memory.limit_bytes),
-                        run.job.on_gpus() ? " on the fullest GPU" : "", format_percent(1 - free));
+          ? fmt::format("peak {}, limit unknown", format_bytes(memory.peak))
+          : fmt::format("peak {} of {}{}, {} used", format_bytes(memory.peak),
+                        format_bytes(memory.limit), run.job.on_gpus() ? " on the fullest GPU" : "",
+                        format_percent(1 - free));
   if (const std::string possible = possible_text(memory); !possible.empty()) {
     memory_line += "; " + possible;
   }
   lines.add("memory", memory_line);
   const Resource* gpu = run.result.verdict.safety.find(ResourceKind::gpu_memory);
-  if (gpu != nullptr && gpu != &memory && gpu->peak_bytes > 0) {
-    lines.add("GPU memory",
-              fmt::format("peak {} of {} on the fullest GPU", format_bytes(gpu->peak_bytes),
-                          format_bytes(gpu->limit_bytes)));
+  if (gpu != nullptr && gpu != &memory && gpu->peak > 0) {
+    lines.add("GPU memory", fmt::format("peak {} of {} on the fullest GPU", format_bytes(gpu->peak),
+                                        format_bytes(gpu->limit)));
   }
+  const auto add_count = [&](const char* label, ResourceKind kind) {
+    const Resource* count = run.result.verdict.safety.find(kind);
+    if (count == nullptr) return;
+    lines.add(label, fmt::format("at most {} of {}", count->peak, count->limit));
+  };
+  add_count("tasks", ResourceKind::tasks);
+  add_count("open files", ResourceKind::open_files);
 }
 
 void add_answer(Lines& lines, const RunRecord& run) {

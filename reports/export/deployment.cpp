@@ -120,11 +120,11 @@ std::string preload_caution(const Launch& launch) {
 std::uint64_t memory_to_ask(const Safety& safety) {
   constexpr std::uint64_t kFloorBytes = 256ULL << 20;
   const Resource* host = safety.find(ResourceKind::host_memory);
-  if (host == nullptr || host->peak_bytes == 0) return 0;
-  const std::uint64_t needed = std::max(host->peak_bytes, host->possible_bytes);
+  if (host == nullptr || host->peak == 0) return 0;
+  const std::uint64_t needed = std::max(host->peak, host->possible);
   const auto share = static_cast<std::uint64_t>(safety.margin * static_cast<double>(needed));
   const std::uint64_t asked = needed + std::max(share, kFloorBytes);
-  return host->limit_bytes > needed ? std::min(asked, host->limit_bytes) : asked;
+  return host->limit > needed ? std::min(asked, host->limit) : asked;
 }
 
 }  // namespace

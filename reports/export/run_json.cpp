@@ -85,14 +85,14 @@ Json setting_json(const SettingSummary& setting) {
 }
 
 Json safety_json(const Safety& safety) {
-  constexpr const char* kResources[] = {"host_memory", "gpu_memory"};
-  const auto known = [](std::uint64_t bytes) { return bytes == 0 ? Json() : Json(bytes); };
+  constexpr const char* kResources[] = {"host_memory", "gpu_memory", "tasks", "open_files"};
+  const auto known = [](std::uint64_t value) { return value == 0 ? Json() : Json(value); };
   Json resources = Json::array();
   for (const Resource& resource : safety.resources) {
     resources.push_back({{"resource", kResources[static_cast<int>(resource.kind)]},
-                         {"limit_bytes", known(resource.limit_bytes)},
-                         {"peak_bytes", known(resource.peak_bytes)},
-                         {"possible_peak_bytes", known(resource.possible_bytes)}});
+                         {"limit", known(resource.limit)},
+                         {"peak", known(resource.peak)},
+                         {"possible_peak", known(resource.possible)}});
   }
   return {{"margin", safety.margin},
           {"decided_by", kResources[static_cast<int>(safety.by)]},

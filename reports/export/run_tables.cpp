@@ -83,7 +83,10 @@ std::vector<Cell> observation_cells(const Trial& trial, std::size_t number) {
              seen.external_wait_seconds, seen.longest_external_wait_seconds};
   }
   cells.push_back(unless_zero(trial.host_peak_bytes));
-  cells.push_back(unless_zero(trial.possible_peak_bytes));
+  for (const std::uint64_t count : {trial.possible_peak_bytes, trial.tasks.peak, trial.tasks.limit,
+                                    trial.files.peak, trial.files.limit}) {
+    cells.push_back(unless_zero(count));
+  }
   return cells;
 }
 
@@ -210,7 +213,11 @@ Table trials_table(const RunRecord& run) {
                            "external_wait_seconds",
                            "longest_external_wait_seconds",
                            "host_peak_bytes",
-                           "possible_peak_bytes"}) {
+                           "possible_peak_bytes",
+                           "tasks",
+                           "tasks_limit",
+                           "open_files",
+                           "open_files_limit"}) {
     columns.emplace_back(name);
   }
   Table table(std::move(columns));
@@ -227,7 +234,8 @@ Table trials_table(const RunRecord& run) {
           unless_zero(trial.start_seconds), Cell(trial.placement)}) {
       head.push_back(std::move(cell));
     }
-    const std::size_t sample_columns = table.columns().size() - head.size() - 9;
+    const std::size_t behind = 2 + observation_cells(trial, 0).size();
+    const std::size_t sample_columns = table.columns().size() - head.size() - behind;
     for (std::size_t i = 0; i < std::max<std::size_t>(trial.samples.size(), 1); ++i) {
       std::vector<Cell> row = head;
       row.reserve(table.columns().size());

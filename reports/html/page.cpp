@@ -23,6 +23,7 @@
 #include "reports/html/page_machine.h"
 #include "reports/html/page_p2p.h"
 #include "reports/html/page_parts.h"
+#include "reports/html/page_texts.h"
 #include "reports/markup/page_markup.h"
 #include "reports/plan/plan_html.h"
 #include "tuner/verdict/comparison.h"
@@ -44,6 +45,7 @@ PageFrame frame_of(const RunRecord& run, const std::string& language) {
                  {"capacity", "Capacity"},
                  {"latency", "Latency"},
                  {"answer", "Answer"},
+                 {"texts", "Texts"},
                  {"dont", "Avoid"},
                  {"rules", "Rules"},
                  {"envelope", "Envelope"},
@@ -142,6 +144,7 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   if (documents.plan) body += plan_section(*documents.plan);
   if (documents.latency) body += latency_section(*documents.latency);
   body += answer_section(run);
+  body += texts_section(run);
   // Where nothing works, why is what the reader came for.
   const std::string failures = failures_section(run);
   if (!run.result.found) body += failures;

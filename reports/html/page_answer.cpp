@@ -105,15 +105,18 @@ std::string gpus_fact(const RunRecord& run) {
 }
 
 std::string resource_fact(const char* title, const Resource& resource) {
-  const std::string peak = html_text(format_bytes(resource.peak_bytes));
-  if (resource.limit_bytes == 0) return fact_html(title, peak, say("limit unknown"));
-  const double used =
-      static_cast<double>(resource.peak_bytes) / static_cast<double>(resource.limit_bytes);
-  std::string of = say("of {}, {} used", {html_text(format_bytes(resource.limit_bytes)),
-                                          format_percent(std::min(1.0, used))});
-  if (resource.possible_bytes > resource.peak_bytes) {
-    of = say("{}, up to {} possible between readings",
-             {of, html_text(format_bytes(resource.possible_bytes))});
+  const bool counted =
+      resource.kind == ResourceKind::tasks || resource.kind == ResourceKind::open_files;
+  const auto amount = [&](std::uint64_t value) {
+    return html_text(counted ? fmt::format("{}", value) : format_bytes(value));
+  };
+  const std::string peak = amount(resource.peak);
+  if (resource.limit == 0) return fact_html(title, peak, say("limit unknown"));
+  const double used = static_cast<double>(resource.peak) / static_cast<double>(resource.limit);
+  std::string of =
+      say("of {}, {} used", {amount(resource.limit), format_percent(std::min(1.0, used))});
+  if (resource.possible > resource.peak) {
+    of = say("{}, up to {} possible between readings", {of, amount(resource.possible)});
   }
   return fact_html(title, peak, of);
 }
@@ -121,11 +124,11 @@ std::string resource_fact(const char* title, const Resource& resource) {
 std::string memory_fact(const RunRecord& run) {
   std::string facts;
   for (const Resource& resource : run.result.verdict.safety.resources) {
-    const bool gpu = resource.kind == ResourceKind::gpu_memory;
-    const char* title = !gpu                ? "Peak memory"
-                        : run.job.on_gpus() ? "Peak memory of the fullest GPU"
-                                            : "Peak GPU memory";
-    if (resource.peak_bytes > 0) facts += resource_fact(title, resource);
+    const char* const titles[] = {
+        "Peak memory", run.job.on_gpus() ? "Peak memory of the fullest GPU" : "Peak GPU memory",
+        "Processes and threads", "Open files of a process"};
+    if (resource.peak > 0)
+      facts += resource_fact(titles[static_cast<int>(resource.kind)], resource);
   }
   return facts;
 }

@@ -245,13 +245,13 @@ TEST_F(DeploymentFiles, OwnCommandHasItsPeakAndTheMargin) {
   run.job = command_job({"/bin/sh", "-c", "true", "{batch}", "--api-key", "abcdef"});
   Safety& safety = run.result.verdict.safety;
   safety.margin = 0.5;
-  safety.resources[0].possible_bytes = safety.resources[0].peak_bytes + (1 << 20);
-  safety.resources[0].limit_bytes *= 2;
+  safety.resources[0].possible = safety.resources[0].peak + (1 << 20);
+  safety.resources[0].limit *= 2;
   const auto deployment = deployment_of(run);
   ASSERT_TRUE(deployment) << deployment.error().what;
-  EXPECT_EQ(deployment->memory_bytes, safety.resources[0].possible_bytes * 3 / 2)
+  EXPECT_EQ(deployment->memory_bytes, safety.resources[0].possible * 3 / 2)
       << "above what may have been held between two readings";
-  safety.resources[0].peak_bytes = safety.resources[0].possible_bytes = 59 << 20;
+  safety.resources[0].peak = safety.resources[0].possible = 59 << 20;
   EXPECT_EQ(deployment_of(run)->memory_bytes, (59 + 256) << 20) << "a floor for small programs";
   EXPECT_THAT(deployment->launch.arguments, Contains("true"));
   EXPECT_THAT(deployment->launch.arguments, Contains("<SECRET>"));
