@@ -95,7 +95,8 @@ Json json_of(const ServiceEvent& event) {
           {"p99_seconds", event.facts.p99_seconds},
           {"alone_seconds", event.facts.alone_seconds},
           {"ended_early", event.facts.ended_early},
-          {"server", valid_utf8(event.facts.server)}};
+          {"server", valid_utf8(event.facts.server)},
+          {"start_seconds", event.start_seconds}};
 }
 
 Json json_of(const AnswersEvent& event) {
@@ -180,6 +181,7 @@ ServiceEvent service_of(const Json& object) {
   event.facts.alone_seconds = number(object, "alone_seconds");
   event.facts.ended_early = object.contains("ended_early") && object["ended_early"] == true;
   event.facts.server = word(object, "server");
+  event.start_seconds = number(object, "start_seconds");
   return event;
 }
 

@@ -82,6 +82,7 @@ struct SlowHostEvent {
 struct ServiceEvent {
   int rank = 0;
   ServiceFacts facts;
+  double start_seconds = 0;  // of the server until its first answer; 0: it ran already
 };
 
 // The answers of a service beside those of the present setting.

@@ -223,7 +223,10 @@ void TrialWatch::on_event(const Event& event) {
   if (const auto* step = std::get_if<StepEvent>(&event)) on_step(*step);
   if (const auto* one = std::get_if<NoteEvent>(&event)) note(one->text);
   if (const auto* slow = std::get_if<SlowHostEvent>(&event)) trial_.slow_host = slow->host;
-  if (const auto* service = std::get_if<ServiceEvent>(&event)) trial_.service = service->facts;
+  if (const auto* service = std::get_if<ServiceEvent>(&event)) {
+    trial_.service = service->facts;
+    trial_.start_seconds = service->start_seconds;
+  }
   if (const auto* answers = std::get_if<AnswersEvent>(&event)) trial_.same = answers->same;
   if (const auto* result = std::get_if<ResultEvent>(&event)) on_result(*result);
   if (const auto* memory = std::get_if<MemoryEvent>(&event)) on_memory(*memory);
@@ -305,13 +308,9 @@ void TrialWatch::on_step(const StepEvent& step) {
 // One figure for the whole time since the measuring began.
 void TrialWatch::on_result(const ResultEvent& result) {
   if (!measuring_) begin_measuring();
-  if (first_step_ < 0) first_step_ = now();
   tree_.refresh();
-  Sample sample;
   unclosed_.clear();
-  sample.samples_per_second = result.samples_per_second;
-  sample.seconds = result.seconds;
-  sample.steps = result.samples;
+  Sample sample{result.samples_per_second, result.seconds, result.samples, {}, {}};
   load_.close(now(), sample.interference);
   trial_.samples = {sample};
   judged_rate_ = result.samples_per_second;
@@ -574,7 +573,8 @@ void TrialWatch::summarise() {
   note_memory();
   load_.threads().tell(trial_, is_users() ? plan_.demand.cpus : 0);
   trial_.stages = load_.stages().use(trial_.samples);
-  trial_.start_seconds = first_step_ >= 0 ? first_step_ - begin_ : 0;
+  // What judges itself has said its start: its result comes long after it.
+  if (!(judged_rate_ > 0) && first_step_ >= 0) trial_.start_seconds = first_step_ - begin_;
   for (const auto& [rank, cpus] : places_) {
     trial_.placement += fmt::format("{}{}:{}", trial_.placement.empty() ? "" : " ", rank, cpus);
   }

@@ -215,6 +215,7 @@ class LoadTrial {
       measured = measure(*found);
     }
     facts_.in_flight = found->in_flight;
+    facts_.alone_seconds = found->alone.latency.quantile(0.5);
     facts_.p50_seconds = measured.all.latency.quantile(0.5);
     facts_.p99_seconds = measured.all.latency.quantile(0.99);
     const std::vector<std::string> limits = limits_of(*found);
@@ -390,7 +391,8 @@ class LoadTrial {
     std::erase_if(seen, [](const std::string& one) { return one.empty(); });
     facts_.server = join(seen, "; ");
     if (!facts_.server.empty()) events_.say(NoteEvent{0, "server: " + facts_.server});
-    events_.say(ServiceEvent{0, facts_});
+    const bool started = asked_.pool != nullptr || !spec_.command.empty();
+    events_.say(ServiceEvent{0, facts_, started ? ready_seconds_ : 0});
   }
 
   bool within_slo() {

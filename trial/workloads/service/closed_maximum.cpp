@@ -14,9 +14,10 @@ constexpr double kWorthMore = 1.05;        // more in flight must bring this muc
 constexpr double kMaxRefusedShare = 0.01;  // of the requests, that are turned away
 constexpr double kQueueGrowth = 0.8;  // of the growth in flight: latency that grows so is a queue
 constexpr double kLongStep = 2;       // seconds; one such step shows a queue
-constexpr double kRounds = 3;         // of answers in a step ...
-constexpr double kRoundsSeconds = 3;  // ... where that takes no longer than this
-constexpr double kSlowSeconds = 0.5;  // answers that take longer: steps are four times apart
+constexpr std::int64_t kFewAlone = 5;
+constexpr double kRounds = 3;              // of answers in a step ...
+constexpr double kRoundsSeconds = 3;       // ... where that takes no longer than this
+constexpr double kSlowSeconds = 0.5;       // answers that take longer: steps are four times apart
 constexpr double kFixedWaitSeconds = 0.5;  // shorter waits are told by nobody
 constexpr int kFixedWaitInFlight = 16;
 constexpr double kFixedWaitGrowth = 1.15;
@@ -136,8 +137,9 @@ class MaximumSearch {
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed;
     plan.first_request = found_.next_request;
-    const ClosedResult got = run_closed(*target_, clock_, plan);
+    ClosedResult got = run_closed(*target_, clock_, plan);
     found_.next_request += static_cast<std::uint64_t>(got.issued);
+    if (found_.steps.empty()) got = a_few_alone(plan, got);
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
     if (got.latency.count() == 0 && found_.steps.empty()) return silent(got);
     connected_ = std::max(connected_, in_flight);
@@ -168,6 +170,25 @@ class MaximumSearch {
       connected_ = 1;
     }
     return one;
+  }
+
+  // One answer says little of what a request takes alone, where more cost little time.
+  ClosedResult a_few_alone(ClosedPlan plan, const ClosedResult& first) {
+    const double answer = first.latency.quantile(0.5);
+    const bool bad = first.failed + first.refused + first.unanswered > 0;
+    if (bad || first.latency.count() >= kFewAlone || answer > kRoundsSeconds ||
+        !target_->ended().empty()) {
+      return first;
+    }
+    plan.min_seconds = std::min(static_cast<double>(kFewAlone - 1) * answer, kRoundsSeconds);
+    plan.max_requests = kFewAlone;
+    plan.first_request = found_.next_request;
+    const double began = clock_.now_seconds();
+    ClosedResult more = run_closed(*target_, clock_, plan);
+    start_ += clock_.now_seconds() - began;  // the climb has its time still
+    found_.next_request += static_cast<std::uint64_t>(more.issued);
+    more.latency.add(first.latency);
+    return more;
   }
 
   Error silent(const ClosedResult& got) const {

@@ -67,6 +67,16 @@ TEST(RunClosed, ATargetThatHasEndedIsAskedNoMore) {
   EXPECT_LT(server.clock().now_seconds(), 2);
 }
 
+TEST(ClosedMaximum, WhatARequestTakesAloneRestsOnSeveral) {
+  for (const double seconds : {0.01, 0.4, 2.0, 30.0}) {
+    const auto found = maximum_of(fixed_service(seconds, 2));
+    ASSERT_TRUE(found.ok());
+    EXPECT_NEAR(found->alone.latency.quantile(0.5), seconds, 0.02 * seconds);
+    EXPECT_GE(found->alone.latency.count(), seconds < 1 ? 5 : seconds < 3 ? 3 : 1) << seconds;
+    EXPECT_NEAR(found->requests_per_second, 2 / seconds, 0.2 / seconds);
+  }
+}
+
 TEST(ClosedMaximum, OneStalledConnectionIsNoLimit) {
   for (const int servers : {1, 3, 16, 100}) {
     SimulatedService service = fixed_service(0.01, servers);
