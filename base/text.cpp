@@ -147,6 +147,7 @@ Result<double> parse_duration(std::string_view text) {
     if (unit == "m" || unit == "min") scale = 60;
     if (unit == "h") scale = 3600;
     if (unit == "d") scale = 86400;
+    if (unit == "w") scale = 7 * 86400;
     if (scale == 0) return not_a("a time such as 90s or 5m", text);
     seconds += *number * scale;
     left = trim(rest.substr(letters));

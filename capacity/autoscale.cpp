@@ -47,6 +47,7 @@ QueueModel replica_of(const CapacityPlan& plan) {
   model.batch = batch_of(plan.node.knobs);
   model.service = measured_service(plan.node.service);
   model.speed = centre_of(plan.node) / median(plan.node.rates);
+  model.alone_share = plan.node.alone_share;
   return model;
 }
 
@@ -83,8 +84,10 @@ class ScaledLine {
       }
       free_at_.pop();
       const int taken = static_cast<int>(end - first);
-      const double finish = start + replica_.service(random, taken) / replica_.speed;
+      const double finish =
+          start + share_at(start) * replica_.service(random, taken) / replica_.speed;
       free_at_.push(finish);
+      if (replica_.alone_share < 1) in_service_.add(finish);
       for (; first < end; ++first) {
         finishes_.push(finish);
         day_.late += finish - arrivals[first] > limit_seconds ? 1 : 0;
@@ -97,6 +100,12 @@ class ScaledLine {
 
  private:
   using Times = std::priority_queue<double, std::vector<double>, std::greater<>>;
+
+  // Of a busy replica's service time, with as many in service as there are of each replica.
+  double share_at(double start) {
+    if (replica_.alone_share >= 1) return 1;
+    return replica_.share_among((in_service_.at(start) + wanted_) / wanted_);
+  }
 
   void add_servers(int replicas, double from) {
     for (int i = 0; i < replicas * replica_.servers; ++i) free_at_.push(from);
@@ -134,6 +143,7 @@ class ScaledLine {
   Rule rule_;
   int wanted_;
   Times free_at_, finishes_;
+  InService in_service_;
   std::deque<Asked> asked_;
   double next_look_ = kLookSeconds;
   std::size_t arrived_ = 0, finished_ = 0;
@@ -149,7 +159,7 @@ double in_flight_at(const QueueModel& replica, double rate) {
 
 }  // namespace
 
-AutoscalePlan plan_autoscale(const CapacityPlan& plan, const YearPlan* year) {
+std::optional<AutoscalePlan> plan_autoscale(const CapacityPlan& plan, const YearPlan* year) {
   const CapacityDemand& demand = plan.demand;
   const double lines = mean_requests(demand.lines_per_page);
   const double sure = sure_rate(plan);
@@ -169,6 +179,7 @@ AutoscalePlan plan_autoscale(const CapacityPlan& plan, const YearPlan* year) {
   Rule rule;
   rule.least = std::max(machines_for(*std::min_element(rates.begin(), rates.end())), zones);
   rule.most = year != nullptr ? year->rows.back().fleet.bought : plan.spare_machines;
+  if (rule.least >= rule.most) return std::nullopt;
   rule.start_seconds = scale.start_seconds;
   scale.min_replicas = rule.least;
   scale.max_replicas = rule.most;

@@ -8,6 +8,8 @@
 // fewest open requests.
 #pragma once
 
+#include <optional>
+
 #include "capacity/year.h"
 
 namespace ocrtune {
@@ -23,7 +25,8 @@ struct AutoscalePlan {
   double late_share = -1, fixed_late_share = -1;
 };
 
-// Of a plan for inference with a profile that was not refused. `year` may be null.
-AutoscalePlan plan_autoscale(const CapacityPlan& plan, const YearPlan* year);
+// Of a plan for inference with a profile that was not refused; none where the quietest minute takes
+// as many machines as the busiest. `year` may be null.
+std::optional<AutoscalePlan> plan_autoscale(const CapacityPlan& plan, const YearPlan* year);
 
 }  // namespace ocrtune

@@ -23,6 +23,8 @@ constexpr int kQueueRequests = 60000;
 constexpr int kServicesEach = 2000, kPagesEach = 500;
 constexpr double kMaxSharedNothing = 100;  // machines behind one load balancer
 constexpr double kMaxShards = 1000;        // machines that read shards of their own
+constexpr int kMostTimed = 8;              // machines, where no deadline says how many
+constexpr double kEndlessFactor = 10;      // of the undisturbed time
 
 // What a machine of this kind may do on the day that counts. The measured one is itself off the
 // mean of its kind, and it was measured on another day.
@@ -50,6 +52,7 @@ QueueModel queue_of(const NodeMeasurement& node, double speed) {
   model.batch = batch_of(node.knobs);
   model.service = measured_service(node.service);
   model.speed = speed * centre_of(node) / median(node.rates);
+  model.alone_share = node.alone_share;
   return model;
 }
 
@@ -243,11 +246,16 @@ class Planner {
     } else {
       plan_.valid_range = {1, kMaxShards, RangeReason::independent};
     }
+    // Without a deadline a time from which on there is no end in sight.
+    const double limit = demand_.asks_time()
+                             ? kEndlessFactor * demand_.total_samples() / plan_.machine_rate.median
+                             : demand_.deadline_seconds;
     JobTimes times(node_,
-                   {demand_.total_samples(), demand_.deadline_seconds, demand_.interruptions,
-                    demand_.confidence, plan_.trains, page_spread(node_, demand_)},
+                   {demand_.total_samples(), limit, demand_.interruptions, demand_.confidence,
+                    plan_.trains, page_spread(node_, demand_)},
                    draws_, std::move(fit));
     const int most = static_cast<int>(plan_.valid_range.high);
+    if (demand_.asks_time()) return add_times(times, most);
     const double tail = (1 - demand_.confidence) / 2;
     const auto needed = [&](double share) -> double { return times.machines_for(share, most); };
     const MachineCount count{needed(0.5), needed(tail), needed(1 - tail)};
@@ -263,6 +271,16 @@ class Planner {
     const double all = std::log(seconds.high / seconds.low) / (2 * 1.645);
     const double rate = std::hypot(rate_error(node_), node_.widened, speed_error());
     plan_.errors.interruptions = std::sqrt(std::max(0.0, all * all - rate * rate));
+  }
+
+  // How long one machine takes, and a few more together.
+  void add_times(JobTimes& times, int most) {
+    plan_.machines = {1, 1, 1};
+    for (int machines = 1; machines <= std::min(most, kMostTimed); machines *= 2) {
+      CapacityRow row = job_row(times, machines);
+      if (demand_.cost_per_hour) row.cost_per_hour = machines * *demand_.cost_per_hour;
+      plan_.rows.push_back(row);
+    }
   }
 
   CapacityRow job_row(JobTimes& times, int machines) const {
@@ -407,9 +425,9 @@ std::string asked_unit(const CapacityPlan& plan) {
 }
 
 Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDemand& demand) {
-  const bool job = demand.total_samples() > 0 && demand.deadline_seconds > 0;
+  const bool job = demand.total_samples() > 0;
   if (demand.inference() == job) {
-    return Error{ErrorKind::usage, "give either --rate (or --daily) or --pages with --deadline"};
+    return Error{ErrorKind::usage, "give either --rate (or --daily) or --pages"};
   }
   if (node.rates.empty() || median(node.rates) <= 0) {
     return Error{ErrorKind::invalid, node.source + ": no rate was measured"};

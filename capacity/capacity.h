@@ -11,7 +11,8 @@
 // no loss and the loss that the node's own processes show. Counts beyond what back-tests support
 // are refused. A job with a deadline: the count with which it is done in time in 95 % of the draws,
 // restarts after interruptions included (capacity/deadline.h). An interruption stops all machines
-// of a training, and of a reading job only its own; that one is done with its last shard.
+// of a training, and of a reading job only its own; that one is done with its last shard. Without a
+// deadline the plan says how long one machine takes, and 2, 4 and 8.
 //
 // A plan is facts alone; its words are in reports/plan.
 #pragma once
@@ -57,14 +58,15 @@ struct CapacityDemand {
   // A job with a deadline: training, or reading so many images or pages.
   double samples = 0;  // of one epoch; pages where `lines_per_page` is given
   double epochs = 1;
-  double deadline_seconds = 0;
-  std::string deadline_time;  // "2026-11-27 18:00"; empty: so long from now
+  double deadline_seconds = 0;  // 0: none; asked is how long the job takes
+  std::string deadline_time;    // "2026-11-27 18:00"; empty: so long from now
   Interruptions interruptions;
 
   std::optional<double> cost_per_hour;  // of one machine
   double confidence = 0.9;              // two-sided: the upper end of a count is enough with 95 %
 
   bool inference() const { return requests_per_second > 0; }
+  bool asks_time() const { return !inference() && deadline_seconds <= 0; }
   double total_samples() const { return samples * epochs * mean_requests(lines_per_page); }
 };
 
@@ -159,8 +161,8 @@ double sure_rate(const CapacityPlan& plan);
 // What was asked for is counted in: "pages", "line images", "requests", "images".
 std::string asked_unit(const CapacityPlan& plan);
 
-// usage: no rate and no deadline. A latency target that one machine cannot meet at any rate, and
-// counts beyond the valid range, give a refused plan. About a second with a latency target.
+// usage: no rate and no job, or both. A latency target that one machine cannot meet at any rate,
+// and counts beyond the valid range, give a refused plan. About a second with a latency target.
 Result<CapacityPlan> plan_capacity(const NodeMeasurement& node, const CapacityDemand& demand);
 
 // The same with the setting that serves most within the latency target; the first one where there

@@ -23,8 +23,16 @@ struct RateUnit {
   const char* name;
   double seconds;
 };
-constexpr RateUnit kUnits[] = {{"s", 1},       {"sec", 1},   {"min", 60},   {"h", 3600},
-                               {"hour", 3600}, {"d", 86400}, {"day", 86400}};
+constexpr RateUnit kUnits[] = {{"s", 1},
+                               {"sec", 1},
+                               {"min", 60},
+                               {"h", 3600},
+                               {"hour", 3600},
+                               {"d", 86400},
+                               {"day", 86400},
+                               {"week", 7 * 86400},
+                               {"month", 365 / 12.0 * 86400},
+                               {"year", 365.0 * 86400}};
 
 // "14:00", "9:30"; minutes from midnight.
 std::optional<int> parse_time(std::string_view text) {
@@ -93,12 +101,22 @@ Result<double> parse_rate(const std::string& text) {
     return Error{ErrorKind::usage, "'" + text + "': " + want};
   };
   const std::size_t slash = text.find('/');
-  const std::string unit = slash == std::string::npos ? "s" : text.substr(slash + 1);
+  std::string unit = slash == std::string::npos ? "s" : text.substr(slash + 1);
+  const std::size_t name = std::min(unit.find_first_not_of("0123456789"), unit.size());
+  const auto units = name == 0 ? Result<std::int64_t>(1) : parse_integer(unit.substr(0, name));
+  unit.erase(0, name);
   const auto* const found = std::find_if(std::begin(kUnits), std::end(kUnits),
                                          [&](const RateUnit& row) { return unit == row.name; });
-  if (found == std::end(kUnits)) return wrong("write it like 200, 12000/min, 1e6/h or 40k/day");
+  if (found == std::end(kUnits) || !units || *units < 1) {
+    return wrong("write it like 200, 12000/min, 300/5min, 1e6/h or 40k/day");
+  }
   const auto value = OCRTUNE_TRY(parse_count(text.substr(0, slash)));
-  return value / found->seconds;
+  return value / (static_cast<double>(*units) * found->seconds);
+}
+
+Result<double> parse_daily(const std::string& text) {
+  if (text.find('/') == std::string::npos) return parse_count(text);
+  return 86400 * OCRTUNE_TRY(parse_rate(text));
 }
 
 Result<DayProfile> read_day_profile(const std::string& path) {

@@ -21,9 +21,11 @@ struct DayProfile {
   bool weekly = false;
 };
 
-// "200", "200/s", "12000/min", "1e6/h", "5e6/day" as requests per second. Errors (usage) say what
-// is wanted.
+// "200", "200/s", "12000/min", "300/5min", "1e6/h", "5e6/day" as requests per second. Errors
+// (usage) say what is wanted.
 Result<double> parse_rate(const std::string& text);
+// "40000", "40k/day" as requests a day.
+Result<double> parse_daily(const std::string& text);
 
 // Blank or comma between time and rate; lines that begin with # and a first line of words are
 // passed over; a rate of 0 is a quiet hour. Errors (invalid) name the line: no time of day, no

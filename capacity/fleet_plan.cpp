@@ -66,7 +66,7 @@ void mix_pair(const KindPlan& a, const KindPlan& b, std::optional<MachineMix>& b
 // A user who waits for an answer asks for nothing else meanwhile.
 void wait_for_answers(const NodeMeasurement& node, CapacityDemand& demand) {
   if (demand.users <= 0) return;
-  const double alone = mean(node.service.front().seconds);
+  const double alone = node.alone_share * mean(node.service.front().seconds);
   const double before = demand.requests_per_second;
   demand.requests_per_second =
       demand.users / (demand.think_seconds + alone) * mean_requests(demand.lines_per_page);

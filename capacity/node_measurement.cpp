@@ -231,6 +231,9 @@ void take_request_times(const RunRecord& run, NodeMeasurement& node) {
   for (double& seconds : times.seconds) seconds *= all;
   const double off = median(times.seconds) / seen.p50_seconds;
   if (off < 0.5 || off > 2) return;
+  if (seen.alone_seconds > 0) {
+    node.alone_share = std::min(1.0, seen.alone_seconds / median(times.seconds));
+  }
   node.servers = seen.in_flight;
   node.service = {std::move(times)};
   node.request_seconds_known = node.service_spread_known = node.batch_cost_known = true;

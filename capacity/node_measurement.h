@@ -4,7 +4,8 @@
 // SLO with the rate that was proved at full length; of a table the fastest. The settings that
 // differ from it only in the number of processes form the scaling curve; those that differ only in
 // the batch tell how long a batch of k takes. A service of the user's own is as many servers as its
-// closed load kept in flight, each with the latencies that were measured there (Little's law).
+// closed load kept in flight, each with the latencies that were measured there (Little's law) while
+// all of them work, and with those of one request alone while no other does.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +59,10 @@ struct NodeMeasurement {
   ServiceTimes service;  // of one of them
   bool service_spread_known = false;
   bool batch_cost_known = false;  // else a part-filled batch is taken to last as long as a full one
-  // `service` is the latency of the service's own requests at its closed load.
+  // `service` is the latency of the service's own requests at its closed load; one alone takes
+  // `alone_share` of it.
   bool request_seconds_known = false;
+  double alone_share = 1;
   std::string slo;  // `rates` are the highest that keep it; empty: saturated ones
   SloProof proof = SloProof::none;
   bool may_be_higher = false;  // under the SLO: the time was too short to try a higher rate

@@ -37,6 +37,17 @@ Batch next_batch(const QueueModel& model, const std::vector<double>& arrivals, s
 
 }  // namespace
 
+double QueueModel::share_among(int in_service) const {
+  if (servers <= 1) return 1;
+  const double others = std::min(in_service, servers) - 1.0;
+  return alone_share + (1 - alone_share) * others / (servers - 1);
+}
+
+int InService::at(double start) {
+  while (!finishes_.empty() && finishes_.top() <= start) finishes_.pop();
+  return static_cast<int>(finishes_.size());
+}
+
 ServiceDraw exponential_service(double mean_seconds) {
   return [mean_seconds](Random& random, int) { return random.exponential(1 / mean_seconds); };
 }
@@ -84,11 +95,16 @@ QueueRun simulate_queue(const QueueModel& model, const std::vector<double>& arri
   double last_finish = arrivals.front();
   double batches = 0;
   double waits = 0;
+  InService in_service;
   for (std::size_t first = 0; first < arrivals.size();) {
     const Batch batch = next_batch(model, arrivals, first, free_at.top());
     free_at.pop();
-    const double service = model.service(random, static_cast<int>(batch.end - first)) / model.speed;
+    const double share =
+        model.alone_share < 1 ? model.share_among(in_service.at(batch.start) + 1) : 1;
+    const double service =
+        share * model.service(random, static_cast<int>(batch.end - first)) / model.speed;
     const double finish = batch.start + service;
+    if (model.alone_share < 1) in_service.add(finish);
     for (std::size_t i = first; i < batch.end; ++i) {
       run.latency_seconds[i] = finish - arrivals[i];
       waits += batch.start - arrivals[i];

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <queue>
 #include <vector>
 
 #include "base/random.h"
@@ -39,6 +40,21 @@ struct QueueModel {
   double linger_seconds = 0;  // how long the first of a batch waits to fill
   ServiceDraw service;
   double speed = 1;  // divides the seconds of each service
+  // With nobody else in service a request takes this share of `service`, which is that of busy
+  // servers; in between as much more as others are in service.
+  double alone_share = 1;
+
+  double share_among(int in_service) const;  // itself included
+};
+
+// What is in service when the next request begins; requests begin in order.
+class InService {
+ public:
+  int at(double start);  // how many, once those that ended by then are gone
+  void add(double finish) { finishes_.push(finish); }
+
+ private:
+  std::priority_queue<double, std::vector<double>, std::greater<>> finishes_;
 };
 
 struct QueueRun {

@@ -4,6 +4,21 @@
 #include "trial/workloads/command/command_preset.h"
 
 namespace ocrtune {
+namespace {
+
+// "pages/s", "took:s/page": a training counts images.
+bool counts_pages(const std::string& metric) {
+  const std::string unit = lower(metric.substr(metric.rfind(':') + 1));
+  for (const std::string& noun : split(unit, '/')) {
+    for (const char* page :
+         {"page", "pages", "doc", "docs", "document", "documents", "pdf", "pdfs"}) {
+      if (noun == page) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 RunWork what_it_does(const RunRecord& run) {
   const Job& job = run.job;
@@ -14,8 +29,9 @@ RunWork what_it_does(const RunRecord& run) {
   // Whole runs of a program are timed where it goes through files and ends.
   const CommandWorkload& program = job.program();
   const bool whole_runs = program.log_reader == "runs" || starts_with(program.log_reader, "runs:");
-  return job.infers() || whole_runs || !preset_trains(program.preset) ? RunWork::reads
-                                                                      : RunWork::trains;
+  const bool reads =
+      job.infers() || whole_runs || counts_pages(program.metric) || !preset_trains(program.preset);
+  return reads ? RunWork::reads : RunWork::trains;
 }
 
 std::string_view counted_unit(RunWork work) {

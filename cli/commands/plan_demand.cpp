@@ -52,7 +52,7 @@ void take_profile(CapacityDemand& demand) {
 }
 
 Status read_daily(const DemandFlags& flags, CapacityDemand& demand) {
-  OCRTUNE_TRY(take("--daily", flags.daily, parse_count, demand.daily_requests));
+  OCRTUNE_TRY(take("--daily", flags.daily, parse_daily, demand.daily_requests));
   DayPeak peak;
   OCRTUNE_TRY(take("--peak", flags.peak, parse_peak, peak));
   if (!flags.profile.empty()) {
@@ -98,13 +98,12 @@ Status read_users(const DemandFlags& flags, CapacityDemand& demand) {
 
 // When a job is due and what interrupts it.
 Status read_job(const DemandFlags& flags, CapacityDemand& demand) {
-  const bool job = !flags.deadline.empty();
+  const bool job = !flags.samples.empty() || !flags.pages.empty();
   for (const auto& [flag, text] : {std::pair("--interruptions", &flags.interruptions),
                                    std::pair("--checkpoint-every", &flags.checkpoint_every),
                                    std::pair("--restart", &flags.restart)}) {
     if (!job && !text->empty()) {
-      return Error{ErrorKind::usage,
-                   std::string(flag) + " goes with --pages or --samples and --deadline"};
+      return Error{ErrorKind::usage, std::string(flag) + " goes with --pages or --samples"};
     }
   }
   if (!job) return {};
@@ -139,11 +138,12 @@ Status check_question(const DemandFlags& flags) {
   if (loads + static_cast<int>(job) != 1) {
     return Error{ErrorKind::usage,
                  "give one of --rate R, --daily N, --profile FILE, --trace FILE, --users N with "
-                 "--think T, or --pages N with --deadline T"};
+                 "--think T, or --pages N"};
   }
-  if (job && (flags.deadline.empty() || flags.samples.empty() == flags.pages.empty())) {
-    return Error{ErrorKind::usage,
-                 "a job needs --deadline T and one of --pages N (to read) or --samples N"};
+  if (job && flags.samples.empty() == flags.pages.empty()) {
+    return Error{
+        ErrorKind::usage,
+        "a job is one of --pages N (to read) or --samples N, with --deadline T or without"};
   }
   if (job && !flags.slo.empty()) {
     return Error{ErrorKind::usage,
@@ -193,8 +193,10 @@ void declare_year(Flags& cli, DemandFlags& flags) {
 
 void declare_job(Flags& cli, DemandFlags& flags) {
   const char* const job = "Job to finish";
-  cli.option("--pages", flags.pages, "N",
-             "Read N pages in shards, each machine its own: 24,800,000, 24.8M")
+  cli.option(
+         "--pages", flags.pages, "N",
+         "Read N pages in shards, each machine its own: 24,800,000, 24.8M; without --deadline: how "
+         "long it takes")
       .under(job);
   cli.option("--samples", flags.samples, "N",
              "Train on N images, or read N where the run measured reading")

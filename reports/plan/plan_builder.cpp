@@ -72,7 +72,10 @@ class Builder {
     add(phrase(item), value, "assumed", Bilingual("docs/capacity.md"), "");
   }
   void measured(const char* item, const Bilingual& value, const char* basis = "measured") {
-    add(phrase(item), value, basis, source_words(plan_.node), plan_.node.started.substr(0, 10));
+    measured(phrase(item), value, basis);
+  }
+  void measured(const Bilingual& item, const Bilingual& value, const char* basis = "measured") {
+    add(item, value, basis, source_words(plan_.node), plan_.node.started.substr(0, 10));
   }
   void simulated(const char* item, const Bilingual& value) { simulated(phrase(item), value); }
   void simulated(const Bilingual& item, const Bilingual& value) {
@@ -81,10 +84,15 @@ class Builder {
 
   void add_answer() {
     if (plan_.refused()) return;
-    simulated("Machines, 95 % sure", grouped(plan_.machines.high));
-    if (const CapacityRow* one = plan_.row(plan_.machines.high)) {
-      simulated("Probability with so many",
-                one->probability > 0.999 ? std::string("> 99.9 %") : percent(one->probability));
+    const CapacityRow* one = plan_.row(plan_.machines.high);
+    if (!demand().asks_time()) {
+      simulated("Machines, 95 % sure", grouped(plan_.machines.high));
+      if (one != nullptr) {
+        simulated("Probability with so many",
+                  one->probability > 0.999 ? std::string("> 99.9 %") : percent(one->probability));
+      }
+    }
+    if (one != nullptr) {
       if (one->latency_seconds > 0) {
         simulated("Latency at the percentile of the target",
                   milliseconds_text(one->latency_seconds) + " ms");
@@ -141,8 +149,10 @@ class Builder {
   void add_job() {
     const Interruptions& stops = demand().interruptions;
     given("Images or pages", fmt::format("{} x {:g}", grouped(demand().samples), demand().epochs));
-    given("Deadline", demand().deadline_time.empty() ? duration_text(demand().deadline_seconds)
-                                                     : Bilingual(demand().deadline_time));
+    if (!demand().asks_time()) {
+      given("Deadline", demand().deadline_time.empty() ? duration_text(demand().deadline_seconds)
+                                                       : Bilingual(demand().deadline_time));
+    }
     if (!stops.expected()) return assumed("Interruptions", phrase("none"));
     given("Interruptions",
           stops.counted ? phrase("{} in {} of machines", {fmt::format("{:g}", stops.seen),
@@ -167,9 +177,14 @@ class Builder {
     }
     if (node.request_seconds_known) {
       const std::vector<double>& seconds = node.service.front().seconds;
-      measured("One request alone, p50 and p99",
-               fmt::format("{} ms, {} ms", milliseconds_text(median(seconds)),
-                           milliseconds_text(quantile(seconds, 0.99))));
+      const auto both = [&](double share) {
+        return fmt::format("{} ms, {} ms", milliseconds_text(share * median(seconds)),
+                           milliseconds_text(share * quantile(seconds, 0.99)));
+      };
+      measured("One request alone, p50 and p99", both(node.alone_share));
+      measured(
+          phrase("One of {} requests in flight, p50 and p99", {fmt::format("{}", node.servers)}),
+          both(1));
     }
     if (node.peak_bytes > 0) measured("Memory of one machine", format_bytes(node.peak_bytes));
     if (node.start_seconds > 0 && !fleet_.year) {
@@ -204,9 +219,10 @@ class Builder {
                     {"#Machines", "#" + plan_.unit + "/s", inference ? "#busy" : "#takes"},
                     {}};
     if (latency) table.headings.emplace_back("#latency in ms");
-    table.headings.emplace_back("#holds");
+    const bool asks_time = demand().asks_time();
+    if (!asks_time) table.headings.emplace_back("#holds");
     if (cost) table.headings.emplace_back(inference ? "#cost an hour" : "#cost in all");
-    table.headings.emplace_back("");
+    if (!asks_time) table.headings.emplace_back("");
     for (const CapacityRow& row : plan_.rows) {
       const Bilingual seconds =
           std::isfinite(row.seconds.median) ? duration_text(row.seconds.median) : phrase("no end");
@@ -218,15 +234,17 @@ class Builder {
                             ? Bilingual(milliseconds_text(row.latency_seconds))
                             : phrase("no end"));
       }
-      cells.emplace_back(fmt::format("{:.0f} %", 100 * row.probability));
+      if (!asks_time) cells.emplace_back(fmt::format("{:.0f} %", 100 * row.probability));
       if (cost) {
         const auto& price = inference ? row.cost_per_hour : row.cost;
         cells.emplace_back(price ? money(*price) : "–");
       }
-      cells.push_back(row.machines == plan_.machines.high ? phrase("enough")
-                      : inference && row.machines == plan_.spare_machines
-                          ? phrase("with one to spare")
-                          : Bilingual());
+      if (!asks_time) {
+        cells.push_back(row.machines == plan_.machines.high ? phrase("enough")
+                        : inference && row.machines == plan_.spare_machines
+                            ? phrase("with one to spare")
+                            : Bilingual());
+      }
       table.rows.push_back(std::move(cells));
     }
     out_.tables.push_back(std::move(table));

@@ -67,7 +67,7 @@ Json row_json(const CapacityRow& row, const CapacityDemand& demand) {
           {"seconds", inference ? Json() : interval_json(row.seconds)},
           {"tail_seconds", known(row.tail_seconds)},
           {"interruptions", inference ? Json() : Json(row.interruptions)},
-          {"probability", row.probability},
+          {"probability", demand.asks_time() ? Json() : Json(row.probability)},
           {"cost_per_hour", optional_json(row.cost_per_hour)},
           {"cost", optional_json(row.cost)}};
 }

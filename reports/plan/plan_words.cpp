@@ -81,7 +81,7 @@ Bilingual load_words(const CapacityPlan& plan) {
 }
 
 // What to buy, now and for the year.
-Bilingual year_words(const YearPlan& year) {
+Bilingual year_words(const YearPlan& year, const Bilingual& kind) {
   const FleetSize& now = year.rows.front().fleet;
   const FleetSize& last = year.rows.back().fleet;
   const int zones = year.demand.zones;
@@ -93,11 +93,12 @@ Bilingual year_words(const YearPlan& year) {
                          {fmt::format("{}", last.machines), fmt::format("{}", last.spares),
                           fmt::format("{:g}", 100 * year.demand.availability)});
   if (now.bought == last.bought) {
-    return phrase("Buy {}, which last {} months ({})",
-                  {fmt::format("{}", now.bought), months, made_of});
+    return phrase("Buy {} {0:machine|machines} of {}, which {0:lasts|last} {} months ({}),",
+                  {fmt::format("{}", now.bought), kind, months, made_of});
   }
-  return phrase("Buy {} now, {} last {} months ({})",
-                {fmt::format("{}", now.bought), fmt::format("{}", last.bought), months, made_of});
+  return phrase(
+      "Buy {} {0:machine|machines} of {} now; {} last {} months ({}),",
+      {fmt::format("{}", now.bought), kind, fmt::format("{}", last.bought), months, made_of});
 }
 
 // When too few machines are too few: " at the 14:00 peak (13:00 to 16:00)".
@@ -130,6 +131,13 @@ void add_fewer(const CapacityPlan& plan, std::vector<Bilingual>& answer) {
     return;
   }
   const std::string busy = whole(100 * row->busy_share);
+  if (plan.demand.slo && row->latency_seconds > 0 &&
+      row->latency_seconds <= plan.demand.slo->seconds) {  // by the measured rate, but not surely
+    answer.push_back(
+        phrase("{} {0:machine is|machines are} enough{} with {} % probability only.",
+               {count, peak_words(plan, row->machines), whole(100 * row->probability)}));
+    return;
+  }
   const Bilingual why =
       plan.demand.slo && row->latency_seconds <= 0  // measured, not simulated
           ? phrase("the load is {} % of what they serve in time", {busy})
@@ -181,23 +189,32 @@ Bilingual time_words(double seconds) {
   return std::isfinite(seconds) ? duration_text(seconds) : phrase("no end in sight");
 }
 
-std::vector<Bilingual> job_answer(const CapacityPlan& plan) {
+Bilingual job_sentence(const CapacityPlan& plan, const CapacityRow* row) {
   const CapacityDemand& demand = plan.demand;
-  const double count = plan.machines.high;
+  Bilingual took;
+  if (row != nullptr) {
+    took = phrase("about {} ({} to {})",
+                  {time_words(row->seconds.median), time_words(row->seconds.low),
+                   time_words(row->seconds.high)});
+  }
+  if (demand.asks_time()) {
+    return phrase("One machine of {} needs {} to {}{}.",
+                  {kind_words(plan), took, work_words(plan), caveats(plan)});
+  }
+  if (row != nullptr) took = phrase(": {}", {took});
   const Bilingual span = duration_text(demand.deadline_seconds);
   const Bilingual due = demand.deadline_time.empty()
                             ? phrase("within {}", {span})
                             : phrase("by {}, in {}", {demand.deadline_time, span});
-  const CapacityRow* row = plan.row(count);
-  Bilingual took;
-  if (row != nullptr) {
-    took = phrase(": about {} ({} to {})",
-                  {time_words(row->seconds.median), time_words(row->seconds.low),
-                   time_words(row->seconds.high)});
-  }
-  std::vector<Bilingual> answer = {phrase("You need {} {0:machine|machines} of {} to {} {}{}{}{}.",
-                                          {grouped(count), kind_words(plan), work_words(plan), due,
-                                           certainty(plan), took, caveats(plan)})};
+  return phrase("You need {} {0:machine|machines} of {} to {} {}{}{}{}.",
+                {grouped(plan.machines.high), kind_words(plan), work_words(plan), due,
+                 certainty(plan), took, caveats(plan)});
+}
+
+std::vector<Bilingual> job_answer(const CapacityPlan& plan) {
+  const CapacityDemand& demand = plan.demand;
+  const CapacityRow* row = plan.row(plan.machines.high);
+  std::vector<Bilingual> answer = {job_sentence(plan, row)};
   if (row == nullptr) return answer;
   if (demand.interruptions.expected()) {
     answer.push_back(
@@ -313,8 +330,8 @@ void add_service(const CapacityPlan& plan, std::vector<Bilingual>& notes) {
   if (node.proof != SloProof::none) return;
   if (node.request_seconds_known) {
     notes.push_back(
-        phrase("one machine is {} {0:server|servers}, each as slow as the requests of the measured "
-               "closed load",
+        phrase("one machine answers up to {} {0:request|requests} at once, as slowly as its closed "
+               "load did; the fewer are in service, the nearer each is to its time alone",
                {fmt::format("{}", node.servers)}));
   }
   if (!node.service_spread_known) {
@@ -427,8 +444,7 @@ std::vector<Bilingual> plan_answer(const FleetPlan& fleet) {
     answer = job_answer(plan);
     add_fewer(plan, answer);
   } else if (fleet.year) {
-    answer = {
-        phrase("{} of {} for {}{}{}.", {year_words(*fleet.year), kind_words(plan), load_words(plan),
+    answer = {phrase("{} for {}{}{}.", {year_words(*fleet.year, kind_words(plan)), load_words(plan),
                                         certainty(plan, true), caveats(plan)})};
     add_fewer(plan, answer);
   } else {
@@ -449,10 +465,10 @@ std::vector<Bilingual> plan_answer(const FleetPlan& fleet) {
   if (fleet.mix) {
     const MachineMix& mix = *fleet.mix;
     answer.push_back(phrase(
-        "Cheaper still, as a mix: {} of {} with {} of {} at {}, {}.",
+        "Cheaper still, as a mix: {} of {} with {} of {} at {} an hour, {} for a million {}.",
         {fmt::format("{}", mix.first_machines), mix.first, fmt::format("{}", mix.second_machines),
          mix.second, fmt::format("{:.2f}", mix.cost_per_hour),
-         fmt::format("{:.3g}", mix.cost_per_million)}));
+         fmt::format("{:.3g}", mix.cost_per_million), unit_words(asked_unit(plan))}));
   }
   if (fleet.back_test) answer.push_back(store_test_words(*fleet.back_test));
   return answer;
@@ -491,6 +507,12 @@ std::vector<Bilingual> plan_assumptions(const FleetPlan& fleet) {
                  "another"));
     }
     add_interruptions(plan, notes);
+  }
+  if (plan.demand.inference() && !plan.refused() && !plan.demand.profile.parts.empty() &&
+      !fleet.autoscale) {
+    notes.push_back(
+        phrase("no autoscaling rule: the quietest minute takes as many machines as the "
+               "busiest"));
   }
   if (plan.one_node_trains) {
     notes.push_back(

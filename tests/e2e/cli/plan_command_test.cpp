@@ -230,6 +230,27 @@ TEST_F(PlanCommand, ACorpusIsReadInShards) {
   }
 }
 
+// How long, and for how much, where nobody says by when.
+TEST_F(PlanCommand, WithoutADeadlineItSaysHowLong) {
+  const std::string asked =
+      "--table " + table_ + " --pages 10M --lines-per-page 20 --cost-per-hour 2";
+  auto [code, out] = run(asked);
+  EXPECT_EQ(code, 0) << out;
+  EXPECT_THAT(in_one_line(out), HasSubstr("One machine of this kind"));
+  EXPECT_THAT(in_one_line(out), HasSubstr("to read 10,000,000 pages (20 line images each)"));
+  EXPECT_THAT(in_one_line(out), HasSubstr("Cost: 2.00 an hour, "));
+  EXPECT_THAT(in_one_line(out), testing::Not(HasSubstr("holds")));
+  std::tie(code, out) = run(asked + " --json");
+  const auto json = nlohmann::json::parse(out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << out;
+  EXPECT_EQ(undocumented_key("plan --json", json), "");
+  ASSERT_EQ(json["rows"].size(), 4u);
+  EXPECT_TRUE(json["rows"][0]["probability"].is_null());
+  const double rate = json["machine_samples_per_second"]["median"];
+  EXPECT_NEAR(json["rows"][0]["seconds"]["median"].get<double>(), 200e6 / rate,
+              0.02 * 200e6 / rate);
+}
+
 // A day's pages with a peak, a latency target, growth and two zones, in one command.
 TEST_F(PlanCommand, ADaysPagesInTwoZones) {
   const std::string out_folder = join_path(folder_, "out");
@@ -335,14 +356,14 @@ TEST_F(PlanCommand, BadInputIsOneClearLine) {
         {"--pages 5 --samples 5 --deadline 1h" + table, 2, "one of --pages N"},
         {"--rate 5/week" + table, 2, "12000/min"},
         {"--rate 5 --samples 3 --deadline 1h" + table, 2, "give one of"},
-        {"--samples 3" + table, 2, "a job needs --deadline T"},
+        {"--deadline 3h" + table, 2, "a job is one of --pages N"},
         {"--samples 3 --deadline 0" + table, 2, "above zero"},
         {"--samples 3 --deadline 2020-01-01T00:00" + table, 2, "is past"},
         {"--samples 3 --deadline 1h --interruptions often" + table, 2, "--interruptions 'often'"},
         {"--samples 3 --deadline 1h --checkpoint-every 0" + table, 2, "15m:20s"},
         {"--samples 3 --deadline 1h --restart never" + table, 2, "--restart 'never'"},
 
-        {"--rate 3 --interruptions 8h" + table, 2, "goes with --pages or --samples and --deadline"},
+        {"--rate 3 --interruptions 8h" + table, 2, "goes with --pages or --samples"},
         {"--samples 3 --deadline -1h" + table, 2, "above zero"},
         {"--samples 3 --deadline 1h --slo p99=1s" + table, 2, "--slo"},
         {"--rate 5 --slo fast" + table, 2, "p99=50ms"},

@@ -36,6 +36,7 @@ TEST(Text, ParsesTimes) {
   EXPECT_DOUBLE_EQ(*parse_duration("1h30m"), 5400);
   EXPECT_DOUBLE_EQ(*parse_duration("250ms"), 0.25);
   EXPECT_DOUBLE_EQ(*parse_duration("2m 3s"), 123);
+  EXPECT_DOUBLE_EQ(*parse_duration("2w"), 14 * 86400);
   for (const char* bad : {"", "0", "-5s", "5 parsecs", "m"})
     EXPECT_FALSE(parse_duration(bad)) << bad;
 }

@@ -63,6 +63,16 @@ TEST(Autoscale, ASlowStartIsPaidForWithLateness) {
   EXPECT_GT(late.autoscale->late_share, 0.05);
 }
 
+TEST(Autoscale, NoRuleWhereTheNumberNeverChanges) {
+  CapacityDemand quiet = day("2x 9-11");
+  quiet.profile = scale_to_day(quiet.profile, 40000);
+  quiet.daily_requests = 40000;
+  quiet.requests_per_second = busiest_part(quiet.profile).requests_per_second;
+  YearDemand zones;
+  zones.zones = 2;
+  EXPECT_FALSE(fleet(quiet, zones).autoscale.has_value());
+}
+
 TEST(Autoscale, IsOfAProfileAndSpreadsOverZones) {
   CapacityDemand even = day("3x 9-11");
   even.profile = {};

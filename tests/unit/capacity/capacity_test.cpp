@@ -389,6 +389,49 @@ TEST(PlanCapacity, OneRequestOfAServiceIsNotTakenForABatch) {
   EXPECT_FALSE(plan_capacity(*measure_settings(unknown), demand).ok());
 }
 
+// Two workers with 4 in flight: each waits as long as it works. One alone takes 0.4 s.
+TEST(PlanCapacity, OneRequestAloneTakesWhatItTookAlone) {
+  RunRecord run = sleeping_server();
+  run.trials[0].samples_per_second = 5;
+  run.trials[0].service = {4, 0.8, 1.05, 0.4, false, ""};
+  const auto settings = measure_settings(run);
+  ASSERT_TRUE(settings.ok()) << settings.error().what;
+  EXPECT_NEAR(settings->front().alone_share, 0.5, 0.02);
+  CapacityDemand demand = rate_demand(0.5);
+  demand.slo = LatencySlo{0.95, 0.7};  // p95 of one alone is below 0.5 s
+  const auto plan = plan_capacity(*settings, demand);
+  ASSERT_TRUE(plan.ok()) << plan.error().what;
+  ASSERT_FALSE(plan->refused());
+  EXPECT_EQ(plan->machines.high, 1);
+  EXPECT_GT(plan->row(1)->latency_seconds, 0.4);
+  EXPECT_LT(plan->row(1)->latency_seconds, 0.65);
+  EXPECT_NEAR(plan->machine_rate.median, 5, 1e-6);  // and what all together do is as it was
+}
+
+TEST(PlanCapacity, WithoutADeadlineSaysHowLongItTakes) {
+  NodeMeasurement node = node_of(
+      "nproc,threads,samples_per_second,peak_bytes,outcome,noise_sigma\n4,1,10,1,ok,0.01\n");
+  CapacityDemand demand;
+  demand.pages = true;
+  demand.samples = 360000;  // ten hours of one machine
+  demand.cost_per_hour = 0.5;
+  const auto plan = plan_capacity(node, demand);
+  ASSERT_TRUE(plan.ok()) << plan.error().what;
+  ASSERT_FALSE(plan->refused());
+  ASSERT_EQ(plan->rows.size(), 4u);  // 1, 2, 4 and 8 machines
+  EXPECT_NEAR(plan->rows[0].seconds.median, 36000, 500);
+  EXPECT_GT(plan->rows[0].seconds.high, 1.03 * 36000);
+  EXPECT_NEAR(*plan->rows[0].cost, 5, 0.1);
+  EXPECT_EQ(plan->rows[3].machines, 8);
+  EXPECT_NEAR(plan->rows[3].seconds.median, 4500, 250);  // with the slowest of eight
+  node.work = RunWork::trains;
+  demand.pages = false;
+  const auto training = plan_capacity(node, demand);
+  ASSERT_TRUE(training.ok()) << training.error().what;
+  EXPECT_EQ(training->rows.size(), 1u);  // no more were measured
+  EXPECT_NEAR(training->rows[0].seconds.median, 36000, 500);
+}
+
 TEST(PlanCapacity, ARateAboveTheClosedLoadIsNotServed) {
   RunRecord run = sleeping_server();
   run.job.inference()->slo = "p95=5s";
@@ -421,6 +464,12 @@ TEST(WhatItDoes, IsReadFromTheRun) {
   run.job.user()->trains = true;  // as it is where nobody says otherwise
   EXPECT_EQ(what_it_does(run), RunWork::reads);
   run.job.user()->command.log_reader = "torch";
+  EXPECT_EQ(what_it_does(run), RunWork::trains);
+  for (const char* metric : {"pages/s", "took:s/page", "speed:Docs/min"}) {
+    run.job.user()->command.metric = metric;
+    EXPECT_EQ(what_it_does(run), RunWork::reads) << metric;
+  }
+  run.job.user()->command.metric = "page_loss:img/s";
   EXPECT_EQ(what_it_does(run), RunWork::trains);
   run.job.user()->command.preset = "paddleocr-infer";
   EXPECT_EQ(what_it_does(run), RunWork::reads);

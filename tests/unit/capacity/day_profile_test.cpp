@@ -82,7 +82,7 @@ TEST_F(DayProfileFile, NamesTheBadLine) {
   EXPECT_THAT(refusal("14:00 5\nnoon 5\n"), HasSubstr("'noon' is no time of day"));
   EXPECT_THAT(refusal("14:00\n"), HasSubstr("wants a time and a rate"));
   EXPECT_THAT(refusal("14:00 -5\n"), HasSubstr("must be above zero"));
-  EXPECT_THAT(refusal("14:00 5/week\n"), HasSubstr("12000/min"));
+  EXPECT_THAT(refusal("14:00 5/fortnight\n"), HasSubstr("12000/min"));
   EXPECT_THAT(refusal("14:00 5\n14:00 6\n"), HasSubstr("stands there twice"));
   EXPECT_THAT(refusal("Mon 14:00 5\n15:00 6\n"), HasSubstr("before all times or before none"));
   EXPECT_THAT(refusal("Mon\n"), HasSubstr("after the weekday"));
@@ -94,7 +94,11 @@ TEST(ParseRate, UnitsOfTime) {
   EXPECT_DOUBLE_EQ(*parse_rate("12000/min"), 200);
   EXPECT_DOUBLE_EQ(*parse_rate("720000/h"), 200);
   EXPECT_DOUBLE_EQ(*parse_rate("86400/day"), 1);
-  for (const char* bad : {"", "0", "-1/s", "12/fortnight", "x/min", "inf"}) {
+  EXPECT_DOUBLE_EQ(*parse_rate("300/5min"), 1);
+  EXPECT_DOUBLE_EQ(*parse_daily("40,000"), 40000);
+  EXPECT_DOUBLE_EQ(*parse_daily("40k/day"), 40000);
+  EXPECT_DOUBLE_EQ(*parse_daily("36.5M/year"), 100000);
+  for (const char* bad : {"", "0", "-1/s", "12/fortnight", "x/min", "inf", "3/0min", "3/-5min"}) {
     EXPECT_FALSE(parse_rate(bad).ok()) << bad;
   }
 }

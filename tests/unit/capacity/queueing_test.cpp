@@ -64,6 +64,14 @@ TEST(SimulateQueue, ByHandWithTwoServers) {
   EXPECT_EQ(run.latency_seconds, (std::vector<double>{10, 10, 18, 10}));
 }
 
+// Alone half of what it takes among four; in between evenly more.
+TEST(SimulateQueue, FewerInServiceTakeLess) {
+  QueueModel model{4, 1, 0, fixed_service(12)};
+  model.alone_share = 0.5;
+  const QueueRun run = simulate_queue(model, {0, 0, 0, 0, 100}, 1);
+  EXPECT_EQ(run.latency_seconds, (std::vector<double>{6, 8, 10, 12, 6}));
+}
+
 TEST(SimulateQueue, ABatchTakesAllThatWait) {
   const ServiceTimes times{{1, {5}}, {3, {7}}};
   const QueueRun run = simulate_queue({1, 3, 0, measured_service(times)}, {0, 1, 2, 3, 4}, 1);

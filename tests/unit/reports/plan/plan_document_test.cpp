@@ -166,9 +166,9 @@ TEST(PlanDocument, TheFirstSentenceAnswersAllThatWasAsked) {
   const FleetSize &now = fleet.year->rows.front().fleet, &last = fleet.year->rows.back().fleet;
   const auto text = [](int count) { return std::to_string(count); };
   EXPECT_THAT(plan_answer(fleet).front().english,
-              testing::StartsWith("Buy " + text(now.bought) + " now, " + text(last.bought) +
-                                  " last 12 months (" + text(last.machines) + " + " +
-                                  text(last.spares) + " spare"));
+              testing::StartsWith("Buy " + text(now.bought) + " machines of this kind now; " +
+                                  text(last.bought) + " last 12 months (" + text(last.machines) +
+                                  " + " + text(last.spares) + " spare"));
   EXPECT_THAT(plan_answer(fleet).front().english, HasSubstr("43,200,000 a day at 3 times"));
   EXPECT_THAT(plan_answer(fleet).front().english, HasSubstr("(95 % sure)"))
       << "what fewer than the needed machines do says nothing of those bought";
@@ -236,6 +236,33 @@ TEST(PlanDocument, IsEscapedInEachFormat) {
   EXPECT_THAT(plan_markdown(document, Language::english), HasSubstr("16 CPUs \\| a <b>"));
   EXPECT_THAT(csv_text(plan_sheet_table(document)),
               HasSubstr("\nnumber,Machine,16 CPUs | a <b>,measured,table t,2026-11-20,\n"));
+}
+
+// One machine fewer keeps the target at the measured rate, and by that alone.
+TEST(PlanDocument, SaysHowSurelyOneFewerIsEnough) {
+  FleetPlan fleet = fleet_of(service(), RunWork::recognises);
+  CapacityPlan& plan = fleet.kinds.front().plan;
+  ASSERT_GE(plan.machines.median, 2);
+  for (CapacityRow& row : plan.rows) {
+    if (row.machines != plan.machines.median - 1) continue;
+    row.latency_seconds = 0.07;  // 0.08 s are allowed
+    row.probability = 0.4;
+  }
+  const std::string text = plan_answer(fleet)[1].english;
+  EXPECT_THAT(text, HasSubstr("enough with 40 % probability only"));
+  EXPECT_THAT(text, Not(HasSubstr("not enough")));
+}
+
+TEST(PlanDocument, WithoutADeadlineNothingHolds) {
+  CapacityDemand demand;
+  demand.pages = true;
+  demand.samples = 2.304e6;  // an hour of 640/s
+  const PlanDocument document = document_of(demand, RunWork::reads);
+  EXPECT_THAT(document.answer.front().english, HasSubstr(" needs about 1 h 0"));
+  EXPECT_THAT(document.answer.front().english, HasSubstr(") to read 2,304,000 pages"));
+  EXPECT_EQ(number_of(document, "Deadline"), nullptr);
+  EXPECT_EQ(number_of(document, "Machines, 95 % sure"), nullptr);
+  EXPECT_EQ(document.tables.front().headings.size(), 4u);  // with the cost
 }
 
 // What a run's page shows of a plan is what the plan's own page shows, in both languages.
