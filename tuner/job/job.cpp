@@ -51,12 +51,14 @@ const InferenceWorkload* Job::inference() const { return inference_in(kind); }
 
 const CommandWorkload& Job::program() const {
   static const CommandWorkload kNone;
-  return user() != nullptr ? user()->command : kNone;
+  const UserCommandOptions* own = user();
+  return own != nullptr ? own->command : kNone;
 }
 
 const InferenceWorkload& Job::requests() const {
   static const InferenceWorkload kNone;
-  return inference() != nullptr ? *inference() : kNone;
+  const InferenceWorkload* asked = inference();
+  return asked != nullptr ? *asked : kNone;
 }
 
 const TrainingWorkload& Job::training() const {
@@ -74,30 +76,38 @@ const CommandJob& Job::command_job() const {
 }
 
 const std::string& Job::model() const {
-  return inference() != nullptr ? inference()->model : training().model;
+  const InferenceWorkload* asked = inference();
+  return asked != nullptr ? asked->model : training().model;
 }
 
-int Job::height() const { return inference() != nullptr ? inference()->height : training().height; }
+int Job::height() const {
+  const InferenceWorkload* asked = inference();
+  return asked != nullptr ? asked->height : training().height;
+}
 
-int Job::width() const { return inference() != nullptr ? inference()->width : training().width; }
+int Job::width() const {
+  const InferenceWorkload* asked = inference();
+  return asked != nullptr ? asked->width : training().width;
+}
 
 const std::string& Job::label_file() const {
-  return user() != nullptr ? user()->label_file : training().label_file;
+  const UserCommandOptions* own = user();
+  return own != nullptr ? own->label_file : training().label_file;
 }
 
 std::int64_t Job::lines() const {
   if (const auto* trains = std::get_if<TrainingJob>(&kind)) return trains->engine.lines;
-  return user() != nullptr ? user()->lines : 0;
+  const UserCommandOptions* own = user();
+  return own != nullptr ? own->lines : 0;
 }
 
-double Job::max_change() const {
-  return user() != nullptr ? user()->command.max_change : requests().max_change;
-}
+double Job::max_change() const { return prints() ? program().max_change : requests().max_change; }
 
 const std::vector<std::string>& Job::gpus() const {
   static const std::vector<std::string> kNone;
   if (const auto* trains = std::get_if<TrainingJob>(&kind)) return trains->engine.gpus;
-  return inference() != nullptr ? inference()->gpus : kNone;
+  const InferenceWorkload* asked = inference();
+  return asked != nullptr ? asked->gpus : kNone;
 }
 
 std::uint64_t Job::gpu_memory_bytes() const {
@@ -106,7 +116,10 @@ std::uint64_t Job::gpu_memory_bytes() const {
   return trains != nullptr ? trains->gpu_memory_bytes : 0;
 }
 
-int Job::command_gpus() const { return user() != nullptr ? user()->gpus : 0; }
+int Job::command_gpus() const {
+  const UserCommandOptions* own = user();
+  return own != nullptr ? own->gpus : 0;
+}
 
 std::uint64_t limit_bytes(const Job& job, const SearchRequest& search) {
   return job.on_gpus() ? job.gpu_memory_bytes() : search.memory_limit_bytes;

@@ -53,7 +53,7 @@ CommandWorkload command_workload(const Job& job, const SearchRequest& search) {
 
 UserCommandOptions user_command(const Job& job, const SearchRequest& search) {
   UserCommandOptions user;
-  if (job.user() != nullptr) user = *job.user();
+  if (const UserCommandOptions* own = job.user()) user = *own;
   user.command = command_workload(job, search);
   user.trains = !job.infers();
   user.batch = search.baseline.batch;

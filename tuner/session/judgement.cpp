@@ -6,12 +6,12 @@
 
 #include "base/secrets.h"
 #include "tuner/job/job_workload.h"
+#include "tuner/models/long_look.h"
 #include "tuner/search/growing_search.h"
 #include "tuner/search/inert_search.h"
 #include "tuner/session/run_launch.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/slo_words.h"
-#include "tuner/models/long_look.h"
 
 namespace ocrtune {
 namespace {
@@ -61,8 +61,8 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   inputs.recommend.soaks = run.soaks;
   inputs.recommend.max_change = run.job.max_change();
   inputs.recommend.counts_requests = run.job.infers() && !run.job.prints();
-  inputs.recommend.evaluation_steps =
-      run.job.user() == nullptr ? 0 : std::max(0, run.job.user()->evaluation_steps);
+  const UserCommandOptions* user = run.job.user();
+  inputs.recommend.evaluation_steps = user == nullptr ? 0 : std::max(0, user->evaluation_steps);
   run.result = recommend(inputs.space, *judgement->search, trials, inputs.recommend);
   const Reason changes = long_look_reason(look);
   if (run.result.found && !changes.empty()) {

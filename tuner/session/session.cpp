@@ -9,12 +9,12 @@
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/service/slo.h"
 #include "tuner/job/job_workload.h"
+#include "tuner/models/long_look.h"
 #include "tuner/session/machine_lock.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/slo_words.h"
 #include "tuner/store/program_versions.h"
 #include "tuner/verdict/growth.h"
-#include "tuner/models/long_look.h"
 
 namespace ocrtune {
 namespace {
@@ -141,7 +141,7 @@ Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserve
   constexpr int kMaxWinners = 2;
   const double most = rehearsal_seconds(run.job, run.search);
   Job job = run.job;
-  if (job.user() != nullptr) job.user()->command.rehearses = true;
+  if (UserCommandOptions* user = job.user()) user->command.rehearses = true;
   for (int i = 0; i < kMaxWinners && most > 0 && !interrupted(); ++i) {
     const double left = end_seconds - doors.clock->now_seconds();
     const double seconds = std::min(left, most);
@@ -374,8 +374,8 @@ double soak_seconds(const Job& job, const SearchRequest& search) {
 }
 
 double rehearsal_seconds(const Job& job, const SearchRequest& search) {
-  const bool rehearsed = job.user() != nullptr && job.user()->evaluation_steps >= 0;
-  return rehearsed ? winner_seconds(search) : 0;
+  const UserCommandOptions* user = job.user();
+  return user != nullptr && user->evaluation_steps >= 0 ? winner_seconds(search) : 0;
 }
 
 std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runner, double seconds) {

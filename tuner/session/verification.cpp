@@ -8,8 +8,8 @@
 #include "base/interrupt.h"
 #include "base/normal.h"
 #include "base/text.h"
-#include "tuner/session/tune_setup.h"
 #include "tuner/models/long_look.h"
+#include "tuner/session/tune_setup.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
