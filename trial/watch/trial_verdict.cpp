@@ -182,6 +182,15 @@ void judge_trial(const TrialFacts& facts, Trial& trial) {
   judge_ending(facts, trial);
 }
 
+FailureEvidence with_end(const TrialFacts& facts, FailureEvidence counters) {
+  counters.killed_by_us = facts.stop != StopCause::none;
+  counters.killed_why = facts.stop_reason;
+  if (const RankExit* failure = first_failure(facts.exits)) {
+    counters.exit_code = failure->exit.signal != 0 ? -failure->exit.signal : failure->exit.code;
+  }
+  return counters;
+}
+
 std::string living_words(const std::vector<ProcessFacts>& processes) {
   std::vector<std::string> names;
   for (const ProcessFacts& process : processes) {

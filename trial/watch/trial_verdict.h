@@ -26,6 +26,12 @@ enum class StopCause {
   exhausted,     // no process, descriptor or memory to spare for its start
 };
 
+// Why a trial is ended.
+struct TrialStop {
+  StopCause cause = StopCause::none;
+  std::string reason;  // in words
+};
+
 struct RankExit {
   int rank = 0;
   ProcessExit exit;
@@ -53,6 +59,9 @@ struct TrialFacts {
 //                  resources: it could not be started for lack of processes, descriptors or memory
 //   hung, timed_out, wrong_result, unsupported: as the reporter said, or empty
 void judge_trial(const TrialFacts& facts, Trial& trial);
+
+// With how it ended, for the diagnosis of a trial that failed.
+FailureEvidence with_end(const TrialFacts& facts, FailureEvidence counters);
 
 // Processes that have not ended: "python3 (123), sleep (124)".
 std::string living_words(const std::vector<ProcessFacts>& processes);
