@@ -209,7 +209,22 @@ std::string launch_knobs(const TuneResult& result) {
   return knobs_text(result.recommendation.knobs, result.inert_names());
 }
 
-Bilingual recipe_note(const RunRecord& run) {
+namespace {
+
+// What a rank of PaddleOCR does by itself, where the answer has another number of them. Sources:
+// its tools/train.py, tools/program.py and ppocr/data/__init__.py.
+Bilingual ranks_note(const RunRecord& run) {
+  const Knobs& used = run.result.baseline.knobs;
+  const Knobs& found = run.result.recommendation.knobs;
+  if (run.job.program().preset != "paddleocr" || used.nproc == found.nproc) return {};
+  return phrase(
+      "batch-norm statistics are of one rank's batch ({} instead of {}) unless "
+      "Global.use_sync_bn is set, drop_last leaves out the incomplete batch of each rank, and rank "
+      "0 evaluates alone",
+      {fmt::format("{}", found.batch), fmt::format("{}", used.batch)});
+}
+
+Bilingual batch_note(const RunRecord& run) {
   const CommandWorkload& program = run.job.program();
   const Knobs& used = run.result.baseline.knobs;
   const Knobs& found = run.result.recommendation.knobs;
@@ -225,6 +240,20 @@ Bilingual recipe_note(const RunRecord& run) {
       "global batch ({}) {} instead of {}: scale the learning rate with it, linearly for SGD, by "
       "the square root for Adam",
       {factors, fmt::format("{}", global_batch(found)), fmt::format("{}", global_batch(used))});
+}
+
+}  // namespace
+
+Bilingual recipe_note(const RunRecord& run) {
+  Bilingual note = batch_note(run);
+  const Bilingual ranks = ranks_note(run);
+  if (!note.english.empty() && !ranks.english.empty()) {
+    note.english += "; ";
+    note.chinese += "；";
+  }
+  note.english += ranks.english;
+  note.chinese += ranks.chinese;
+  return note;
 }
 
 Bilingual engine_note(const RunRecord& run) {

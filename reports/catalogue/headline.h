@@ -18,7 +18,8 @@ Bilingual subject(const RunRecord& run);
 
 // The knobs of the recommended setting, less those that were found to change nothing.
 std::string launch_knobs(const TuneResult& result);
-// What the recommendation changes in a training recipe: its global batch; empty: nothing.
+// What the recommendation changes in a training recipe: its global batch, and what a rank does by
+// itself; empty: nothing.
 Bilingual recipe_note(const RunRecord& run);
 
 // Of the built-in engine's training, whose setting is told as a command for PaddleOCR: that this

@@ -55,6 +55,11 @@ const std::vector<Phrase>& phrase_table() {
       {"global batch ({}) {} instead of {}: scale the learning rate with it, linearly for SGD, by "
        "the square root for Adam",
        "全局 batch size（{}）为 {}，原为 {}：学习率须随之调整，SGD 按线性，Adam 按平方根"},
+      {"batch-norm statistics are of one rank's batch ({} instead of {}) unless "
+       "Global.use_sync_bn is set, drop_last leaves out the incomplete batch of each rank, and "
+       "rank 0 evaluates alone",
+       "批归一化统计仅取自单个进程的 batch（{}，原为 {}），除非设置 Global.use_sync_bn；drop_last "
+       "会舍去各进程末尾不完整的 batch；评估仅由 rank 0 执行"},
       {"Certainty", "确定程度"},
       {"What holds it back", "瓶颈所在"},
       {"Note", "说明"},

@@ -176,6 +176,25 @@ TEST(RecipeNote, AChangedGlobalBatchIsSaid) {
               HasSubstr("global batch (nodes x nproc x batch x accumulate) 1024 instead of 8"));
 }
 
+TEST(RecipeNote, WhatARankOfPaddleOcrDoesByItselfIsSaidWhereTheirNumberChanges) {
+  RunRecord run = sample_run();
+  run.job = command_job({"python", "tools/train.py"}, "paddleocr");
+  run.result.baseline.knobs.nproc = 1;
+  run.result.baseline.knobs.batch = 8;
+  run.result.recommendation.knobs.nproc = 2;
+  run.result.recommendation.knobs.batch = 4;
+  EXPECT_THAT(recipe_note(run).english, HasSubstr("one rank's batch (4 instead of 8)"));
+  EXPECT_THAT(recipe_note(run).chinese, HasSubstr("（4，原为 8）"));
+  EXPECT_THAT(recipe_note(run).english, Not(HasSubstr("global batch")));
+  run.result.recommendation.knobs.batch = 8;
+  EXPECT_THAT(recipe_note(run).english, HasSubstr("by the square root for Adam; batch-norm"));
+  run.result.recommendation.knobs.nproc = 1;
+  EXPECT_EQ(recipe_note(run).english, "");
+  run.result.recommendation.knobs.nproc = 2;
+  run.job = command_job({"python", "train.py"}, "torchrun");
+  EXPECT_THAT(recipe_note(run).english, Not(HasSubstr("batch-norm")));
+}
+
 TEST(Subject, SaysWhatWasMeasured) {
   RunRecord run = sample_run();
   run.job = training_job("lines/labels.txt", 400);
