@@ -354,7 +354,7 @@ TEST_F(PlanCommand, BadInputIsOneClearLine) {
         {"--rate 5 --think 20s" + table, 2, "go with --users"},
         {"--rate 5 --zones 0" + table, 2, "a whole number from 1 to 20"},
         {"--pages 5 --samples 5 --deadline 1h" + table, 2, "one of --pages N"},
-        {"--rate 5/week" + table, 2, "12000/min"},
+        {"--rate 5/fortnight" + table, 2, "12000/min"},
         {"--rate 5 --samples 3 --deadline 1h" + table, 2, "give one of"},
         {"--deadline 3h" + table, 2, "a job is one of --pages N"},
         {"--samples 3 --deadline 0" + table, 2, "above zero"},
