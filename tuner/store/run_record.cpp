@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/text.h"
 
 namespace ocrtune {
 
@@ -19,8 +20,14 @@ Status check_run_name(const std::string& name) {
   const auto fits = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
   };
+  constexpr std::size_t kMostLetters = 64;
+  if (name.size() > kMostLetters) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--name '{}...': {} characters, and {} are the most",
+                             valid_utf8(name.substr(0, 20)), name.size(), kMostLetters)};
+  }
   // A letter first: an id begins with a digit.
-  const bool good = !name.empty() && name.size() <= 64 && name != "last" &&
+  const bool good = !name.empty() && name != "last" &&
                     std::isalpha(static_cast<unsigned char>(name[0])) != 0 &&
                     std::all_of(name.begin(), name.end(), fits);
   if (good) return Status();
