@@ -153,6 +153,8 @@ Result<double> parse_duration(std::string_view text) {
     left = trim(rest.substr(letters));
   }
   if (seconds <= 0) return not_a("a time above zero", text);
+  constexpr double kMostSeconds = 10 * 366 * 86400.0;
+  if (seconds > kMostSeconds) return not_a("a time of ten years at most", text);
   return seconds;
 }
 
@@ -170,7 +172,8 @@ std::string format_bytes(std::uint64_t bytes) {
 std::string format_duration(double seconds) {
   if (!std::isfinite(seconds)) return "unknown";
   if (seconds < 0) return "-" + format_duration(-seconds);
-  if (seconds < 0.0995) return fmt::format("{:.1f} ms", seconds * 1e3);
+  if (seconds < 0.09995) return fmt::format("{:.1f} ms", seconds * 1e3);
+  if (seconds < 0.9995) return fmt::format("{:.0f} ms", seconds * 1e3);
   if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);

@@ -24,11 +24,11 @@ Result<double> parse_number(std::string_view text);
 
 // "512", "64M", "1.5GiB", "2 GB": G and GiB are 2^30, GB is 10^9.
 Result<std::uint64_t> parse_bytes(std::string_view text);
-// "90", "90s", "5m", "1h30m", "250ms" -> seconds, always positive.
+// "90", "90s", "5m", "1h30m", "250ms" -> seconds, above zero and ten years at most.
 Result<double> parse_duration(std::string_view text);
 
 std::string format_bytes(std::uint64_t bytes);  // "23.5 GiB", "64.0 MiB", "512 B"
-std::string format_duration(double seconds);    // "1 h 05 min", "2 min 03 s", "8.4 s", "12 ms"
+std::string format_duration(double seconds);    // "2 min 03 s", "8.4 s", "140 ms", "12.4 ms"
 std::string format_count(double value);         // three or four digits: "8.42", "123", "12.3 k"
 std::string format_percent(double fraction);    // 0.234 -> "23.4 %"
 

@@ -37,8 +37,10 @@ TEST(Text, ParsesTimes) {
   EXPECT_DOUBLE_EQ(*parse_duration("250ms"), 0.25);
   EXPECT_DOUBLE_EQ(*parse_duration("2m 3s"), 123);
   EXPECT_DOUBLE_EQ(*parse_duration("2w"), 14 * 86400);
-  for (const char* bad : {"", "0", "-5s", "5 parsecs", "m"})
+  EXPECT_DOUBLE_EQ(*parse_duration("3650d"), 3650 * 86400.0);
+  for (const char* bad : {"", "0", "-5s", "5 parsecs", "m", "99999999999999h", "1e300s"}) {
     EXPECT_FALSE(parse_duration(bad)) << bad;
+  }
 }
 
 TEST(Text, FormatsForPeople) {
@@ -46,6 +48,9 @@ TEST(Text, FormatsForPeople) {
   EXPECT_EQ(format_bytes(64ULL << 20), "64.0 MiB");
   EXPECT_EQ(format_bytes((1ULL << 30) - 1), "1.0 GiB");
   EXPECT_EQ(format_duration(0.0124), "12.4 ms");
+  EXPECT_EQ(format_duration(0.0999), "99.9 ms");
+  EXPECT_EQ(format_duration(0.14), "140 ms");
+  EXPECT_EQ(format_duration(0.9996), "1.0 s");
   EXPECT_EQ(format_duration(123), "2 min 03 s");
   EXPECT_EQ(format_duration(3900), "1 h 05 min");
   EXPECT_EQ(format_count(8.4249), "8.42");
