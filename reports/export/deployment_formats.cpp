@@ -120,12 +120,12 @@ constexpr const char* kRootlessNote =
     "/etc/systemd/system/user@.service.d/delegate.conf\n";
 
 std::string write_compose(const Deployment& deployment) {
-  const std::string folder = folder_text(deployment);
+  const std::string folder = yaml_text(dollars_doubled(folder_text(deployment)));
   std::string text = head(deployment, "Use: docker compose -f FILE up");
   text += "services:\n  ocr:\n    image: \"<IMAGE>\"\n";
   text += fmt::format(
-      "    working_dir: {}\n    volumes:\n      - {{type: bind, source: {}, target: {}}}\n",
-      yaml_text(folder), yaml_text(folder), yaml_text(folder));
+      "    working_dir: {}\n    volumes:\n      - {{type: bind, source: {}, target: {}}}\n", folder,
+      folder, folder);
   text += "    command:\n";
   for (const std::string& word : deployment.launch.arguments) {
     text += "      - " + yaml_text(dollars_doubled(word)) + "\n";
