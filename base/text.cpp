@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_text.h"
+#include "base/plural.h"
 
 namespace ocrtune {
 namespace {
@@ -231,6 +232,67 @@ std::string shell_join(const std::vector<std::string>& arguments) {
   quoted.reserve(arguments.size());
   for (const auto& argument : arguments) quoted.push_back(shell_quote(argument));
   return join(quoted, " ");
+}
+
+std::string shell_line(std::string_view command) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  const auto escaped = [&](char c) {
+    if (c == '\n') return std::string("\\n");
+    if (c == '\t') return std::string("\\t");
+    if (c == '\\') return std::string("\\\\");
+    return is_control(c) ? fmt::format("\\{:03o}", static_cast<unsigned>(c)) : std::string(1, c);
+  };
+  std::string out;
+  for (std::size_t at = 0; at < command.size();) {
+    const char c = command[at];
+    const std::size_t close = c == '\'' ? command.find('\'', at + 1) : std::string_view::npos;
+    if (close == std::string_view::npos) {
+      const std::size_t taken = c == '\\' && at + 1 < command.size() ? 2 : 1;
+      out += command.substr(at, taken);
+      at += taken;
+      continue;
+    }
+    const std::string_view quoted = command.substr(at + 1, close - at - 1);
+    at = close + 1;
+    const bool plain = std::none_of(quoted.begin(), quoted.end(), is_control);
+    out += plain ? "'" : "$'";
+    for (const char inner : quoted) out += plain ? std::string(1, inner) : escaped(inner);
+    out += '\'';
+  }
+  return out;
+}
+
+bool is_text(std::string_view line) {
+  // What terminals take: BEL to CR, the shifts between character sets (tput sgr0), escape.
+  constexpr std::string_view kTaken = "\a\b\t\n\v\f\r\x0e\x0f\x1b";
+  return std::none_of(line.begin(), line.end(), [&](char c) {
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    return control && kTaken.find(c) == std::string_view::npos;
+  });
+}
+
+std::string without_binary(std::string_view text) {
+  std::string out;
+  std::size_t skipped = 0;
+  const auto mark = [&] {
+    if (skipped > 0)
+      out += fmt::format("({} that are no text)\n",
+                         how_many(static_cast<std::int64_t>(skipped), "byte"));
+    skipped = 0;
+  };
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end);
+    if (!is_text(line)) {
+      skipped += line.size();
+      continue;
+    }
+    mark();
+    out += line;
+  }
+  mark();
+  return out;
 }
 
 std::string nearest_name(std::string_view wanted, const std::vector<std::string>& names) {

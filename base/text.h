@@ -38,6 +38,14 @@ std::string valid_utf8(std::string_view text);
 // An argument as a POSIX shell would need it typed: quoted only where necessary.
 std::string shell_quote(std::string_view argument);
 std::string shell_join(const std::vector<std::string>& arguments);
+// A command line with the control characters of its quoted words as escapes, a line feed as "\n"
+// within $'...': one line that bash, zsh and a sh of POSIX 2024 read as they read `command`.
+std::string shell_line(std::string_view command);
+
+// False: it holds a byte that no text holds and no terminal takes, such as NUL.
+bool is_text(std::string_view line);
+// The text with a mark, "(4096 bytes that are no text)", in place of lines that are none.
+std::string without_binary(std::string_view text);
 
 // The names nearest in spelling (Levenshtein distance at most 2), for "did you mean".
 std::string nearest_name(std::string_view wanted, const std::vector<std::string>& names);

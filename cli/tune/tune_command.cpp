@@ -49,7 +49,8 @@ namespace {
 
 // As typed, without secrets: the store keeps it so that the run can be started again.
 std::string command_line(const TuneFlags& flags) {
-  return valid_utf8(shell_join(masked_arguments(words_with_settings(flags.words, flags.settings))));
+  return valid_utf8(
+      shell_line(shell_join(masked_arguments(words_with_settings(flags.words, flags.settings)))));
 }
 
 constexpr double kSayAgainSeconds = 30;  // while waiting

@@ -97,7 +97,7 @@ std::string write_env(const Deployment& deployment) {
     text +=
         fmt::format("export {}={}  # of the machine that was measured\n", name, shell_quote(value));
   }
-  return text + "# " + plain_line(command_text(deployment), 65536) + "\n";
+  return text + "# " + plain_line(shell_line(command_text(deployment)), 65536) + "\n";
 }
 
 // Docker takes what stands behind "=" as it is, to the end of the line.

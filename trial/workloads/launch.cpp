@@ -39,7 +39,7 @@ std::string launch_text(const Launch& launch) {
   for (const auto& [name, value] : launch.environment) {
     text += name + "=" + (looks_secret(name) ? "\"$" + name + "\"" : shell_quote(value)) + " ";
   }
-  return text + shell_join(masked_arguments(launch.arguments));
+  return shell_line(text + shell_join(masked_arguments(launch.arguments)));
 }
 
 std::string launch_text(const Result<Launch>& launch) {

@@ -26,8 +26,9 @@ void set_variable(Variables& environment, const std::string& name, const std::st
 // How ocrtune starts it, with its output in a pipe.
 ProcessOptions process_options(const Launch& launch);
 
-// A line for a POSIX shell: "cd DIR && NAME=value argv"; no cd where DIR is the current folder. A
-// secret (base/secrets.h) is not told: its variable is taken from the shell's own environment.
+// One line for a shell (shell_line() of base/text.h): "cd DIR && NAME=value argv"; no cd where DIR
+// is the current folder. A secret (base/secrets.h) is not told: its variable is taken from the
+// shell's own environment.
 std::string launch_text(const Launch& launch);
 std::string launch_text(const Result<Launch>& launch);  // an error as a comment
 

@@ -73,6 +73,23 @@ TEST(Text, QuotesForTheShell) {
   EXPECT_EQ(shell_quote("it's $HOME"), "'it'\\''s $HOME'");
 }
 
+TEST(Text, PutsACommandOnOneLine) {
+  EXPECT_EQ(shell_line(shell_join({"python", "-c", "import x\nprint('a\\n')"})),
+            R"(python -c $'import x\nprint('\''a\n'\'')')");
+  EXPECT_EQ(shell_line(shell_join({"sh", "-c", "a\n\tb \\ c\x01"})), R"(sh -c $'a\n\tb \\ c\001')");
+  const std::string plain = shell_join({"echo", "it's \\n", "$HOME", ""});
+  EXPECT_EQ(shell_line(plain), plain);
+}
+
+TEST(Text, TellsTextFromBinary) {
+  EXPECT_TRUE(is_text("loss: 0.5\t\x1b[0m\x1b(B\x0f 12 img/s\r"));
+  EXPECT_TRUE(is_text("\xD1\xF8\xC1\xB7 12"));  // GBK
+  EXPECT_FALSE(is_text("9/S\x01\x93"));
+  EXPECT_FALSE(is_text(std::string_view("\0", 1)));
+  EXPECT_EQ(without_binary("a\n\x02\x03\n\x04\nb"), "a\n(5 bytes that are no text)\nb");
+  EXPECT_EQ(without_binary("\x02"), "(1 byte that are no text)\n");
+}
+
 TEST(Text, FindsTheNameThatWasMeant) {
   const std::vector<std::string> names = {"probe", "tune", "report"};
   EXPECT_EQ(nearest_name("prob", names), "probe");

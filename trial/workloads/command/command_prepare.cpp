@@ -264,7 +264,10 @@ CommandWorkload launch_workload(const PreparedCommand& command) {
 std::vector<std::string> shell_lines(const FilledCommand& filled) {
   std::vector<std::string> lines;
   lines.reserve(filled.setup.size());
-  for (const auto& line : filled.setup) lines.push_back(shell_join(masked_arguments(line)));
+  const auto line_of = [](const std::vector<std::string>& line) {
+    return shell_line(shell_join(masked_arguments(line)));
+  };
+  for (const auto& line : filled.setup) lines.push_back(line_of(line));
   Launch launch = filled.launch;
   if (!lines.empty()) {  // the folder holds for the lines after it
     Launch first;
@@ -272,7 +275,7 @@ std::vector<std::string> shell_lines(const FilledCommand& filled) {
     lines[0] = launch_text(first) + lines[0];
   }
   lines.push_back(launch_text(launch));
-  for (const auto& line : filled.cleanup) lines.push_back(shell_join(masked_arguments(line)));
+  for (const auto& line : filled.cleanup) lines.push_back(line_of(line));
   return lines;
 }
 

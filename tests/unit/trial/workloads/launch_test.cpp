@@ -29,6 +29,12 @@ TEST(Launch, ItsLineTellsNoSecret) {
   EXPECT_THAT(process_options(launch).environment, Contains(Pair("HF_TOKEN", "hf_abcd")));
 }
 
+TEST(Launch, ItsLineIsOneLine) {
+  Launch launch;
+  launch.arguments = {"python", "-c", "import a\na.b('c')"};
+  EXPECT_EQ(launch_text(launch), R"(python -c $'import a\na.b('\''c'\'')')");
+}
+
 TEST(Launch, AVariableStandsOnce) {
   CommandWorkload workload;
   workload.command = words("train {nproc}");
