@@ -73,6 +73,15 @@ void replace_word(std::string& text, const std::string& from, const std::string&
   }
 }
 
+// "<HTTP_PROXY>" of http_proxy, as placeholders_of() finds it.
+std::string placeholder_of(const std::string& variable) {
+  std::string name = variable;
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ? static_cast<char>(std::toupper(c)) : '_';
+  });
+  return "<" + name + ">";
+}
+
 // Where the server of the run is reached, and its launch without the port of a trial.
 std::optional<DeployedService> service_of(const RunRecord& run, Launch& launch) {
   if (!run.job.serves() || run.job.url().empty() || run.job.command().empty()) return {};
@@ -181,8 +190,13 @@ Result<Deployment> deployment_of(const RunRecord& run) {
     if (name == "OCRTUNE_RANK_CPUS") {
       deployment.pinned.emplace_back(name, value);
     } else {
-      variables.emplace_back(name, looks_secret(name) ? "<" + name + ">" : value);
+      variables.emplace_back(name, looks_secret(name) ? placeholder_of(name) : value);
     }
+  }
+  for (const std::string& name : run.job.program().inherited) {  // its value is not stored
+    const bool there = std::any_of(variables.begin(), variables.end(),
+                                   [&](const auto& one) { return one.first == name; });
+    if (!there) variables.emplace_back(name, placeholder_of(name));
   }
   launch.environment = std::move(variables);
   deployment.ranks = best.knobs.nproc;
