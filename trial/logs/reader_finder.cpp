@@ -167,6 +167,7 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
   if (is_settled()) return;
   const std::string text = plain_line(line);
   if (trim(text).empty()) return;
+  if (!is_text(line)) return unread_.add(line, now_seconds);  // any bytes hold a rate somewhere
   if (first_seconds_ < 0) first_seconds_ = now_seconds;
   last_seconds_ = now_seconds;
   for (Candidate& row : rows_) hear(row, text, now_seconds);

@@ -77,6 +77,10 @@ std::string speed_word(const std::string& line) {
 }  // namespace
 
 void UnreadLines::add(const std::string& line, double now_seconds) {
+  if (!is_text(line)) {
+    binary_ = true;
+    return;
+  }
   ++lines_;
   std::string plain = plain_line(line);
   const std::string key = form_of(plain);
@@ -130,6 +134,10 @@ std::string UnreadLines::counting_pattern() const {
 
 std::string UnreadLines::reason(const std::string& reader, const std::string& followed_file,
                                 std::string option) const {
+  if (lines_ == 0 && binary_) {
+    return "what it printed is binary and no text; --log-file names a file that has its speed, "
+           "--log-reader runs counts whole runs";
+  }
   if (lines_ == 0) {
     return followed_file.empty()
                ? "it printed no line: where it writes its speed to a file, --log-file names that"

@@ -16,7 +16,7 @@ class UnreadLines {
   explicit UnreadLines(int batch) : batch_(batch) {}  // samples of a step; 1: not known
 
   void add(const std::string& line, double now_seconds);
-  std::int64_t lines() const { return lines_; }
+  std::int64_t lines() const { return lines_; }                    // of text
   const std::deque<TimedLine>& latest() const { return latest_; }  // the last 60
   // One form of line that speaks of training (loss, step, epoch) came 20 times within 20 s or more:
   // what there is to read has been printed, and waiting brings nothing else.
@@ -40,7 +40,8 @@ class UnreadLines {
   const Form* commonest() const;
 
   int batch_;
-  std::int64_t lines_ = 0;
+  std::int64_t lines_ = 0;  // of text
+  bool binary_ = false;     // there were others
   std::map<std::string, Form> forms_;
   std::deque<TimedLine> latest_;
 };

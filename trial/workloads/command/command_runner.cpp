@@ -306,7 +306,7 @@ class CommandRunner : public Runner {
 
   // Lets the logs of a failed trial speak, and keeps its folder if there is something in it.
   static void finish(Trial& trial, const std::string& folder) {
-    trial.log_tail = without_run_ends(trial.log_tail);
+    trial.log_tail = without_binary(without_run_ends(trial.log_tail));
     const bool unused = list_directory(folder).value_or({}).empty();
     if (trial.ok() || trial.cause == "interrupted" || unused) {
       [[maybe_unused]] const Status removed = remove_tree(folder);

@@ -163,6 +163,14 @@ TEST(ReaderFinder, TakesNothingElseThatGrows) {
   }
 }
 
+TEST(ReaderFinder, TakesNoBytesForASpeed) {
+  const auto bytes = [](int i) { return fmt::format("\xEF{}/S\x01 {} img/s \x93", i, 400 + i); };
+  const auto finder = listened(every(0.7, 60, bytes));
+  EXPECT_FALSE(finder.choice());
+  EXPECT_FALSE(finder.choice_at_end());
+  EXPECT_NE(finder.unread().reason("", "", "").find("binary"), std::string::npos);
+}
+
 TEST(ReaderFinder, SettlesWithinSecondsWhereNoNumberIsASpeed) {
   const auto lines =
       every(0.5, 200, [](int i) { return fmt::format("loss {:.4f}", 8.0 / (i + 1)); });
