@@ -207,6 +207,14 @@ bool path_exists(const std::string& path) {
   return fs::exists(path, code);
 }
 
+Status check_there(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) == 0) return Status();
+  Error error = system_error(errno, path);
+  if (error.kind == ErrorKind::missing) error.what = path + " is not there";
+  return error;
+}
+
 bool is_directory(const std::string& path) {
   std::error_code code;
   return fs::is_directory(path, code);

@@ -28,6 +28,9 @@ Status make_directories(const std::string& path);
 // folder that shall hold it does not exist, so that a mistyped path makes no tree of folders.
 Result<bool> make_folder(const std::string& path);
 bool path_exists(const std::string& path);
+// missing: "PATH is not there"; denied and others where that cannot be known: "PATH: Permission
+// denied" of a file in a closed folder.
+Status check_there(const std::string& path);
 bool is_directory(const std::string& path);
 // Names (not paths) in a folder, sorted; an absent folder is an error of kind missing.
 Result<std::vector<std::string>> list_directory(const std::string& path);

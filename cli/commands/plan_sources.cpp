@@ -53,7 +53,8 @@ Result<Source> parse_source(const std::string& text) {
 
 Result<std::vector<NodeMeasurement>> measure_run(const std::string& database,
                                                  const std::string& id) {
-  if (!path_exists(database)) {
+  const Status there = check_there(database);
+  if (!there && there.error().kind == ErrorKind::missing) {
     return Error{ErrorKind::missing, "no run is stored in " + database +
                                          "; run `ocrtune tune` first, or give --table T.csv"};
   }

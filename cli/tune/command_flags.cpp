@@ -179,8 +179,8 @@ namespace {
 // "0.5%" or "0.005".
 Status read_text_flags(const CommandFlags& flags, CommandWorkload& program) {
   OCRTUNE_TRY(AnswerPlaces::parse(program.answers));
-  if (!program.truth.empty() && !path_exists(program.truth)) {
-    return Error{ErrorKind::missing, "--truth " + program.truth + " is not there"};
+  if (const Status there = check_there(program.truth); !program.truth.empty() && !there) {
+    return Error{there.error().kind, "--truth " + there.error().what};
   }
   if (flags.max_change.empty()) return Status();
   const bool percent = flags.max_change.back() == '%';

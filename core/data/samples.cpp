@@ -22,7 +22,9 @@ Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path,
     return std::unique_ptr<SampleSource>(std::move(source));
   }
   const std::string folder = parent_path(path);
-  if (path == join_path(folder, kLabelFileName) && is_directory(folder) && !path_exists(path)) {
+  const Status there = check_there(path);
+  const bool lacks = !there && there.error().kind == ErrorKind::missing;
+  if (lacks && path == join_path(folder, kLabelFileName) && is_directory(folder)) {
     return Error{ErrorKind::missing,
                  folder + " has no " + kLabelFileName +
                      " (lines of image<TAB>text) and no data.mdb; `ocrtune make-data " +

@@ -139,7 +139,8 @@ Result<std::unique_ptr<Sqlite>> open_store_to_write(const std::string& path) {
 
 Result<std::unique_ptr<Sqlite>> open_store_to_read(const std::string& path) {
   const std::string folder = parent_path(path);
-  if (!path_exists(path)) {
+  if (const Status there = check_there(path); !there) {
+    if (there.error().kind != ErrorKind::missing) return there.error();
     return Error{ErrorKind::missing,
                  "no store at " + path + " yet: run `ocrtune tune` first, or name one with --db"};
   }

@@ -182,6 +182,23 @@ TEST_F(Files, MissingFileSaysWhich) {
   EXPECT_NE(contents.error().what.find("none"), std::string::npos);
 }
 
+TEST_F(Files, FileInAClosedFolderIsNotSaidToBeMissing) {
+  const std::string closed = join_path(folder_, "closed"), path = join_path(closed, "file");
+  ASSERT_TRUE(make_directories(closed));
+  ASSERT_TRUE(write_file(path, "x"));
+  EXPECT_TRUE(check_there(path));
+  EXPECT_EQ(check_there(path + "s").error().what, path + "s is not there");
+  ASSERT_EQ(::chmod(closed.c_str(), 0), 0);
+  const uid_t user = ::geteuid();
+  if (user == 0) ASSERT_EQ(::seteuid(65534), 0);  // root may read everything
+  const Status there = check_there(path);
+  if (user == 0) ASSERT_EQ(::seteuid(user), 0);
+  ASSERT_EQ(::chmod(closed.c_str(), 0700), 0);
+  ASSERT_FALSE(there);
+  EXPECT_EQ(there.error().kind, ErrorKind::denied);
+  EXPECT_EQ(there.error().what, path + ": Permission denied");
+}
+
 TEST_F(Files, RootPrefixesEveryPath) {
   ASSERT_TRUE(make_directories(join_path(folder_, "proc")));
   ASSERT_TRUE(write_file(join_path(folder_, "proc/stat"), "cpu 1\n"));

@@ -27,10 +27,9 @@ Status check_files(const CommandWorkload& workload, const PresetFile& preset) {
   for (const std::string& flag : preset.files) {
     const auto path = flag_value(workload.command, flag);
     if (!path) return Error{ErrorKind::usage, "the command has no " + flag};
-    if (path->find('{') != std::string::npos || path_exists(in_folder_of(workload, *path))) {
-      continue;
-    }
-    return Error{ErrorKind::missing, flag + " " + *path + " is not there"};
+    if (path->find('{') != std::string::npos) continue;
+    const Status there = check_there(in_folder_of(workload, *path));
+    if (!there) return Error{there.error().kind, flag + " " + there.error().what};
   }
   return Status();
 }
