@@ -162,6 +162,14 @@ std::string make_safer(LaunchSetting& setting, Remedy remedy) {
   return "";
 }
 
+std::string untold_checkpoint(const std::string& checkpoint, const std::string& resume_argument) {
+  if (checkpoint.empty() || !resume_argument.empty()) return "";
+  return "note: each attempt has the same arguments, and none names a checkpoint: unless the "
+         "command itself goes on from " +
+         checkpoint +
+         ", it begins again after a failure; --resume-arg '--resume {checkpoint}' names it";
+}
+
 std::vector<std::string> resuming_command(std::vector<std::string> command,
                                           const std::string& resume_argument,
                                           const std::string& checkpoint) {

@@ -20,4 +20,7 @@ std::vector<std::string> resuming_command(std::vector<std::string> command,
                                           const std::string& resume_argument,
                                           const std::string& checkpoint);
 
+// What nobody tells the command although a checkpoint is named; empty: it is told.
+std::string untold_checkpoint(const std::string& checkpoint, const std::string& resume_argument);
+
 }  // namespace ocrtune

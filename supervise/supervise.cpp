@@ -72,7 +72,7 @@ class Supervisor {
   void remove_old_files(int number) const;
   AttemptSummary summary(const AttemptPlan& plan, const AttemptEnd& end) const;
   void note(const std::string& line) {
-    if (listeners_.on_note) listeners_.on_note(line);
+    if (listeners_.on_note && !line.empty()) listeners_.on_note(line);
   }
   void pause();
 
@@ -331,6 +331,7 @@ void Supervisor::pause() {
 
 Result<SuperviseEnd> Supervisor::run() {
   SuperviseEnd all;
+  note(untold_checkpoint(options_.checkpoint, options_.resume_argument));
   for (int number = 1;; ++number) {
     const auto plan = OCRTUNE_TRY(plan_attempt(number));
     const std::string line = shell_join(masked_arguments(plan.process.arguments));

@@ -73,6 +73,14 @@ TEST(ResumingCommand, AppendsOnce) {
               ElementsAre("train", "--resume=new"));
 }
 
+TEST(ResumingCommand, IsAskedForWhereACheckpointIsNamedAlone) {
+  EXPECT_THAT(untold_checkpoint("ck/state.json", ""),
+              testing::AllOf(testing::HasSubstr("goes on from ck/state.json, it begins again"),
+                             testing::HasSubstr("--resume-arg")));
+  EXPECT_EQ(untold_checkpoint("ck/state.json", "--resume {checkpoint}"), "");
+  EXPECT_EQ(untold_checkpoint("", ""), "");
+}
+
 TEST(ResumingCommand, BracesInAPathAreNoPlaceholders) {
   const auto resumed =
       resuming_command({"train", "{nproc}"}, "--resume={checkpoint} {a}", "{run}/{{b}}");
