@@ -95,6 +95,11 @@ class VerifyLines : public SessionObserver {
  public:
   void waits_for(const std::string& holder) override { line_.note(waiting_text(holder)); }
 
+  void keeps_nothing(const Error& why) override {
+    line_.note("note: the answer is shown and not kept: " + why.what);
+    keeps_nothing_ = true;
+  }
+
   void begins(const RunRecord& run, const Machine& here, double seconds) override {
     state_.unit = rate_unit(run);
     state_.budget_seconds = seconds;
@@ -120,6 +125,7 @@ class VerifyLines : public SessionObserver {
   }
 
   void clear() { line_.clear(); }
+  bool said_not_kept() const { return keeps_nothing_; }
 
  private:
   void show_next() {
@@ -130,6 +136,7 @@ class VerifyLines : public SessionObserver {
 
   SearchState state_;
   double end_ = 0;
+  bool keeps_nothing_ = false;
   SearchProgress line_;
 };
 
@@ -149,7 +156,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.job));
   const auto answer = OCRTUNE_TRY(verify(request, *store, lines, doors));
   lines.clear();
-  if (!answer.kept) {
+  if (!answer.kept && !lines.said_not_kept()) {
     std::fprintf(stderr, "ocrtune verify: %s\n", answer.kept.error().what.c_str());
   }
   const Verification& verification = answer.verification;

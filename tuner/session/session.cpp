@@ -331,6 +331,8 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
                  fmt::format("run {0} has no recommendation to verify; `ocrtune show {0}` says why",
                              run.id)};
   }
+  const auto writable = Store::open(store.path(), Store::Mode::write);
+  if (!writable) observer.keeps_nothing(writable.error());
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
   const auto here = OCRTUNE_TRY(look(doors, run.job));
   const auto runner = OCRTUNE_TRY(runner_of(doors, run.job, run.search, here));
@@ -341,7 +343,6 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
   answer.verification = measure_again(run, *runner, *doors.clock, options,
                                       [&](const Trial& trial) { observer.measured(trial); });
   answer.run = std::move(run);
-  auto writable = Store::open(store.path(), Store::Mode::write);
   answer.kept = writable
                     ? (*writable)->add_event(
                           answer.run.id,

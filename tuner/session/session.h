@@ -27,6 +27,7 @@ class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
   virtual void waits_for(const std::string& /*holder*/) {}  // another measurement on this machine
+  virtual void keeps_nothing(const Error& /*why*/) {}       // what is found will not be stored
   virtual void probes() {}  // the machine itself is measured now, for seconds
   // The trials begin, on the machine `here`; they may take so many seconds in all.
   virtual void begins(const RunRecord& /*run*/, const Machine& /*here*/, double /*seconds*/) {}

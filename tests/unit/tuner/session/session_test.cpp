@@ -1,6 +1,7 @@
 #include "tuner/session/session.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,10 +46,12 @@ RecordedTable four_cores() {
 struct Witness : SessionObserver {
   std::vector<Trial> trials;
   int begun = 0, shown = 0, proofs = 0;
+  std::string not_kept;  // why, as it was said before the first trial
   void begins(const RunRecord&, const Machine&, double) override { ++begun; }
   void progress(const TuneProgress&) override { ++shown; }
   void measured(const Trial& trial) override { trials.push_back(trial); }
   void proves() override { ++proofs; }
+  void keeps_nothing(const Error& why) override { not_kept = trials.empty() ? why.what : ""; }
 };
 
 // Sessions over a recorded table: no process is started and no time passes.
@@ -297,6 +300,21 @@ TEST_F(SessionTest, ResumeRefusesTheRunOfAnotherMachine) {
   ASSERT_FALSE(run);
   EXPECT_EQ(run.error().kind, ErrorKind::usage);
   EXPECT_THAT(run.error().what, HasSubstr("another machine (box)"));
+}
+
+TEST_F(SessionTest, VerifySaysAtTheStartThatItsAnswerIsNotKept) {
+  ASSERT_TRUE(tuned(4));
+  witness_.trials.clear();
+  ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(join_path(folder_, "runs.sqlite").c_str(), 0444), 0);
+  const uid_t user = ::geteuid();
+  if (user == 0) ASSERT_EQ(::seteuid(65534), 0);  // root may write to everything
+  const auto answer = verify({}, *store_, witness_, doors_);
+  if (user == 0) ASSERT_EQ(::seteuid(user), 0);
+  ASSERT_TRUE(answer) << answer.error().what;
+  EXPECT_FALSE(answer->kept);
+  EXPECT_THAT(witness_.not_kept, HasSubstr("readonly"));
+  EXPECT_FALSE(witness_.trials.empty());
 }
 
 TEST_F(SessionTest, VerifyIsOkAsLongAsTheMachineIsAsItWas) {
