@@ -33,6 +33,19 @@ std::vector<std::string> lock_folders() {
   return folders;
 }
 
+// Of the folder that the user has named for the lock file.
+Status check_own_folder() {
+  const char* own = std::getenv("OCRTUNE_LOCK_DIR");
+  if (own == nullptr || *own == '\0') return Status();
+  const std::string name = "OCRTUNE_LOCK_DIR: ";
+  if (const Status there = check_there(own); !there) {
+    return Error{there.error().kind, name + there.error().what};
+  }
+  if (!is_directory(own)) return Error{ErrorKind::usage, name + own + " is no folder"};
+  if (::access(own, W_OK | X_OK) != 0) return system_error(errno, name + own);
+  return Status();
+}
+
 // The descriptor, or -1. What others may have put there, a link or a FIFO, is not opened.
 int open_lock_file(const std::string& path) {
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -112,6 +125,7 @@ Result<MachineLock> MachineLock::take(bool wait,
     }
   };
   reopen();
+  if (file < 0) OCRTUNE_TRY(check_own_folder());
   bool told = false;
   while (file >= 0) {
     struct flock lock = whole_file();

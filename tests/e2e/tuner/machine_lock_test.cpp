@@ -115,6 +115,17 @@ TEST_F(MachineLockTest, ProcessOfTheHolderNeitherWaitsNorFails) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST_F(MachineLockTest, FolderThatIsNamedMustBeThere) {
+  const std::string none = join_path(folder_, "none"), file = join_path(folder_, "file");
+  setenv("OCRTUNE_LOCK_DIR", none.c_str(), 1);
+  const auto lock = MachineLock::take(false, {});
+  ASSERT_FALSE(lock);
+  EXPECT_EQ(lock.error().what, "OCRTUNE_LOCK_DIR: " + none + " is not there");
+  ASSERT_TRUE(write_file(file, ""));
+  setenv("OCRTUNE_LOCK_DIR", file.c_str(), 1);
+  EXPECT_EQ(MachineLock::take(false, {}).error().kind, ErrorKind::usage);
+}
+
 TEST_F(MachineLockTest, FileIsForAllUsersAndNoLinkIsFollowed) {
   { const auto lock = MachineLock::take(false, {}); }
   const std::string path = join_path(folder_, "ocrtune.lock");
