@@ -16,6 +16,7 @@
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_runner.h"
 #include "tuner/job/job_workload.h"
+#include "tuner/session/tune_loop.h"
 #include "tuner/session/tune_setup.h"
 
 namespace ocrtune {
@@ -56,6 +57,9 @@ void take(const ReaderChoice& choice, CommandWorkload& program) {
 // Why nothing was taken.
 Error refusal(const ReaderFinder& finder, const Trial& trial, const std::string& log_file) {
   if (interrupted()) return {ErrorKind::interrupted, "interrupted; nothing is stored"};
+  if (could_not_start(trial)) {
+    return {ErrorKind::exhausted, "the command could not be started: " + trial.reason};
+  }
   const bool mute = trial.cause == "no_metric" || trial.outcome == Outcome::timed_out;
   if (!mute) {
     return {ErrorKind::failed, "the command did not come to a first step: " + trial.reason};

@@ -217,7 +217,12 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   };
   callbacks.on_progress = [&](const TuneProgress& progress) { observer.progress(progress); };
   observer.begins(run, run.machine, loop.budget_seconds);
-  auto end = OCRTUNE_TRY(tune_loop(*search, *runner, *doors.clock, loop, callbacks));
+  auto ended = tune_loop(*search, *runner, *doors.clock, loop, callbacks);
+  if (!ended) {
+    (void)store.finish_run(run.id, "failed", ended.error().what).ok();
+    return ended.error();
+  }
+  TuneLoopEnd end = *std::move(ended);
   run.trials = std::move(end.trials);
   run.stop_reason = end.stop_reason;
   OCRTUNE_TRY(look_longer(run, store, end_of_search, observer, doors));

@@ -10,6 +10,7 @@
 
 #include "base/interrupt.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "tuner/verdict/growth.h"
 
 namespace ocrtune {
@@ -38,12 +39,20 @@ class TrialCosts {
 };
 
 // A trial that the end of the budget cut short says nothing about its setting. One that hung, or
-// was given up before, did not need the seconds that the budget took from it.
-void forgive_cut(Trial& trial, double cut_seconds) {
+// was given up before, did not need the seconds that the budget took from it. Of the only trial of
+// a run, what it printed is all there is to tell.
+void forgive_cut(Trial& trial, double cut_seconds, bool only_trial) {
   if (trial.cause == "promise") return;  // it ended by itself, before the rate was proved
   // What it printed in this time held no number: more time would not show one either.
   if (trial.cause == "no_metric" && trial.seconds > kStartSeconds) return;
   if (trial.outcome != Outcome::timed_out || trial.seconds < cut_seconds) return;
+  if (trial.cause == "no_metric" && only_trial) {
+    trial.reason += fmt::format(
+        "; the budget ended after {} of it: a program that starts slowly "
+        "needs a longer one",
+        format_duration(trial.seconds));
+    return;
+  }
   trial.outcome = Outcome::skipped;
   trial.cause = "budget";
   trial.reason = "the budget ended during this trial";
@@ -69,6 +78,16 @@ std::string failing_alike(const std::vector<Trial>& trials) {
   return fmt::format("{} settings failed in the same way: {}", settings.size(), trials[0].reason);
 }
 
+// Not one of `least` trials or more could be started: that is no fault of their settings.
+Status check_starts(const std::vector<Trial>& trials, std::size_t begin, std::size_t least) {
+  const std::size_t count = trials.size() - begin;
+  const bool started =
+      std::any_of(trials.begin() + static_cast<std::ptrdiff_t>(begin), trials.end(),
+                  [](const Trial& trial) { return !could_not_start(trial); });
+  if (count == 0 || count < least || started) return Status();
+  return Error{ErrorKind::exhausted, "no trial could be started: " + trials.back().reason};
+}
+
 // The limits of one trial: at most so many seconds, and the guard's memory where there is one.
 TrialLimits limits_of(const Proposal& proposal, TrialLimits limits, double max_seconds) {
   limits.max_seconds = std::min(limits.max_seconds, max_seconds);
@@ -88,6 +107,12 @@ std::optional<Proposal> next_trial(Search& search, const TuneLoopOptions& option
   return question ? search.settle(*question, seconds_left) : std::nullopt;
 }
 
+void note_growth(Trial& trial, const TrialLimits& limits) {
+  trial.growth = memory_growth(trial);
+  if (!trial.growth.certain) return;
+  trial.evidence.push_back(forecast_trial(trial.growth, limits.memory_limit_bytes).words);
+}
+
 // What the trial of a proposal belongs to; `rounds` were run in earlier sessions.
 void mark(Trial& trial, const Proposal& proposal, int rounds, int repetition) {
   trial.knobs = proposal.knobs;
@@ -98,6 +123,10 @@ void mark(Trial& trial, const Proposal& proposal, int rounds, int repetition) {
 }
 
 }  // namespace
+
+bool could_not_start(const Trial& trial) {
+  return trial.cause == "trial_dir" || trial.cause == "resources";
+}
 
 Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
                               const TuneLoopOptions& options, const TuneCallbacks& callbacks) {
@@ -127,7 +156,8 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     take(trial);
   }
 
-  const int told = static_cast<int>(end.trials.size());
+  const std::size_t earlier = end.trials.size();
+  const int told = static_cast<int>(earlier);
   while (true) {
     const double left = options.budget_seconds - (clock.now_seconds() - start);
     const bool spent = options.max_trials > 0 && progress.trials - told >= options.max_trials;
@@ -140,6 +170,7 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
       end.stop_reason = "budget";
       break;
     }
+    OCRTUNE_TRY(check_starts(end.trials, earlier, 2));  // one may have met a bad moment
     end.stop_reason = failing_alike(end.trials);
     if (!end.stop_reason.empty()) break;
     const auto proposal = next_trial(search, options, end.trials, left);
@@ -153,20 +184,16 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
         most < options.limits.max_seconds ? most : std::numeric_limits<double>::infinity();
     const TrialLimits limits = limits_of(*proposal, options.limits, most);
     Trial trial = runner.run(proposal->knobs, limits);
-    trial.growth = memory_growth(trial);
-    if (trial.growth.certain) {
-      trial.evidence.push_back(forecast_trial(trial.growth, limits.memory_limit_bytes).words);
-    }
+    note_growth(trial, limits);
     mark(trial, *proposal, rounds, repetitions[proposal->knobs]);
     // A trial that Ctrl-C broke is not evidence against its setting.
     if (interrupted() && !trial.ok()) continue;
-    forgive_cut(trial, cut_seconds);
-    if (callbacks.on_trial) {
-      OCRTUNE_TRY(callbacks.on_trial(trial));
-    }
+    forgive_cut(trial, cut_seconds, end.trials.empty());
+    if (callbacks.on_trial) OCRTUNE_TRY(callbacks.on_trial(trial));
     take(std::move(trial));
     report(nullptr);
   }
+  if (!end.interrupted) OCRTUNE_TRY(check_starts(end.trials, earlier, 1));
   end.seconds = clock.now_seconds() - start;
   return end;
 }

@@ -48,7 +48,11 @@ struct TuneLoopEnd {
   double seconds = 0;
 };
 
-// Errors: what on_trial gave. A failed trial is no error.
+// The system had no folder, process or descriptor to spare for it: its setting was not tried.
+bool could_not_start(const Trial& trial);
+
+// Errors: what on_trial gave; exhausted: no trial of this call could be started. A failed trial is
+// no error.
 Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
                               const TuneLoopOptions& options, const TuneCallbacks& callbacks);
 
