@@ -3,15 +3,14 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <new>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "base/uncaught.h"
 #include "cli/command_words.h"
 #include "cli/commands.h"
 #include "cli/help.h"
@@ -121,25 +120,15 @@ int run_command_line(const std::vector<std::string>& words) {
   return fail(*command, result.error(), "");
 }
 
-int refused(const char* what) {
-  std::fprintf(stderr, "ocrtune: %s\n", what);
-  return kExitEnvironment;
-}
-
 }  // namespace
 }  // namespace ocrtune
 
-// What libraries and the language throw where a system is at its limits is told as any other error.
 int main(int argc, char** argv) {
+  ocrtune::say_uncaught(ocrtune::kExitEnvironment);
   try {
     return ocrtune::finish_output(ocrtune::run_command_line({argv, argv + argc}));
-  } catch (const std::bad_alloc&) {
-    return ocrtune::refused("the system has no memory to spare (ulimit -v, memory.max)");
-  } catch (const std::system_error& error) {
-    const bool thread = error.code() == std::errc::resource_unavailable_try_again;
-    return ocrtune::refused(thread ? "the system has no thread to spare (ulimit -u, pids.max)"
-                                   : error.what());
   } catch (const std::exception& error) {
-    return ocrtune::refused(error.what());
+    std::fprintf(stderr, "ocrtune: %s\n", ocrtune::exception_words(error));
+    return ocrtune::kExitEnvironment;
   }
 }
