@@ -31,7 +31,8 @@ bool acts_from_outside(const std::string& knob) {
   return knob == "threads" || knob == "binding" || knob == "malloc" || (row != nullptr && row->gpu);
 }
 
-Status check_knobs_reach(const CommandWorkload& workload) {
+Status check_knobs_reach(const PreparedCommand& prepared) {
+  const CommandWorkload& workload = prepared.workload;
   const std::set<std::string> used = names_used(workload);
   const auto is_fixed = [&](const std::string& knob) {
     return std::find(workload.fixed.begin(), workload.fixed.end(), knob) != workload.fixed.end();
@@ -45,16 +46,19 @@ Status check_knobs_reach(const CommandWorkload& workload) {
   }
   for (const std::string& knob : workload.knobs) {
     if (used.count(knob) != 0 || acts_from_outside(knob) || is_fixed(knob)) continue;
+    const auto& known = prepared.recognised_knobs;
+    const bool recognised = std::find(known.begin(), known.end(), knob) != known.end();
     return Error{
         ErrorKind::usage,
         fmt::format(
-            "the command ignores {0}: put {{{0}}} where its value belongs, such as "
+            "the command ignores {0}: {3}put {{{0}}} where its value belongs, such as "
             "--{1}={{{0}}}, or do not vary it{2}",
             knob,
             knob == "nproc"   ? "nproc_per_node"
             : knob == "nodes" ? "nnodes"
                               : knob,
-            knob == "nproc" ? "; so many copies of it are started where it holds {copy}" : "")};
+            knob == "nproc" ? "; so many copies of it are started where it holds {copy}" : "",
+            recognised ? fmt::format("--preset {} knows its flag; or ", prepared.recognised) : "")};
   }
   return Status();
 }
@@ -76,7 +80,8 @@ Knobs sample_knobs(const CommandWorkload& workload) {
   return knobs;
 }
 
-Status check_workload(const CommandWorkload& workload, const Machine& machine) {
+Status check_prepared(const PreparedCommand& prepared, const Machine& machine) {
+  const CommandWorkload& workload = prepared.workload;
   if (workload.command.empty()) {
     return Error{ErrorKind::usage, "no command given; write it after --"};
   }
@@ -107,7 +112,7 @@ Status check_workload(const CommandWorkload& workload, const Machine& machine) {
       if (!found) return found;
     }
   }
-  return check_knobs_reach(workload);
+  return check_knobs_reach(prepared);
 }
 
 std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
@@ -232,7 +237,7 @@ Result<PreparedCommand> prepare_launch(const CommandWorkload& workload, const Ma
   prepared.workload = workload;
   OCRTUNE_TRY(apply_preset(prepared, machine));
   OCRTUNE_TRY(count_gpus(prepared, machine));
-  OCRTUNE_TRY(check_workload(prepared.workload, machine));
+  OCRTUNE_TRY(check_prepared(prepared, machine));
   return prepared;
 }
 

@@ -29,6 +29,7 @@
 #include "trial/watch/trial_watch.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/command/preset_apply.h"
 #include "trial/workloads/launch.h"
 
 namespace ocrtune {
@@ -170,6 +171,10 @@ class CommandRunner : public Runner {
     const auto untidy = run_lines(filled->cleanup, *filled, "cleanup");
     if (untidy) trial.evidence.push_back(*untidy);
     finish(trial, *folder);
+    if (trial.outcome == Outcome::crashed) {
+      const std::string words = preset_words(command_, trial.log_tail);
+      if (!words.empty()) trial.reason += "; " + words;
+    }
     hide_secrets(filled->launch, trial);
     CommandWorkload read = command_.workload;
     read.unread =

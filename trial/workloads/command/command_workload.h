@@ -84,6 +84,10 @@ struct PreparedCommand {
   // The command evaluates and saves every so many steps, 0: unknown how many, and a trial can
   // rehearse it.
   std::optional<int> evaluation_steps;
+  std::string preset_tried;               // versions of the program that the preset was tried with
+  std::vector<std::string> preset_flags;  // that the preset has put into the command
+  std::string recognised;                 // preset that fits the command where none is named
+  std::vector<std::string> recognised_knobs;                   // that it would turn by flags
   std::optional<int> print_interval;                           // steps between two log lines
   std::function<std::optional<Refusal>(const Knobs&)> refuse;  // may be empty
 };

@@ -195,11 +195,34 @@ void add_trial(PreparedCommand& command, const PresetFile& preset) {
   }
 }
 
+// Flags of words that stand in the command now and did not before.
+std::vector<std::string> flags_added(const std::vector<std::string>& before,
+                                     const std::vector<std::string>& now) {
+  std::vector<std::string> flags;
+  for (const std::string& word : now) {
+    if (!starts_with(word, "-") || std::find(before.begin(), before.end(), word) != before.end()) {
+      continue;
+    }
+    flags.push_back(word.substr(0, word.find('=')));
+  }
+  return flags;
+}
+
 }  // namespace
+
+std::string preset_words(const PreparedCommand& command, const std::string& said) {
+  const auto named = [&](const std::string& flag) { return holds_word(said, flag); };
+  const auto& flags = command.preset_flags;
+  if (std::none_of(flags.begin(), flags.end(), named)) return "";
+  return fmt::format("preset {} has added {}; it was tried with {}", command.workload.preset,
+                     join(flags, " "),
+                     command.preset_tried.empty() ? "no version" : command.preset_tried);
+}
 
 Status apply_preset_file(PreparedCommand& command, const PresetFile& preset,
                          const Machine& machine) {
   CommandWorkload& workload = command.workload;
+  const std::vector<std::string> typed = workload.command;
   command.trains = preset.trains;
   OCRTUNE_TRY(check_files(workload, preset));
   read_current(command, preset);
@@ -220,6 +243,10 @@ Status apply_preset_file(PreparedCommand& command, const PresetFile& preset,
   }
   command.launch = workload.command;
   add_trial(command, preset);
+  command.preset_flags = flags_added(typed, workload.command);
+  std::vector<std::string> tried;
+  for (const auto& [version, date] : preset.tried) tried.push_back(version);
+  command.preset_tried = join(tried, ", ");
   if (workload.log_reader.empty() && workload.metric.empty()) {
     workload.log_reader = preset.log_reader;
     workload.metric = preset.metric;
@@ -246,8 +273,10 @@ std::optional<PresetFile> recognised_preset(const CommandWorkload& workload,
 
 void add_recognised_variables(PreparedCommand& command, const PresetFile& preset) {
   command.trains = preset.trains;
+  command.recognised = preset.name;
   std::vector<std::string> variables;
   for (const auto& [name, knob] : preset.knobs) {
+    if (!knob.flags.empty()) command.recognised_knobs.push_back(name);
     for (const auto& [variable, value] : knob.environment) variables.push_back(variable);
   }
   add_variables(command.workload, preset);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -24,5 +25,9 @@ std::optional<PresetFile> recognised_preset(const CommandWorkload& workload,
 // Of a program that was recognised without being named: the variables of the knobs alone, and a
 // note that says so.
 void add_recognised_variables(PreparedCommand& command, const PresetFile& preset);
+
+// Where a program that failed has `said` a flag that the preset put into its command: whose flags
+// they are, and with which versions the preset was tried. Empty: it names none.
+std::string preset_words(const PreparedCommand& command, const std::string& said);
 
 }  // namespace ocrtune

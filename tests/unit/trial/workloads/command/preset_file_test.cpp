@@ -179,8 +179,26 @@ TEST(PresetFile, AProgramThatReadsGetsNoNoteOnTheLearningRate) {
     EXPECT_EQ(join(prepared->warnings, "\n").find("learning rate") != std::string::npos, noted)
         << preset;
   }
+  CommandWorkload unnamed;
+  unnamed.command = {"sh", "-c", "rapidocr_onnxruntime -img a.png"};
+  unnamed.knobs = {"batch"};
+  const auto refused = prepare_command(unnamed, Machine());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what,
+              HasSubstr("the command ignores batch: --preset rapidocr knows its flag; or put "));
   old == nullptr ? ::unsetenv("XDG_CONFIG_HOME") : ::setenv("XDG_CONFIG_HOME", kept.c_str(), 1);
   EXPECT_TRUE(remove_tree(folder));
+}
+
+TEST(PresetFile, AProgramThatRefusesItsFlagsIsToldWhoseTheyAre) {
+  PreparedCommand command;
+  command.workload.preset = "pagewright";
+  command.workload.command = {"pagewright", "--fast"};
+  command.workload.knobs = {"threads"};
+  ASSERT_TRUE(apply_preset_file(command, pagewright()).ok());
+  EXPECT_EQ(preset_words(command, "pagewright: error: unrecognized arguments: --jobs=2"),
+            "preset pagewright has added --jobs --out; it was tried with 0.9");
+  EXPECT_EQ(preset_words(command, "error: --jobs2 --fast: no such page"), "");
 }
 
 TEST(PresetFile, WhatTheUserSaysWins) {
