@@ -11,7 +11,6 @@
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/progress.h"
 #include "probes/placement/partition.h"
-#include "trial/logs/reader_finder.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_runner.h"
@@ -54,8 +53,9 @@ void take(const ReaderChoice& choice, CommandWorkload& program) {
   if (!program.per_rank) program.per_rank = choice.per_rank;
 }
 
-// Why nothing was taken.
-Error refusal(const ReaderFinder& finder, const Trial& trial, const std::string& log_file) {
+}  // namespace
+
+Error nothing_heard(const ReaderFinder& finder, const Trial& trial, const std::string& log_file) {
   if (interrupted()) return {ErrorKind::interrupted, "interrupted; nothing is stored"};
   if (could_not_start(trial)) {
     return {ErrorKind::exhausted, "the command could not be started: " + trial.reason};
@@ -68,11 +68,14 @@ Error refusal(const ReaderFinder& finder, const Trial& trial, const std::string&
   if (const auto offer = finder.offer()) {
     option = fmt::format("I see '{}': {}", offer->line, choice_options(*offer));
   }
-  return {ErrorKind::usage, fmt::format("after {}: {}", format_duration(trial.seconds),
-                                        finder.unread().reason("", log_file, std::move(option)))};
+  std::string why = finder.unread().reason("", log_file, std::move(option));
+  if (trial.outcome == Outcome::timed_out) {
+    why +=
+        "; it was stopped then: if it ends by itself later, --log-reader runs times whole runs, "
+        "within a --budget of many of them";
+  }
+  return {ErrorKind::usage, fmt::format("after {}: {}", format_duration(trial.seconds), why)};
 }
-
-}  // namespace
 
 Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const Machine& machine,
                                     bool no_wait, bool silent) {
@@ -106,7 +109,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   if (!choice && ended && repeats) {
     choice = ReaderChoice{"runs", ReaderChoice::Reads::runs, {}, ""};
   }
-  if (!choice) return refusal(*finder, trial, job.program().log_file);
+  if (!choice) return nothing_heard(*finder, trial, job.program().log_file);
   take(*choice, job.user()->command);
   return fmt::format("{} ({})",
                      choice_words(*choice, names_used(prepared.workload).contains("nproc")),

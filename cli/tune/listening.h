@@ -6,6 +6,8 @@
 
 #include "base/result.h"
 #include "probes/machine/machine.h"
+#include "trial/logs/reader_finder.h"
+#include "trial/trial.h"
 #include "tuner/job/job.h"
 
 namespace ocrtune {
@@ -16,5 +18,9 @@ namespace ocrtune {
 // the command did not come so far, with its own last words. interrupted.
 Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const Machine& machine,
                                     bool no_wait, bool silent);
+
+// Why `finder` took nothing of what the command of `trial` printed. Errors: as above; exhausted:
+// the command could not be started.
+Error nothing_heard(const ReaderFinder& finder, const Trial& trial, const std::string& log_file);
 
 }  // namespace ocrtune
