@@ -119,7 +119,7 @@ std::vector<std::pair<std::string, std::string>> knob_texts(const Knobs& knobs) 
   std::vector<std::pair<std::string, std::string>> texts;
   for (const KnobRow& row : knob_table()) {
     const std::string_view name = row.name;
-    if (row.number == &Knobs::batch && knobs.untold.batch) continue;
+    if (knobs.untold.contains(name)) continue;
     const bool always = name == "nproc" || name == "threads" || name == "batch";
     std::string text = knob_text(knobs, name);
     if (always || text != knob_text(kDefaults, name)) texts.emplace_back(name, std::move(text));
@@ -133,7 +133,7 @@ std::string knobs_text(const Knobs& knobs, const std::set<std::string>& without)
   for (const auto& [name, text] : knob_texts(knobs)) {
     if (!without.contains(name)) parts.push_back(name + "=" + text);
   }
-  return join(parts, " ");
+  return parts.empty() ? "as typed" : join(parts, " ");
 }
 
 Result<Knobs> parse_knobs(const std::vector<std::string>& assignments) {

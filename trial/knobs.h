@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -14,13 +15,15 @@
 
 namespace ocrtune {
 
-// What a command of the user's own is never told; the knob of that name says nothing then. No part
-// of a setting: all compare equal.
+// Knobs that do not reach a command of the user's own, of those that every setting names: nproc,
+// threads and batch. Their numbers say nothing then. No part of a setting: all compare equal.
 struct Untold {
-  bool batch = false;
+  std::set<std::string, std::less<>> names;
 
-  friend constexpr bool operator==(Untold, Untold) { return true; }
-  friend constexpr std::strong_ordering operator<=>(Untold, Untold) {
+  bool contains(std::string_view name) const { return names.find(name) != names.end(); }
+
+  friend bool operator==(const Untold&, const Untold&) { return true; }
+  friend std::strong_ordering operator<=>(const Untold&, const Untold&) {
     return std::strong_ordering::equal;
   }
 };
@@ -73,9 +76,10 @@ std::string knob_text(const Knobs& knobs, std::string_view name);
 // Refuses values that the table does not allow; unknown names go to `dims`.
 Status set_knob(Knobs& knobs, std::string_view name, std::string_view value);
 // {name, text} of every knob that is not at its default, and of all dims; nproc, threads and batch
-// always, but for a batch that is not told.
+// always. Untold ones never.
 std::vector<std::pair<std::string, std::string>> knob_texts(const Knobs& knobs);
-// "nproc=2 threads=4 batch=32 binding=compact", less the names of `without`
+// "nproc=2 threads=4 batch=32 binding=compact", less the names of `without`; "as typed" of a
+// command that no knob reaches.
 std::string knobs_text(const Knobs& knobs, const std::set<std::string>& without = {});
 Result<Knobs> parse_knobs(const std::vector<std::string>& assignments);  // {"nproc=2", "batch=64"}
 

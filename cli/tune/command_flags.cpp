@@ -120,6 +120,20 @@ void vary_from_outside(const Job& job, SearchRequest& search, const Machine& mac
   values.insert(values.end(), allocators.begin(), allocators.end());
 }
 
+// Marks what neither reaches the command nor is known of it: its number would be ours alone.
+void leave_out_untold(std::set<std::string> known, const std::string& baseline,
+                      SearchRequest& search) {
+  if (known.contains("global_batch")) known.insert({"nproc", "batch"});
+  if (known.contains("gpus") || known.contains("gpu") || known.contains("copy")) {
+    known.insert("nproc");
+  }
+  for (const char* name : {"nproc", "threads", "batch"}) {
+    const bool given = (" " + baseline).find(std::string(" ") + name + "=") != std::string::npos;
+    if (known.contains(name) || search.axes.contains(name) || given) continue;
+    search.baseline.untold.names.insert(name);
+  }
+}
+
 }  // namespace
 
 void declare_command_flags(Flags& cli, CommandFlags& flags, CommandWorkload& program) {
@@ -237,14 +251,19 @@ Status settle_command(Job& job, SearchRequest& search, const Machine& machine,
   for (const auto& [name, value] : job.program().environment) add_names(value);
   if (turned.contains("gpu") && !search.given.contains("gpu")) turned.insert("nproc");  // copies
   vary_from_outside(job, search, machine, turned);
+  std::set<std::string> known;  // that reach the command, or that it says itself
   if (!job.command().empty()) {
     const auto prepared =
         OCRTUNE_TRY(look_at_command(job, search, machine, !baseline.empty(), notes));
     turned.insert(prepared.turnable.begin(), prepared.turnable.end());
+    known = prepared.current_names;
+    known.erase("batch");
+  } else {
+    known = {"nproc", "threads"};
   }
-  const bool told = turned.contains("batch") || turned.contains("global_batch") ||
-                    search.axes.contains("batch") || job.url().find("{batch}") != job.url().npos;
-  search.baseline.untold.batch = !told && (" " + baseline).find(" batch=") == baseline.npos;
+  known.insert(turned.begin(), turned.end());
+  for (const std::string& name : placeholder_names(job.url())) known.insert(name);
+  leave_out_untold(std::move(known), baseline, search);
   for (const KnobRow& row : knob_table()) {
     if (turned.count(row.name) == 0 && search.axes.count(row.name) == 0) {
       search.axes[row.name] = {knob_text(search.baseline, row.name)};

@@ -28,15 +28,15 @@ Json texts_json(const std::vector<std::string>& texts) {
   return list;
 }
 
-// Counts as numbers, categories as text; the user's own dimensions under "dims". A batch that is
-// not taken is null.
+// Counts as numbers, categories as text; the user's own dimensions under "dims". What does not
+// reach the command is null.
 Json knobs_json(const Knobs& knobs) {
   Json json = Json::object();
   for (const KnobRow& row : knob_table()) {
     json[row.name] =
         row.number != nullptr ? Json(knobs.*row.number) : Json(valid_utf8(knobs.*row.word));
   }
-  if (knobs.untold.batch) json["batch"] = nullptr;
+  for (const std::string& name : knobs.untold.names) json[name] = nullptr;
   Json dims = Json::object();
   for (const auto& [name, value] : knobs.dims) dims[valid_utf8(name)] = valid_utf8(value);
   json["dims"] = dims;

@@ -46,12 +46,12 @@ class Strings {
   std::vector<const std::string*> order_;
 };
 
-// Knobs that vary in this run, in the table's order; nproc, threads and batch always.
+// Knobs that vary in this run, in the table's order; nproc, threads and batch always
+// where they reach the command.
 std::vector<std::string> shown_knobs(const RunRecord& run) {
   std::vector<std::string> names;
   for (const KnobRow& row : knob_table()) {
-    if (row.number != &Knobs::batch || !run.search.baseline.untold.batch)
-      names.emplace_back(row.name);
+    if (!run.search.baseline.untold.contains(row.name)) names.emplace_back(row.name);
   }
   std::set<std::string> dims;
   for (const Trial& trial : run.trials) {

@@ -37,6 +37,16 @@ struct SearchRequest {
   std::string policy = "measured";  // measured | cautious (the rules of thumb apply)
   std::string strategy = "ours";
 
+  // Knobs that no list of values can turn as the command stands: what a settled command ignores has
+  // one value that nobody gave. Threads reach any program by its environment.
+  std::set<std::string> fixed() const {
+    std::set<std::string> names;
+    for (const auto& [name, values] : axes) {
+      if (values.size() == 1 && !given.contains(name) && name != "threads") names.insert(name);
+    }
+    return names;
+  }
+
   // The user's own setting is not known.
   bool baseline_guessed() const {
     return baseline_source == kBaselineFirst || baseline_source == kBaselinePlain ||

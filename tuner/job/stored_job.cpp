@@ -290,7 +290,9 @@ Status read_stored_knobs(const nlohmann::ordered_json& json, Knobs& knobs) {
     if (!value.is_string()) return damaged;
     OCRTUNE_TRY(set_knob(knobs, name, value.get<std::string>()));
   }
-  knobs.untold.batch = !json.contains("batch");
+  for (const char* name : {"nproc", "threads", "batch"}) {
+    if (!json.contains(name)) knobs.untold.names.insert(name);
+  }
   return Status();
 }
 

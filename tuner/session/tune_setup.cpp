@@ -41,8 +41,8 @@ std::int64_t recipe_batch(const Job& job, const SearchRequest& search) {
     return 0;
   }
   if (!is_foreign(job)) return search.axes.contains("batch") ? 0 : global_batch(search.baseline);
-  const bool known = job.prints() && !search.baseline_guessed() && !search.baseline.untold.batch &&
-                     search.axes.count("batch") == 0;
+  const bool known = job.prints() && !search.baseline_guessed() &&
+                     !search.baseline.untold.contains("batch") && search.axes.count("batch") == 0;
   return known && preset_trains(job.program().preset) ? global_batch(search.baseline) : 0;
 }
 
@@ -132,6 +132,7 @@ Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const 
   setup.search.further = lists_that_go_on(job, search, request.workload);
   setup.search.allows = OCRTUNE_TRY(setting_filter(machine, request));
   setup.recommend.cpus = setup.search.cpus;
+  setup.recommend.fixed = search.fixed();
   setup.recommend.baseline = search.baseline;
   setup.recommend.rules = rules;
   setup.recommend.limit_bytes = limit_bytes(job, search);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct RecommendOptions {
   // Usable CPUs; 0: unknown. On a host where other load discarded most samples, settings with more
   // processes x threads than these win by taking the others' share, and are not chosen.
   int cpus = 0;
+  std::set<std::string> fixed;    // knobs that the command ignores
   double expected_noise = 0.03;   // as in SearchOptions
   double tie_tolerance = 0.005;   // settings further apart than this never tie
   std::vector<Trial> rehearsals;  // of settings that won (tuner/verdict/rehearsal.h)

@@ -20,11 +20,17 @@ TEST(KnobsTest, TextAndValueGoBothWays) {
   EXPECT_EQ(knobs_text(parsed), "nproc=2 threads=1 batch=64 binding=compact flavour=mild");
 }
 
-TEST(KnobsTest, ABatchThatIsNotTakenIsNotTold) {
+TEST(KnobsTest, WhatDoesNotReachTheCommandIsAbsent) {
   Knobs knobs;
   knobs.nproc = 2;
-  knobs.untold.batch = true;
+  knobs.untold.names = {"batch"};
   EXPECT_EQ(knobs_text(knobs), "nproc=2 threads=1");
+  knobs.untold.names = {"nproc", "threads"};
+  EXPECT_EQ(knobs_text(knobs), "batch=16");
+  EXPECT_EQ(knobs_text(knobs, {"batch"}), "as typed");
+  Knobs told = knobs;
+  told.untold.names.clear();
+  EXPECT_EQ(told, knobs) << "no part of a setting";
 }
 
 TEST(KnobsTest, RefusesWhatTheTableDoesNotAllow) {

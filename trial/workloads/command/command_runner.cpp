@@ -350,7 +350,8 @@ class CommandRunner : public Runner {
 LogContext log_context(const PreparedCommand& command, const Knobs& knobs) {
   LogContext context;
   context.nproc = nodes_of(knobs) * knobs.nproc;
-  context.batch = knobs.untold.batch ? 1 : knobs.batch;  // else a step is all that is known
+  context.batch =
+      knobs.untold.contains("batch") ? 1 : knobs.batch;  // else a step is all that is known
   context.per_rank = command.workload.per_rank;
   context.print_interval = command.print_interval;
   return context;

@@ -132,5 +132,22 @@ TEST(StoredSearch, GoesBothWays) {
   EXPECT_TRUE(again->baseline_guessed());
 }
 
+TEST(StoredJob, KnobsThatDoNotReachTheCommandStayAbsent) {
+  SearchRequest search;
+  search.baseline.batch = 32;
+  search.baseline.untold.names = {"nproc", "threads"};
+  const auto again = parse_search(search_json(search));
+  ASSERT_TRUE(again) << again.error().what;
+  EXPECT_EQ(again->baseline.untold.names, search.baseline.untold.names);
+  EXPECT_EQ(knobs_text(again->baseline), "batch=32");
+}
+
+TEST(StoredJob, WhatNobodyGaveOneValueOfIsFixed) {
+  SearchRequest search;
+  search.axes = {{"nproc", {"1"}}, {"threads", {"1"}}, {"workers", {"2"}}, {"batch", {"4", "8"}}};
+  search.given = {"workers"};
+  EXPECT_THAT(search.fixed(), ElementsAre("nproc"));
+}
+
 }  // namespace
 }  // namespace ocrtune
