@@ -93,11 +93,12 @@ std::string data_text(const TuneFlags& flags) {
 }
 
 // One trial compares nothing, but its threads show what they waited for.
-void say_what_holds_back(const Trial& trial, const Machine& machine, Findings& findings) {
+void say_what_holds_back(const Trial& trial, const SearchRequest& search, const Machine& machine,
+                         Findings& findings) {
   constexpr double kExpectedNoise = 0.03;  // relative, between repeats
   const std::vector<Trial> trials = {trial};
   for (const HeldBack& held : held_back(trials, settings_of(trials, kExpectedNoise), trial.knobs,
-                                        usable_cpu_count(machine.cpu))) {
+                                        usable_cpu_count(machine.cpu), search.fixed())) {
     findings.add(State::ok, "why", sentence(held_back_reason(held)));
   }
 }
@@ -151,7 +152,7 @@ Result<int> doctor(TuneFlags flags) {
                                         static_cast<std::int64_t>(setup->space.size()))) {
     findings.add(check);
   }
-  say_what_holds_back(*trial, machine, findings);
+  say_what_holds_back(*trial, flags.search, machine, findings);
   return trial->ok() ? findings.end() : findings.end(trial->log_tail, trial->cause);
 }
 

@@ -442,6 +442,8 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "下一步：{}没有帮助；已试过 {}。"},
     {ReasonCode::next_untried, "Next: {}, which this run has not tried ({}).",
      "下一步：{}，本次运行未试过（{}）。"},
+    {ReasonCode::next_in_command, "Next: {}; ocrtune can try it once the command holds {}.",
+     "下一步：{}；命令中写有 {} 时，ocrtune 才能试。"},
     {ReasonCode::next_fewer_threads, "Next: fewer threads or processes.",
      "下一步：减少线程或进程。"},
     {ReasonCode::next_lift_mask,

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -29,8 +30,9 @@ struct Case {
   const Trial* trial = nullptr;
   const Setting* setting = nullptr;
   const std::vector<Setting>& settings;
-  double given = 0;  // usable CPUs
-  double cpus = 0;   // of these, that the threads may use
+  double given = 0;                    // usable CPUs
+  double cpus = 0;                     // of these, that the threads may use
+  const std::set<std::string>& fixed;  // knobs that the command ignores
 
   const StageUse& use() const { return trial->stages; }
   const ThreadUse& threads() const { return trial->threads; }
@@ -87,6 +89,9 @@ Reason more_of(const Case& one, std::string_view name, int Knobs::*count, Reason
     const double faster = ratio_interval(*other, *one.setting).median;
     if (faster > ratio) best = other;
     ratio = std::max(ratio, faster);
+  }
+  if (best == nullptr && one.fixed.contains(std::string(name))) {
+    return reason<ReasonCode::next_in_command>(std::move(what), fmt::format("{{{}}}", name));
   }
   if (best == nullptr) {
     const int more = std::max(1, 2 * now);
@@ -154,9 +159,14 @@ Found take_turns(const Case& one) {
   const StageUse& use = one.use();
   const double runnable = one.runnable(), busy = one.threads().busy;
   // Where other load keeps the one that runs from its CPU, those that were woken wait beside it.
+  // Several processes that are kept from their CPUs look the same and are independent.
+  const double most = use.busiest_process_cpus;
+  const bool one_process = !(most > 0) || most >= kOfBusiest * one.threads().cpus;
   const double kept_waiting = std::max(0.0, runnable - one.threads().cpus);
+  if (!one_process && one.threads().cpus < kLow) return std::nullopt;
   if (!one.looked() || one.cpus < 2 || runnable < kLow) return std::nullopt;
-  if (runnable > kHigh + kept_waiting / 2 || one.threads().cpus > kHigh) return std::nullopt;
+  if (runnable > kHigh + (one_process ? kept_waiting / 2 : 0) || one.threads().cpus > kHigh)
+    return std::nullopt;
   const bool waits = use.lock_threads + use.pipe_threads >= kDominant * (busy - 1);
   const bool shared = use.busiest_thread_share <= kOfBusiest * runnable;
   if (!waits || !shared || busy < kDominant * 2) return std::nullopt;
@@ -374,15 +384,15 @@ Reason held_back_reason(const HeldBack& held) {
 
 std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                                 const std::vector<Setting>& settings, const Knobs& knobs,
-                                double cpus) {
+                                double cpus, const std::set<std::string>& fixed) {
   constexpr std::size_t kMost = 2;
   const Setting* setting = find_setting(settings, knobs);
   const Trial* trial = longest_of(trials, knobs);
   if (cpus <= 0 || setting == nullptr || trial == nullptr) return {};
   if (trial->threads.alive == 0) return {};
   const int allowed = trial->stages.allowed_cpus;
-  const Case one{trial, setting, settings, cpus,
-                 allowed > 0 ? std::min<double>(allowed, cpus) : cpus};
+  const Case one{
+      trial, setting, settings, cpus, allowed > 0 ? std::min<double>(allowed, cpus) : cpus, fixed};
   std::vector<HeldBack> found;
   std::vector<Kind> kinds;
   for (const Rule& rule : kRules) {

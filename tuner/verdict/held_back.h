@@ -5,6 +5,8 @@
 // none is. Thresholds: docs/trial.md.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "trial/trial.h"
@@ -14,10 +16,11 @@
 namespace ocrtune {
 
 // At most two causes, of different kinds, the surest first; each with what to try next, and whether
-// these settings have tried it. `cpus` are the usable ones; 0: unknown, nothing is said.
+// these settings have tried it. `cpus` are the usable ones; 0: unknown, nothing is said. `fixed`:
+// knobs that the command ignores, so that a list of their values would be refused.
 std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                                 const std::vector<Setting>& settings, const Knobs& knobs,
-                                double cpus);
+                                double cpus, const std::set<std::string>& fixed = {});
 
 // The cause and what to try next, as one.
 Reason held_back_reason(const HeldBack& held);

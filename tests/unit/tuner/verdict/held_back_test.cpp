@@ -179,6 +179,33 @@ TEST(HeldBack, ThreadsThatTakeTurnsRunLikeOne) {
   EXPECT_THAT(causes({turns}), IsEmpty());
 }
 
+TEST(HeldBack, ProcessesThatOtherLoadKeepsFromTheirCpusTakeNoTurns) {
+  Trial starved = trial(with(1, 1), 100, 0.7);  // two processes; a third waits for their results
+  starved.threads.busy = 2.5;
+  starved.threads.runnable = 1.5;
+  starved.stages.busiest_thread_share = 0.6;
+  starved.stages.busiest_process = "python3";
+  starved.stages.pipe_threads = 1;
+  starved.stages.busiest_process_cpus = 0.7;
+  EXPECT_THAT(causes({starved}), ElementsAre(ReasonCode::held_by_interpreter)) << "one process";
+  starved.stages.busiest_process_cpus = 0.35;
+  EXPECT_THAT(causes({starved}), IsEmpty());
+  Trial alternate = starved;  // each waits for the other, and a CPU is free
+  alternate.threads.cpus = 1;
+  alternate.threads.runnable = 1.1;
+  alternate.stages.busiest_process_cpus = 0.5;
+  EXPECT_THAT(causes({alternate}), ElementsAre(ReasonCode::held_by_interpreter));
+}
+
+TEST(HeldBack, AKnobThatTheCommandIgnoresIsNoFlagToTry) {
+  const std::vector<Trial> trials = {busy_thread(with(1, 1), 100)};
+  const auto held = held_back(trials, settings_of(trials, kBetweenRepeats), with(1, 1), kCpus,
+                              {"nproc", "workers"});
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_TRUE(held[0].next.is(ReasonCode::next_in_command));
+  EXPECT_EQ(held[0].next.text(1), "{nproc}");
+}
+
 TEST(HeldBack, PageFaultsMustCostSomething) {
   Trial faults = busy_thread(with(1, 1), 100);
   faults.stages.system_share = 0.6;
