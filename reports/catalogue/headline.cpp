@@ -124,6 +124,14 @@ Bilingual recipe_words(const TuneResult& result) {
   return words;
 }
 
+// Inputs whose text the present setting does not repeat.
+std::int64_t differs_from_itself(const TuneResult& result) {
+  for (const SettingSummary& setting : result.settings) {
+    if (setting.knobs == result.baseline.knobs) return setting.same.differing_inputs;
+  }
+  return 0;
+}
+
 Bilingual claim_words(const RunRecord& run, const SameJudgement& same) {
   const CommandWorkload& program = run.job.program();
   const auto number = [](std::int64_t count) { return fmt::format("{}", count); };
@@ -139,6 +147,13 @@ Bilingual claim_words(const RunRecord& run, const SameJudgement& same) {
   }
   if (same.differing_inputs == 0) {
     return phrase(" The same text on all {} inputs.", {number(same.inputs)});
+  }
+  const std::int64_t own = differs_from_itself(run.result);
+  if (2 * own >= same.differing_inputs) {
+    return phrase(
+        " It reads {} of {} inputs otherwise, no more than the present setting differs from itself "
+        "(on {}).",
+        {number(same.differing_inputs), number(same.inputs), number(own)});
   }
   return phrase(" It reads {} of {} inputs otherwise, too few to tell from chance.",
                 {number(same.differing_inputs), number(same.inputs)});

@@ -184,6 +184,9 @@ const std::vector<Phrase>& phrase_table() {
       {" It reads {} of {} inputs otherwise ({} of the characters), as was allowed.",
        "{1} 个输入中有 {0} 个的识别结果不同（占字符的 {2}），在允许范围内。"},
       {" The same text on all {} inputs.", "全部 {} 个输入的识别文本一致。"},
+      {" It reads {} of {} inputs otherwise, no more than the present setting differs from itself "
+       "(on {}).",
+       "{1} 个输入中有 {0} 个的识别结果不同，不多于现有配置自身的差异（{2} 个）。"},
       {" It reads {} of {} inputs otherwise, too few to tell from chance.",
        "{1} 个输入中有 {0} 个的识别结果不同，数量过少，无法与偶然区分。"},
       {" {} is {} times as fast and reads {} of {} inputs otherwise ({} of the characters).",

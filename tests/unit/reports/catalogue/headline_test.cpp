@@ -79,6 +79,24 @@ TEST(Headline, WhatIsLeftIsTheCertificatesNumber) {
   EXPECT_THAT(headline(run).english, Not(HasSubstr("may be up to")));
 }
 
+TEST(Headline, TextsThatVaryByThemselvesAreNotCalledFew) {
+  RunRecord run = with_gain(1.9, 1.81, 2.0);
+  const auto told = [&](std::int64_t own, std::int64_t differing) {
+    for (SettingSummary& setting : run.result.settings) {
+      setting.same.compared = true;
+      setting.same.inputs = 12;
+      const bool present = setting.knobs == run.result.baseline.knobs;
+      setting.same.differing_inputs = present ? own : differing;
+    }
+    run.result.verdict.text = TextClaim::same;
+    return headline(run).english;
+  };
+  EXPECT_THAT(told(10, 11), HasSubstr("11 of 12 inputs otherwise, no more than the present setting "
+                                      "differs from itself (on 10)."));
+  EXPECT_THAT(told(0, 2), HasSubstr("2 of 12 inputs otherwise, too few to tell from chance."));
+  EXPECT_THAT(told(0, 0), HasSubstr("The same text on all 12 inputs."));
+}
+
 TEST(Headline, WithoutAClearGainTheBaselineIsKept) {
   RunRecord run = with_gain(1, 1, 1);
   run.result.contender = {run.result.recommendation.knobs, Interval{1.01, 0.98, 1.05}};
