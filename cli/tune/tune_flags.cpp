@@ -342,7 +342,7 @@ Status read_baseline(TuneFlags& flags, const Machine& machine) {
   }
   search.baseline = *given;
   if (flags.baseline.empty() && !job.command().empty()) {
-    search.baseline_source = kBaselineFirst;
+    search.baseline_source = search.first_source();
     for (const auto& [name, values] : search.axes) {
       const Status status = set_knob(search.baseline, name, values.front());
       if (!status) return status;

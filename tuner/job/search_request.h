@@ -1,6 +1,7 @@
 // How a job's settings are searched: what the user asks of the search, stored beside the job.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -16,6 +17,7 @@ namespace ocrtune {
 inline constexpr const char* kBaselineGiven = "given";
 inline constexpr const char* kBaselineRead = "read from the command and its config";
 inline constexpr const char* kBaselineFirst = "the first value of each list";
+inline constexpr const char* kBaselineUsual = "a usual value of each knob";
 inline constexpr const char* kBaselinePlain = "one process on all usable CPUs";
 inline constexpr const char* kBaselineGpu = "one process on one GPU";
 inline constexpr const char* kBaselineWithin = "near one process on all usable CPUs, in your lists";
@@ -49,8 +51,16 @@ struct SearchRequest {
 
   // The user's own setting is not known.
   bool baseline_guessed() const {
-    return baseline_source == kBaselineFirst || baseline_source == kBaselinePlain ||
-           baseline_source == kBaselineWithin || baseline_source == kBaselineGpu;
+    return baseline_source == kBaselineFirst || baseline_source == kBaselineUsual ||
+           baseline_source == kBaselinePlain || baseline_source == kBaselineWithin ||
+           baseline_source == kBaselineGpu;
+  }
+
+  // Of a command that says nothing of its own setting, while `axes` are the user's.
+  const char* first_source() const {
+    const bool lists = std::any_of(axes.begin(), axes.end(),
+                                   [](const auto& axis) { return axis.second.size() > 1; });
+    return lists ? kBaselineFirst : kBaselineUsual;
   }
 };
 

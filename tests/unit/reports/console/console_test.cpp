@@ -82,6 +82,8 @@ TEST(Console, AGuessedBaselineIsNotCalledTheUsersSetting) {
   const std::string text = console_summary(run, 120, false);
   EXPECT_EQ(text.find("your setting"), std::string::npos) << text;
   EXPECT_NE(text.find("of a plain start"), std::string::npos) << text;
+  run.search.baseline_source = kBaselineUsual;
+  EXPECT_NE(console_summary(run, 120, false).find("of a plain start"), std::string::npos);
   run.search.baseline_source = kBaselineFirst;
   EXPECT_NE(console_summary(run, 120, false).find("the first setting of your lists"),
             std::string::npos);

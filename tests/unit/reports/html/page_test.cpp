@@ -97,7 +97,7 @@ TEST(Page, AGuessedBaselineIsNotCalledTheUsersSetting) {
   RunRecord run = sample_run();
   run.search.baseline_source = kBaselineGiven;
   EXPECT_NE(page_html(run).find("Gain over your setting"), std::string::npos);
-  for (const char* guess : {kBaselinePlain, kBaselineFirst, kBaselineWithin}) {
+  for (const char* guess : {kBaselinePlain, kBaselineFirst, kBaselineUsual, kBaselineWithin}) {
     run.search.baseline_source = guess;
     const std::string page = page_html(run);
     const bool first = run.search.baseline_source == kBaselineFirst;

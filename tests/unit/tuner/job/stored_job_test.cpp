@@ -142,7 +142,18 @@ TEST(StoredJob, KnobsThatDoNotReachTheCommandStayAbsent) {
   EXPECT_EQ(knobs_text(again->baseline), "batch=32");
 }
 
-TEST(StoredJob, WhatNobodyGaveOneValueOfIsFixed) {
+TEST(SearchRequest, OnlyListsOfTheUsersHaveAFirstValue) {
+  SearchRequest search;
+  EXPECT_STREQ(search.first_source(), kBaselineUsual);
+  search.axes["threads"] = {"2"};
+  EXPECT_STREQ(search.first_source(), kBaselineUsual) << "one value is no list";
+  search.axes["batch"] = {"4", "8"};
+  EXPECT_STREQ(search.first_source(), kBaselineFirst);
+  search.baseline_source = kBaselineUsual;
+  EXPECT_TRUE(search.baseline_guessed());
+}
+
+TEST(SearchRequest, WhatNobodyGaveOneValueOfIsFixed) {
   SearchRequest search;
   search.axes = {{"nproc", {"1"}}, {"threads", {"1"}}, {"workers", {"2"}}, {"batch", {"4", "8"}}};
   search.given = {"workers"};
