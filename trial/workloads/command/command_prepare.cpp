@@ -119,10 +119,14 @@ std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
   const CommandWorkload& workload = prepared.workload;
   std::vector<std::string> warnings;
   if (workload.preset == "paddleocr-infer") return warnings;  // nothing is trained
-  const auto varies = [&](const char* knob) {                 // asked for, or turned by the preset
-    const auto& turnable = prepared.turnable;
-    return turns(workload, knob) ||
-           std::find(turnable.begin(), turnable.end(), knob) != turnable.end();
+  const auto holds = [](const std::vector<std::string>& names, const char* knob) {
+    return std::find(names.begin(), names.end(), knob) != names.end();
+  };
+  const std::set<std::string> used = names_used(workload);
+  // Asked for, turned by the preset, or a place in the command without a value of the user's.
+  const auto varies = [&](const char* knob) {
+    return turns(workload, knob) || holds(prepared.turnable, knob) ||
+           (used.contains(knob) && !holds(workload.fixed, knob));
   };
   const std::string kind = workload.log_reader.substr(0, workload.log_reader.find(':'));
   // What prints a number of its own and takes no batch may well train nothing: pages/s of a reader.

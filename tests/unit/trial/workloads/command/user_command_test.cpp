@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+#include "trial/workloads/command/command_prepare.h"
+
 namespace ocrtune {
 namespace {
 
@@ -27,6 +30,23 @@ TEST(UserCommand, ItsLaunchHoldsTheVariablesThatTheProgramReads) {
 
 TEST(UserCommand, ItsLaunchLeavesAnInertKnobOut) {
   EXPECT_EQ(line_of({{"OpenBLAS"}, {"threads"}}), "ocr --jobs=2");
+}
+
+TEST(UserCommand, ABatchThatWeListChangesTheRecipeAsOneOfTheUsers) {
+  const auto noted = [](const std::vector<std::string>& knobs,
+                        const std::vector<std::string>& fixed) {
+    CommandWorkload workload;
+    workload.command = {"sh", "train.sh", "{batch}"};
+    workload.log_reader = "torch";
+    workload.knobs = knobs;
+    workload.fixed = fixed;
+    const auto prepared = prepare_command(workload, Machine());
+    EXPECT_TRUE(prepared) << prepared.error().what;
+    return join(prepared->warnings, "\n").find("learning rate") != std::string::npos;
+  };
+  EXPECT_TRUE(noted({"batch"}, {})) << "a list of the user's";
+  EXPECT_TRUE(noted({}, {})) << "a list of ours";
+  EXPECT_FALSE(noted({}, {"batch"})) << "one value";
 }
 
 }  // namespace
