@@ -41,11 +41,15 @@ struct Prediction {
 // By how much better anything else may be for a search to end by its own rule.
 inline constexpr double kMaxOpenGain = 0.1;
 
-// What may be further ahead than that: the certificate of an answer is as wide.
+// What may be further ahead than that: the certificate of an answer is as wide. Or what other load
+// left open.
 struct OpenQuestion {
   Knobs chosen;          // the answer, were the search to end here
   Knobs rival;           // the setting that may be furthest ahead of it, tried or not
   double objective = 0;  // of `chosen`, as the verdict has it
+  // Whose turn it is where an answer beside other load lacks turns of the two; unset: it lacks
+  // none.
+  std::optional<Knobs> turn = {};
 };
 
 struct SearchOptions {

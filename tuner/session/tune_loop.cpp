@@ -102,9 +102,15 @@ TrialLimits limits_of(const Proposal& proposal, TrialLimits limits, double max_s
 std::optional<Proposal> next_trial(Search& search, const TuneLoopOptions& options,
                                    const std::vector<Trial>& trials, double seconds_left) {
   auto proposal = search.next(seconds_left);
-  if (proposal || !options.open_question || search.stop_reason() == "budget") return proposal;
+  if (proposal || !options.open_question) return proposal;
   const auto question = options.open_question(trials);
-  return question ? search.settle(*question, seconds_left) : std::nullopt;
+  if (!question) return std::nullopt;
+  // The loop itself says whether the budget holds another trial of a setting that has run.
+  if (question->turn) {
+    return Proposal{*question->turn, "race", "the leaders in turns, beside the load that is there"};
+  }
+  if (search.stop_reason() == "budget") return std::nullopt;
+  return search.settle(*question, seconds_left);
 }
 
 void note_growth(Trial& trial, const TrialLimits& limits) {

@@ -21,11 +21,14 @@ const Setting* next_best(const Choice& choice, const std::vector<Setting>& setti
   return next == settings.end() ? nullptr : &*next;
 }
 
+bool may_be_ahead(const Choice& choice, const Setting& other) {
+  return &other != choice.chosen && other.works() && !other.crowds_out &&
+         keeps_recipe(choice, other.summary.knobs);
+}
+
 bool nothing_open(const Choice& choice, const std::vector<Setting>& settings) {
-  return std::all_of(settings.begin(), settings.end(), [&](const Setting& other) {
-    if (&other == choice.chosen || !other.works() || other.crowds_out) return true;
-    if (!keeps_recipe(choice, other.summary.knobs)) return true;
-    return ratio_interval(other, *choice.chosen).high <= kOpenGain;
+  return std::none_of(settings.begin(), settings.end(), [&](const Setting& other) {
+    return may_be_ahead(choice, other) && ratio_interval(other, *choice.chosen).high > kOpenGain;
   });
 }
 
@@ -85,6 +88,29 @@ bool in_turns(const std::vector<Trial>& trials, const Knobs& a, const Knobs& b) 
   return changes >= kTurns;
 }
 
+namespace {
+
+// Whom the choice has to be compared with: the baseline; of a baseline that is kept, what may be
+// the furthest ahead of it.
+const Setting* rival_of(const Choice& choice, const std::vector<Setting>& settings) {
+  const Setting* rival = next_best(choice, settings);
+  if (choice.chosen != choice.baseline) {
+    return choice.baseline != nullptr ? choice.baseline : rival;
+  }
+  if (choice.contender != nullptr) rival = choice.contender;
+  double most = kOpenGain;
+  for (const Setting& other : settings) {
+    if (!may_be_ahead(choice, other)) continue;
+    const double high = ratio_interval(other, *choice.chosen).high;
+    if (high <= most) continue;
+    most = high;
+    rival = &other;
+  }
+  return rival;
+}
+
+}  // namespace
+
 bool settles_beside_load(const Choice& choice, const std::vector<Setting>& settings,
                          const std::vector<Trial>& trials, int space_points) {
   if (choice.chosen == nullptr || choice.objective.goal != Goal::throughput) return false;
@@ -98,6 +124,23 @@ bool settles_beside_load(const Choice& choice, const std::vector<Setting>& setti
   const Setting* behind = choice.baseline != nullptr ? choice.baseline : next;
   return ratio_interval(*choice.chosen, *behind).low > 1 &&
          in_turns(trials, chosen, behind->summary.knobs);
+}
+
+std::optional<Turns> lacking_turns(const Choice& choice, const std::vector<Setting>& settings,
+                                   const std::vector<Trial>& trials, int space_points) {
+  if (choice.chosen == nullptr || choice.objective.goal != Goal::throughput) return std::nullopt;
+  if (settles_beside_load(choice, settings, trials, space_points)) return std::nullopt;
+  const Setting* const other = rival_of(choice, settings);
+  const Knobs& chosen = choice.chosen->summary.knobs;
+  if (other == nullptr) {
+    return space_points == 1 ? std::optional(Turns{chosen, chosen, chosen}) : std::nullopt;
+  }
+  const Knobs& rival = other->summary.knobs;
+  const auto last = std::find_if(trials.rbegin(), trials.rend(), [&](const Trial& trial) {
+    return trial.knobs == chosen || trial.knobs == rival;
+  });
+  const bool chosen_ran = last != trials.rend() && last->knobs == chosen;
+  return Turns{chosen, rival, chosen_ran ? rival : chosen};
 }
 
 }  // namespace ocrtune

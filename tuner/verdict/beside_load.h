@@ -8,6 +8,7 @@
 // the same.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "tuner/verdict/choice.h"
@@ -32,5 +33,15 @@ bool in_turns(const std::vector<Trial>& trials, const Knobs& a, const Knobs& b);
 // faster by more than a fifth.
 bool settles_beside_load(const Choice& choice, const std::vector<Setting>& settings,
                          const std::vector<Trial>& trials, int space_points);
+
+// The two settings that such an answer rests on, where it lacks turns of them or is not clear yet.
+struct Turns {
+  Knobs chosen, rival;
+  Knobs next;  // the one of them that did not run last
+};
+
+// Nothing: there is an answer, or nothing that it could be compared with.
+std::optional<Turns> lacking_turns(const Choice& choice, const std::vector<Setting>& settings,
+                                   const std::vector<Trial>& trials, int space_points);
 
 }  // namespace ocrtune

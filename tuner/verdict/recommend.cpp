@@ -379,15 +379,19 @@ bool same_order(const Chosen& freed, const Knobs& first, const Setting* behind) 
   return a != nullptr && b != nullptr && ratio_interval(*a, *b).low > 1;
 }
 
-// Where other load leaves the freed rates open, the settings as they were measured in turns may
-// settle it for the machine beside that load.
+// Other load leaves the freed rates open: rates as they were measured may say more.
+bool open_for_load(const Reason& inconclusive, const RecommendOptions& options) {
+  return options.objective.goal == Goal::throughput &&
+         (inconclusive.is(ReasonCode::rival_may_be_faster) ||
+          inconclusive.is(ReasonCode::too_few_turns) ||
+          inconclusive.is(ReasonCode::no_quiet_window));
+}
+
+// The settings as they were measured in turns may settle it for the machine beside that load.
 void settle_beside_load(const Search& search, const std::vector<Trial>& trials,
                         const RecommendOptions& options, int space_points, Chosen& among,
                         TuneResult& result) {
-  const bool load = result.inconclusive.is(ReasonCode::rival_may_be_faster) ||
-                    result.inconclusive.is(ReasonCode::too_few_turns) ||
-                    result.inconclusive.is(ReasonCode::no_quiet_window);
-  if (!load || options.objective.goal != Goal::throughput) return;
+  if (!open_for_load(result.inconclusive, options)) return;
   const std::vector<Trial> measured = as_measured(trials);
   Chosen beside = choose_among(search, measured, options, false);
   if (!settles_beside_load(beside.verdict, beside.settings, measured, space_points)) return;
@@ -543,6 +547,25 @@ TuneResult settle(const Space& space, const Search& search, const std::vector<Tr
       });
 }
 
+namespace {
+
+// The turns that an answer beside other load still needs; nothing: load leaves nothing open, or it
+// is settled.
+std::optional<OpenQuestion> open_turns(const Search& search, const std::vector<Trial>& trials,
+                                       const RecommendOptions& options, int space_points,
+                                       const Chosen& among) {
+  const Reason open = inconclusive_reason(among.verdict, among.settings, space_points);
+  if (!open_for_load(open, options)) return std::nullopt;
+  const std::vector<Trial> measured = as_measured(trials);
+  const Chosen beside = choose_among(search, measured, options, false);
+  const auto turns = lacking_turns(beside.verdict, beside.settings, measured, space_points);
+  if (!turns) return std::nullopt;
+  return OpenQuestion{turns->chosen, turns->rival, beside.verdict.chosen->estimate.median,
+                      turns->next};
+}
+
+}  // namespace
+
 std::optional<OpenQuestion> open_question(const Space& space, const Search& search,
                                           const std::vector<Trial>& trials,
                                           const RecommendOptions& options) {
@@ -552,6 +575,9 @@ std::optional<OpenQuestion> open_question(const Space& space, const Search& sear
                   const Chosen among = choose_among(search, kept, asked);
                   const Choice& verdict = among.verdict;
                   if (verdict.chosen == nullptr) return std::nullopt;
+                  if (auto turns = open_turns(search, kept, asked, seen.size(), among)) {
+                    return turns;
+                  }
                   const PossibleGain possible =
                       possible_gain(seen, search, verdict, among.settings);
                   const bool settled = possible.gain >= 0 && possible.gain <= kMaxOpenGain;

@@ -24,8 +24,8 @@ TuneResult recommend(const Space& space, const Search& search, const std::vector
 TuneResult settle(const Space& space, const Search& search, const std::vector<Trial>& trials,
                   const RecommendOptions& options);
 
-// What keeps the certificate that recommend() would give wider than kMaxOpenGain, or it from giving
-// one. Nothing: it is no wider, or no setting works.
+// What keeps recommend() from an answer beside other load; else what keeps its certificate wider
+// than kMaxOpenGain, or it from giving one. Nothing: it is no wider, or no setting works.
 std::optional<OpenQuestion> open_question(const Space& space, const Search& search,
                                           const std::vector<Trial>& trials,
                                           const RecommendOptions& options);

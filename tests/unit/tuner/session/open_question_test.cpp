@@ -1,4 +1,6 @@
 // What a search does with the end of its own rule while its answer is an open question.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "trial/table_runner.h"
@@ -17,7 +19,7 @@ class Satisfied : public Search {
     return Proposal{question.rival, "model", "", 0, 0};
   }
   void tell(const Trial&) override {}
-  std::string stop_reason() const override { return "satisfied"; }
+  std::string stop_reason() const override { return informative_ < 0 ? "budget" : "satisfied"; }
   const Objective& objective() const override { return objective_; }
   Prediction predict(const Knobs&) const override { return {}; }
 
@@ -60,6 +62,33 @@ TEST(OpenQuestion, IsWhatTheSearchGoesOnWith) {
   EXPECT_EQ(trials_of(100, 7, 50), 7) << "until it is settled";
   EXPECT_EQ(trials_of(4, 7, 50), 4) << "while a trial tells more";
   EXPECT_EQ(trials_of(100, 70, 50), 50) << "until the budget ends";
+}
+
+// The search knows of no trial, and takes its own share of the budget for the whole.
+TEST(OpenQuestion, WhatLacksTurnsIsRunInTurnsWhileTheBudgetLasts) {
+  const RecordedTable table = two_settings();
+  const Knobs &one = table.rows[0].knobs, &two = table.rows[1].knobs;
+  for (const int informative : {0, -1}) {
+    for (const int wanted : {6, 50}) {
+      Satisfied search(informative);
+      CountingClock clock;
+      TableRunner runner(table, clock, 1);
+      TuneLoopOptions loop;
+      loop.budget_seconds = 20;
+      loop.open_question = [&](const std::vector<Trial>& trials) -> std::optional<OpenQuestion> {
+        if (static_cast<int>(trials.size()) >= wanted) return std::nullopt;
+        const bool last = !trials.empty() && trials.back().knobs == two;
+        return OpenQuestion{two, one, 20, last ? one : two};
+      };
+      const auto end = tune_loop(search, runner, clock, loop, {});
+      ASSERT_TRUE(end.ok());
+      ASSERT_EQ(static_cast<int>(end->trials.size()), std::min(wanted, 20));
+      for (std::size_t i = 0; i < end->trials.size(); ++i) {
+        EXPECT_EQ(end->trials[i].knobs, i % 2 == 0 ? two : one);
+        EXPECT_EQ(end->trials[i].phase, "race");
+      }
+    }
+  }
 }
 
 }  // namespace

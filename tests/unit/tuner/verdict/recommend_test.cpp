@@ -165,20 +165,44 @@ TEST_F(Recommend, AStartThatMayBeFarBehindIsInconclusive) {
   EXPECT_EQ(found.inconclusive.code, ReasonCode::rival_may_be_faster);
 }
 
+Trial beside_load(Trial trial) {
+  Sample& sample = trial.samples[0];
+  sample.seconds = 1;
+  sample.interference.observed_seconds = 1;
+  sample.interference.cpu_seconds = 0.9;
+  sample.interference.available_cpus = 4;
+  sample.interference.external_cpus = 1;
+  sample.interference.spoilt_by = "other processes used 1.00 CPUs";
+  return trial;
+}
+
+// The search goes on with them in turns until they are an answer, and no longer.
+TEST_F(Recommend, WhatLacksTurnsIsRunInTurns) {
+  options_.baseline = setting(1);
+  for (const Trial& trial :
+       {ran(setting(1), 100, 1, "baseline"), ran(setting(2), 300, 2), ran(setting(2), 301, 2)}) {
+    trials_.push_back(beside_load(trial));
+  }
+  std::vector<int> turns;
+  for (int i = 0; i < 9; ++i) {
+    ASSERT_EQ(result().inconclusive.empty(), i == 2);
+    const auto open = open_question(space_, *search_, trials_, options_);
+    if (!open || !open->turn) break;
+    turns.push_back(open->turn->nproc);
+    EXPECT_EQ(open->chosen, setting(2));
+    EXPECT_EQ(open->rival, setting(1));
+    trials_.push_back(beside_load(ran(*open->turn, open->turn->nproc == 1 ? 101 : 299, 2)));
+  }
+  EXPECT_THAT(turns, ::testing::ElementsAre(1, 2));
+  EXPECT_TRUE(result().verdict.beside_load);
+}
+
 // A gain whose interval is above 1 is not called open; what lacks is the turns.
 TEST_F(Recommend, AheadBesideLoadInTooFewTurns) {
   options_.baseline = setting(1);
   trials_.push_back(ran(setting(1), 100, 1, "baseline"));
   race(setting(2), 300, 2, 2);
-  for (Trial& trial : trials_) {
-    Sample& sample = trial.samples[0];
-    sample.seconds = 1;
-    sample.interference.observed_seconds = 1;
-    sample.interference.cpu_seconds = 0.9;
-    sample.interference.available_cpus = 4;
-    sample.interference.external_cpus = 1;
-    sample.interference.spoilt_by = "other processes used 1.00 CPUs";
-  }
+  for (Trial& trial : trials_) trial = beside_load(trial);
   const TuneResult found = result();
   EXPECT_EQ(found.recommendation.knobs, setting(2));
   EXPECT_EQ(found.inconclusive.code, ReasonCode::too_few_turns);
