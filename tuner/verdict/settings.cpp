@@ -106,7 +106,7 @@ double max_rate_of(const Gathered& seen) {
 Interval told_rate(const Interval& fitted, const Gathered& seen, double noise) {
   const double most = max_rate_of(seen);
   if (seen.raw_rates.empty() || fitted.median <= most) return fitted;
-  if (seen.max_clean > 0) return {most, std::min(fitted.low, most), fitted.high};
+  if (seen.max_clean > 0) return {most, fitted.low * most / fitted.median, fitted.high};
   std::vector<RateObservation> raw;
   for (const double rate : seen.raw_rates) raw.push_back({.log_rate = std::log(rate)});
   Interval told = RateFit(raw, 1, noise).rate(0);
@@ -181,12 +181,13 @@ Interval ratio_interval(const Setting& a, const Setting& b) {
 }
 
 Interval told_ratio(const Setting& a, const Setting& b) {
-  Interval ratio = ratio_interval(a, b);
+  const Interval ratio = ratio_interval(a, b);
   if (!(a.max_rate > 0) || !(b.mean_rate.median > 0)) return ratio;
   const double most = a.max_rate / b.mean_rate.median;
-  ratio.median = std::min(ratio.median, most);
-  ratio.low = std::min(ratio.low, most);
-  return ratio;
+  if (ratio.median <= most) return ratio;
+  // As wide as the fit's: an estimate at the edge of its interval says nothing of the noise.
+  const double share = most / ratio.median;
+  return {most, share * ratio.low, share * ratio.high};
 }
 
 const Trial* latest_of(const std::vector<Trial>& trials, const Knobs& knobs) {

@@ -178,7 +178,11 @@ TEST(ToldRate, AGainIsNoLargerThanTheRatesThatAreTold) {
   EXPECT_GT(ratio_interval(fast, slow).median, 2) << "the model compares, as before";
   const Interval told = told_ratio(fast, slow);
   EXPECT_LE(told.median, 1.3 * 150 / 100);
-  EXPECT_LE(told.low, told.median);
+  EXPECT_LT(told.low, 0.99 * told.median) << "as uncertain as it is";
+  EXPECT_GT(told.high, 1.01 * told.median);
+  const Interval fitted = ratio_interval(fast, slow);
+  EXPECT_NEAR(told.high / told.low, fitted.high / fitted.low, 1e-9);
+  EXPECT_LT(told.high, fitted.high) << "no figure of what was not measured";
 }
 
 TEST(ToldRate, OfAServerIsWhatItServed) {
