@@ -495,9 +495,12 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   // load.
   const PossibleGain possible =
       result.verdict.beside_load ? PossibleGain() : possible_gain(space, search, verdict, settings);
-  result.certified_gap = possible.gain;
-  result.certificate =
-      certificate(space, possible.gain, verdict, static_cast<int>(settings.size()));
+  // An open answer bounds nothing, whatever the search expects of an idle machine.
+  if (result.inconclusive.empty()) {
+    result.certified_gap = possible.gain;
+    result.certificate =
+        certificate(space, possible.gain, verdict, static_cast<int>(settings.size()));
+  }
   result.rules = audit_rules(options.rules, settings, *verdict.chosen, search);
   result.close = close_settings(verdict);
   result.rejected = rejected_neighbours(space, search, verdict, settings);

@@ -206,6 +206,8 @@ TEST_F(Recommend, AheadBesideLoadInTooFewTurns) {
   const TuneResult found = result();
   EXPECT_EQ(found.recommendation.knobs, setting(2));
   EXPECT_EQ(found.inconclusive.code, ReasonCode::too_few_turns);
+  EXPECT_TRUE(found.certificate.empty()) << "what is open bounds nothing";
+  EXPECT_LT(found.certified_gap, 0);
 }
 
 TEST_F(Recommend, NothingIsSettledWhereNoWindowWasQuiet) {
