@@ -27,12 +27,14 @@ namespace {
 
 constexpr const char* kPort = "<PORT>";
 
-// CPUs that the trials of the setting used, never less than its threads ask for.
+// CPUs that the trials of the setting used, never less than its threads ask for: what other load
+// kept from them they would have used.
 int cpus_of(const RunRecord& run, const Knobs& knobs) {
   double used = knobs.nproc * knobs.threads;
   for (const SettingSummary& setting : run.result.settings) {
     if (setting.knobs != knobs) continue;
     used = std::max(used, setting.cpu_seconds_per_sample * setting.samples_per_second.median);
+    if (setting.discarded_samples > 0) used = std::max(used, setting.threads.runnable);
   }
   const int usable = usable_cpu_count(run.machine.cpu);
   return std::clamp(static_cast<int>(std::ceil(used - 0.01)), 1, std::max(1, usable));
