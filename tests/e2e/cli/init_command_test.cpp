@@ -152,7 +152,7 @@ TEST_F(InitCommand, DoctorTriesOneStepOfTheFile) {
   write("ocrtune.toml",
         "command = [\"sh\", \"client.sh\", \"{batch}\"]\nmetric = \"speed:lines/s\"\n");
   EXPECT_EQ(run({"doctor"}), 0) << output_;
-  EXPECT_THAT(output_, HasSubstr("\nok       step     nproc=1"));
+  EXPECT_THAT(output_, HasSubstr("\nok       step     batch="));
   EXPECT_THAT(output_, HasSubstr("Ready: ocrtune tune"));
   EXPECT_EQ(run({"doctor", "--json"}), 0) << output_;
   const auto json = nlohmann::json::parse(output_.substr(output_.find('{')), nullptr, false);
@@ -165,7 +165,7 @@ TEST_F(InitCommand, DoctorSaysWhatFailsAndShowsTheCommandsLastWords) {
   EXPECT_EQ(run({"doctor", "--metric", "speed:lines/s", "--", "sh", "-c",
                  "echo the disk burns; exit 3", "{batch}"}),
             1);
-  EXPECT_THAT(output_, HasSubstr("fails    step     nproc=1"));
+  EXPECT_THAT(output_, HasSubstr("fails    step     batch="));
   EXPECT_THAT(output_, HasSubstr("the disk burns"));
   EXPECT_EQ(
       run({"doctor", "--metric", "speed:lines/s", "--", "sh", "-c",
