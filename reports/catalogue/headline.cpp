@@ -43,7 +43,7 @@ Bilingual open_sentence(const RunRecord& run) {
         "Inconclusive: the leading setting is ahead beside this load, in too few turns; go on "
         "with: "
         "ocrtune tune --resume {}",
-        {run.id});
+        {resumed(run)});
   }
   if (is_disturbed(run)) {
     return phrase(
@@ -222,6 +222,11 @@ std::string command_words(const std::vector<std::string>& command) {
 
 std::string launch_knobs(const TuneResult& result) {
   return knobs_text(result.recommendation.knobs, result.inert_names());
+}
+
+std::string resumed(const RunRecord& run) {
+  if (run.state != "done") return run.id;
+  return fmt::format("{} --budget {:.0f}s", run.id, std::ceil(run.search.budget_seconds));
 }
 
 namespace {

@@ -18,6 +18,8 @@ Bilingual subject(const RunRecord& run);
 
 // The knobs of the recommended setting, less those that were found to change nothing.
 std::string launch_knobs(const TuneResult& result);
+// What goes on with a run, after --resume: its id, and as much again where it used its budget.
+std::string resumed(const RunRecord& run);
 // What the recommendation changes in a training recipe: its global batch, and what a rank does by
 // itself; empty: nothing.
 Bilingual recipe_note(const RunRecord& run);

@@ -164,9 +164,9 @@ std::string console_answer(const RunRecord& run, int width, bool colour, Languag
   }
   const bool open = result.verdict.answer == Answer::inconclusive;
   if (run.state == "died" || (result.found && open)) {
-    lines.add("next",
-              in(phrase("ocrtune tune --resume {}; ocrtune show --all has the rest", {run.id}),
-                 language));
+    lines.add("next", in(phrase("ocrtune tune --resume {}; ocrtune show --all has the rest",
+                                {resumed(run)}),
+                         language));
   } else if (result.found) {
     lines.add("next", in(phrase("ocrtune run, export or verify {}; ocrtune show --all has the rest",
                                 {run.id}),

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/catalogue/verdict.h"
+#include "reports/console/answer.h"
 #include "reports/console/console.h"
 #include "reports/export/run_json.h"
 #include "reports/html/page.h"
@@ -155,6 +156,18 @@ TEST(Headline, AnInterruptedRunSaysHowItGoesOn) {
   run.result.inconclusive = reason<ReasonCode::only_rate>("nproc=1", counted(4));
   decided(run);
   EXPECT_THAT(headline(run).english, HasSubstr("ocrtune tune --resume " + run.id));
+}
+
+TEST(Headline, AnOpenRunThatUsedItsBudgetGoesOnWithAnother) {
+  RunRecord run = with_gain(1.9, 1.81, 2.0);
+  run.state = "done";
+  run.search.budget_seconds = 75;
+  run.result.inconclusive = reason<ReasonCode::too_few_turns>(
+      "nproc=2", decimal(1.9, 2), decimal(1.81, 2), decimal(2, 2), "nproc=1");
+  decided(run);
+  const std::string line = "ocrtune tune --resume " + run.id + " --budget 75s";
+  EXPECT_THAT(headline(run).english, HasSubstr(line));
+  EXPECT_THAT(console_answer(run, 200, false, Language::english), HasSubstr(line));
 }
 
 TEST(Headline, StandsFirstInConsolePageAndJson) {
