@@ -165,7 +165,7 @@ TEST_F(Recommend, AStartThatMayBeFarBehindIsInconclusive) {
   EXPECT_EQ(found.inconclusive.code, ReasonCode::rival_may_be_faster);
 }
 
-Trial beside_load(Trial trial) {
+Trial beside_stranger(Trial trial) {
   Sample& sample = trial.samples[0];
   sample.seconds = 1;
   sample.interference.observed_seconds = 1;
@@ -181,7 +181,7 @@ TEST_F(Recommend, WhatLacksTurnsIsRunInTurns) {
   options_.baseline = setting(1);
   for (const Trial& trial :
        {ran(setting(1), 100, 1, "baseline"), ran(setting(2), 300, 2), ran(setting(2), 301, 2)}) {
-    trials_.push_back(beside_load(trial));
+    trials_.push_back(beside_stranger(trial));
   }
   std::vector<int> turns;
   for (int i = 0; i < 9; ++i) {
@@ -191,7 +191,7 @@ TEST_F(Recommend, WhatLacksTurnsIsRunInTurns) {
     turns.push_back(open->turn->nproc);
     EXPECT_EQ(open->chosen, setting(2));
     EXPECT_EQ(open->rival, setting(1));
-    trials_.push_back(beside_load(ran(*open->turn, open->turn->nproc == 1 ? 101 : 299, 2)));
+    trials_.push_back(beside_stranger(ran(*open->turn, open->turn->nproc == 1 ? 101 : 299, 2)));
   }
   EXPECT_THAT(turns, ::testing::ElementsAre(1, 2));
   EXPECT_TRUE(result().verdict.beside_load);
@@ -202,7 +202,7 @@ TEST_F(Recommend, AheadBesideLoadInTooFewTurns) {
   options_.baseline = setting(1);
   trials_.push_back(ran(setting(1), 100, 1, "baseline"));
   race(setting(2), 300, 2, 2);
-  for (Trial& trial : trials_) trial = beside_load(trial);
+  for (Trial& trial : trials_) trial = beside_stranger(trial);
   const TuneResult found = result();
   EXPECT_EQ(found.recommendation.knobs, setting(2));
   EXPECT_EQ(found.inconclusive.code, ReasonCode::too_few_turns);
