@@ -12,19 +12,21 @@ namespace {
 // Ends by its own rule before it has run anything, and knows so many trials that tell more.
 class Satisfied : public Search {
  public:
-  explicit Satisfied(int informative) : informative_(informative) {}
+  explicit Satisfied(int informative, const char* why = "satisfied")
+      : informative_(informative), why_(why) {}
   std::optional<Proposal> next(double) override { return std::nullopt; }
   std::optional<Proposal> settle(const OpenQuestion& question, double) override {
     if (informative_-- == 0) return std::nullopt;
     return Proposal{question.rival, "model", "", 0, 0};
   }
   void tell(const Trial&) override {}
-  std::string stop_reason() const override { return informative_ < 0 ? "budget" : "satisfied"; }
+  std::string stop_reason() const override { return why_; }
   const Objective& objective() const override { return objective_; }
   Prediction predict(const Knobs&) const override { return {}; }
 
  private:
   int informative_;
+  const char* why_;
   Objective objective_;
 };
 
@@ -68,9 +70,9 @@ TEST(OpenQuestion, IsWhatTheSearchGoesOnWith) {
 TEST(OpenQuestion, WhatLacksTurnsIsRunInTurnsWhileTheBudgetLasts) {
   const RecordedTable table = two_settings();
   const Knobs &one = table.rows[0].knobs, &two = table.rows[1].knobs;
-  for (const int informative : {0, -1}) {
+  for (const char* why : {"satisfied", "budget"}) {
     for (const int wanted : {6, 50}) {
-      Satisfied search(informative);
+      Satisfied search(0, why);
       CountingClock clock;
       TableRunner runner(table, clock, 1);
       TuneLoopOptions loop;
