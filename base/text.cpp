@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "base/byte_text.h"
-#include "base/plural.h"
 
 namespace ocrtune {
 namespace {
@@ -275,9 +274,7 @@ std::string without_binary(std::string_view text) {
   std::string out;
   std::size_t skipped = 0;
   const auto mark = [&] {
-    if (skipped > 0)
-      out += fmt::format("({} that are no text)\n",
-                         how_many(static_cast<std::int64_t>(skipped), "byte"));
+    if (skipped > 0) out += fmt::format("(not text, size in bytes: {})\n", skipped);
     skipped = 0;
   };
   while (!text.empty()) {

@@ -44,7 +44,7 @@ std::string shell_line(std::string_view command);
 
 // False: it holds a byte that no text holds and no terminal takes, such as NUL.
 bool is_text(std::string_view line);
-// The text with a mark, "(4096 bytes that are no text)", in place of lines that are none.
+// The text with a mark, "(not text, size in bytes: 4096)", in place of lines that are none.
 std::string without_binary(std::string_view text);
 
 // The names nearest in spelling (Levenshtein distance at most 2), for "did you mean".

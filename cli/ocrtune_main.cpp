@@ -10,12 +10,12 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "base/uncaught.h"
 #include "cli/command_words.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/here.h"
 #include "cli/shell/terminal.h"
+#include "cli/shell/uncaught.h"
 #include "reports/catalogue/plain_text.h"
 
 namespace ocrtune {

@@ -116,6 +116,11 @@ Result<std::unique_ptr<Sqlite>> Sqlite::open(const std::string& path, Access acc
     sqlite3_close(connection);
     return error;
   }
+  // A file that may only be read is opened, and the first write would fail.
+  if (access == Access::write && sqlite3_db_readonly(connection, "main") == 1) {
+    sqlite3_close(connection);
+    return Error{ErrorKind::denied, "store " + path + " is readonly here; name another with --db"};
+  }
   sqlite3_extended_result_codes(connection, 1);
   sqlite3_busy_timeout(connection, kBusyMilliseconds);
   return std::unique_ptr<Sqlite>(new Sqlite(connection, path));

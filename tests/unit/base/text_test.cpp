@@ -86,8 +86,8 @@ TEST(Text, TellsTextFromBinary) {
   EXPECT_TRUE(is_text("\xD1\xF8\xC1\xB7 12"));  // GBK
   EXPECT_FALSE(is_text("9/S\x01\x93"));
   EXPECT_FALSE(is_text(std::string_view("\0", 1)));
-  EXPECT_EQ(without_binary("a\n\x02\x03\n\x04\nb"), "a\n(5 bytes that are no text)\nb");
-  EXPECT_EQ(without_binary("\x02"), "(1 byte that are no text)\n");
+  EXPECT_EQ(without_binary("a\n\x02\x03\n\x04\nb"), "a\n(not text, size in bytes: 5)\nb");
+  EXPECT_EQ(without_binary("\x02"), "(not text, size in bytes: 1)\n");
 }
 
 TEST(Text, FindsTheNameThatWasMeant) {

@@ -1,4 +1,4 @@
-#include "base/uncaught.h"
+#include "cli/shell/uncaught.h"
 
 #include <unistd.h>
 
