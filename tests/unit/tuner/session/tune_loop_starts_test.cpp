@@ -57,7 +57,7 @@ TEST(TuneLoopStarts, WhatTheSystemRefusesIsNoFaultOfASetting) {
     });
     ASSERT_FALSE(end) << cause;
     EXPECT_EQ(end.error().kind, ErrorKind::exhausted);
-    EXPECT_EQ(end.error().what, "no trial could be started: open a pipe: Too many open files");
+    EXPECT_THAT(end.error().what, HasSubstr("could be started: open a pipe"));
   }
 }
 
@@ -81,8 +81,7 @@ TEST(TuneLoopStarts, TheOnlyTrialKeepsWhatWasHeardOfIt) {
   ASSERT_TRUE(end);
   ASSERT_EQ(end->trials.size(), 1U);
   EXPECT_EQ(end->trials[0].outcome, Outcome::timed_out);
-  EXPECT_THAT(end->trials[0].reason, HasSubstr("not one of 9 lines printed holds a number; the "
-                                               "budget ended after 10.5 s of it"));
+  EXPECT_THAT(end->trials[0].reason, HasSubstr("budget ended after 10.5 s"));
 }
 
 }  // namespace
