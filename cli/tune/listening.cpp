@@ -82,11 +82,6 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   if (!job.prints()) return std::string();
   PreparedCommand prepared = OCRTUNE_TRY(prepare_command(command_workload(job, search), machine));
   const bool over_hosts = !job.command_job().hosts.empty();
-  if (prepared.workload.log_reader == "steps" && over_hosts) {
-    return Error{ErrorKind::usage,
-                 "--log-reader steps counts the processes of one host: over --hosts the speed is "
-                 "read from what rank 0 prints"};
-  }
   if (!prepared.workload.log_reader.empty()) return std::string();
   if (over_hosts) return Error{ErrorKind::usage, kAsk};
   prepared.workload.answers.clear();  // no text is compared yet

@@ -166,6 +166,11 @@ Status read_hosts(TuneFlags& flags) {
                  "--hosts is for the throughput of a training: the built-in engine's, or that of a "
                  "command of yours, at the end, after --"};
   }
+  if (typed.program.log_reader == "steps") {
+    return Error{ErrorKind::usage,
+                 "--log-reader steps counts the processes of one host: over --hosts the speed is "
+                 "read from what rank 0 prints"};
+  }
   flags.chosen = OCRTUNE_TRY(choose_hosts(flags.hosts));
   const int most = static_cast<int>(flags.chosen.hosts.size());
   std::vector<std::string> values = number_texts(half_doublings(most));
