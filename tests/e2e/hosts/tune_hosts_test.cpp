@@ -126,7 +126,8 @@ TEST_F(TuneHosts, WrongUseIsOneLine) {
       {tune("--hosts localhost,a"), 2, "they know it by"},
       {"$OCRTUNE tune --accumulate 2 --model crnn", 2, "--accumulate is for a training over"},
       {"$OCRTUNE tune --hosts a,b --mode infer", 2, "--hosts is for the throughput"},
-      {"$OCRTUNE tune --hosts a,b --metric ips -- python3 -c 1", 2, "the command ignores nodes"},
+      {"$OCRTUNE tune --db " + folder_ + "/own.sqlite --hosts a,b --metric ips -- python3 -c 1", 2,
+       "the command ignores nodes"},
   };
   for (const auto& one : cases) {
     const BedSaid said = run_in_bed({"a", "b", "d:down"}, one.command + " 2>&1");
