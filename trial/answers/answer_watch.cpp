@@ -177,9 +177,11 @@ std::size_t AnswerWatch::level_at(int in_flight) {
 
 // 0: alone. An answer that comes while a crowd is leaving was made beside it.
 std::size_t AnswerWatch::level_of(int in_flight) {
+  since_most_ = std::max(since_most_, in_flight);
+  // Those that are handed over together count down: the most of them is the next crowd.
   if (in_flight >= crowd_ || ++since_crowd_ > crowd_) {
-    crowd_ = in_flight;
-    since_crowd_ = 0;
+    crowd_ = since_most_;
+    since_crowd_ = since_most_ = 0;
   }
   return level_at(crowd_);
 }

@@ -115,7 +115,7 @@ class AnswerWatch {
   };
   std::array<Level, kLevels> levels_{};
   int crowd_ = 0;  // most in flight of late: an answer may have shared the server with these
-  int since_crowd_ = 0;
+  int since_crowd_ = 0, since_most_ = 0;  // answers since then, and the most in flight among them
 };
 
 }  // namespace ocrtune

@@ -83,6 +83,19 @@ TEST(AnswerWatch, AnswersThatLeaveWithACrowdBelongToIt) {
   EXPECT_EQ(watch.wrong_in_flight(), 8);
 }
 
+// Three that are handed over at once count down; a larger crowd was there before them.
+TEST(AnswerWatch, AnswersThatComeTogetherBelongToTheMostOfThem) {
+  AnswerService service;
+  AnswerWatch watch = watch_of(service, 5);
+  const auto right = [&](int i) { return service.answer(i % 5); };
+  load(watch, 2, 400, 5, right);
+  load(watch, 4, 20, 5, right);
+  for (int round = 0; round < 40; ++round) {
+    for (int left = 3; left > 0; --left) watch.check(4, service.answer(1), left);
+  }
+  EXPECT_GT(watch.wrong_in_flight(), 2);
+}
+
 TEST(AnswerWatch, AnAnswerOfAnotherInputIsSwapped) {
   AnswerService service;
   AnswerWatch watch = watch_of(service, 5);
