@@ -90,6 +90,22 @@ std::vector<Cell> observation_cells(const Trial& trial, std::size_t number) {
   return cells;
 }
 
+// What all windows of a trial have alike, up to its placement. `place`: from 0.
+std::vector<Cell> trial_cells(const std::string& run_id, std::size_t place, const Trial& trial,
+                              const std::vector<std::string>& dims) {
+  std::vector<Cell> cells = {run_id,        static_cast<std::int64_t>(place) + 1,
+                             trial.started, trial.phase,
+                             trial.why,     std::int64_t{trial.repetition}};
+  add_knob_cells(cells, trial.knobs, dims);
+  for (Cell cell :
+       {Cell(std::string(outcome_name(trial.outcome))), Cell(trial.cause), Cell(trial.reason),
+        unless_zero(trial.samples_per_second), unless_zero(trial.peak_bytes), Cell(trial.seconds),
+        unless_zero(trial.start_seconds), Cell(trial.placement)}) {
+    cells.push_back(std::move(cell));
+  }
+  return cells;
+}
+
 // Those of the search, then those that can overturn its answer.
 std::vector<const Trial*> all_trials(const RunRecord& run) {
   std::vector<const Trial*> all;
@@ -224,16 +240,7 @@ Table trials_table(const RunRecord& run) {
   const std::vector<const Trial*> trials = all_trials(run);
   for (std::size_t place = 0; place < trials.size(); ++place) {
     const Trial& trial = *trials[place];
-    std::vector<Cell> head = {run.id,        static_cast<std::int64_t>(place) + 1,
-                              trial.started, trial.phase,
-                              trial.why,     std::int64_t{trial.repetition}};
-    add_knob_cells(head, trial.knobs, dims);
-    for (Cell cell :
-         {Cell(std::string(outcome_name(trial.outcome))), Cell(trial.cause), Cell(trial.reason),
-          unless_zero(trial.samples_per_second), unless_zero(trial.peak_bytes), Cell(trial.seconds),
-          unless_zero(trial.start_seconds), Cell(trial.placement)}) {
-      head.push_back(std::move(cell));
-    }
+    const std::vector<Cell> head = trial_cells(run.id, place, trial, dims);
     const std::size_t behind = 2 + observation_cells(trial, 0).size();
     const std::size_t sample_columns = table.columns().size() - head.size() - behind;
     for (std::size_t i = 0; i < std::max<std::size_t>(trial.samples.size(), 1); ++i) {

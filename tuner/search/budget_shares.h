@@ -74,7 +74,8 @@ struct BudgetShares {
     if (most < 2 || done < kLeaderFrom * budget) return false;
     const double wanted = std::min(std::max(repeats_wanted(noise), kMinRepeats), most);
     const double lacking = wanted - static_cast<double>(times.size());
-    const double gap = std::max(kMinGap, (left - reserve / 2) / lacking);
+    const int free = left - reserve / 2;
+    const double gap = std::max(kMinGap, free / lacking);
     return lacking > 0 && done - times.back() >= gap;
   }
 };
