@@ -40,9 +40,8 @@ Bilingual open_sentence(const RunRecord& run) {
   }
   if (result.inconclusive.is(ReasonCode::too_few_turns)) {
     return phrase(
-        "Inconclusive: the leading setting is ahead beside this load, in too few turns; go on "
-        "with: "
-        "ocrtune tune --resume {}",
+        "Inconclusive: the leading setting is ahead beside this load, but its turns do not settle "
+        "it; go on with: ocrtune tune --resume {}",
         {resumed(run)});
   }
   if (is_disturbed(run)) {

@@ -333,9 +333,9 @@ const std::vector<Phrase>& phrase_table() {
       {"Input", "输入"},
       {"Your setting reads", "当前配置读出"},
       {"It reads", "该配置读出"},
-      {"Inconclusive: the leading setting is ahead beside this load, in too few turns; go on with: "
-       "ocrtune tune --resume {}",
-       "尚无结论：在当前负载下领先配置更快，但交替次数不足；继续：ocrtune tune --resume {}"},
+      {"Inconclusive: the leading setting is ahead beside this load, but its turns do not settle "
+       "it; go on with: ocrtune tune --resume {}",
+       "尚无结论：在当前负载下领先配置更快，但交替运行尚未证实；继续：ocrtune tune --resume {}"},
       {"Latency by rate: {}", "各请求速率下的延迟：{}"},
       {"Latency at each rate tried, at the percentile of the target: ● met, × missed, ○ undecided; "
        "the small dot below is the median.",

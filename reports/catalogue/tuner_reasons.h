@@ -118,11 +118,10 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "其他程序干扰了试验，尚不能确定 {} 是否比 {} 更快：在空闲 CPU 上约为其 {} 倍（{} 至 "
      "{}）。{}请在机器较空闲时重新运行，或使用更长的预算。"},
     {ReasonCode::too_few_turns,
-     "Beside other programs {} made {} ({} to {}) times the rate of {}, but the two were not run "
-     "in "
-     "turns often enough to know that the load struck both alike.",
-     "在其他程序的干扰下，{0} 的速率为 {4} 的 {1} 倍（{2} 至 {3}），但两者交替运行的次数不足，"
-     "无法确定它们受到同样的干扰。"},
+     "Beside other programs {} made {} ({} to {}) times the rate of {}, but their turns do not yet "
+     "show that the load struck both alike.",
+     "在其他程序的干扰下，{0} 的速率为 {4} 的 {1} 倍（{2} 至 "
+     "{3}），但两者的交替运行尚不能说明它们受到同样的干扰。"},
     {ReasonCode::no_quiet_window,
      "Other programs disturbed {0} of {0} {0:window|windows}; run again when the machine is "
      "quieter.",
