@@ -96,6 +96,18 @@ void proc_path(int pid, const char* file, char* path) {
   path[kProcPathBytes - 1] = '\0';
 }
 
+std::optional<std::string_view> status_value(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.size() <= key.size() || line[key.size()] != ':' || !line.starts_with(key)) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", key.size() + 1);
+    if (begin == line.npos) return std::string_view();
+    return line.substr(begin, line.find_last_not_of(" \t") + 1 - begin);
+  }
+  return std::nullopt;
+}
+
 bool read_process_stat(int pid, char* block, ProcessStat& stat) {
   char path[kProcPathBytes];
   proc_path(pid, "stat", path);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace ocrtune {
@@ -34,6 +35,9 @@ bool parse_stat_line(std::string_view line, ProcessStat& stat);
 
 // `block` (kStatBytes) keeps the text that stat.name points into. False: there is no such process.
 bool read_process_stat(int pid, char* block, ProcessStat& stat);
+
+// Of "Key:\tvalue" in a file such as /proc/<pid>/status: points into the text. Empty: no such key.
+std::optional<std::string_view> status_value(std::string_view text, std::string_view key);
 
 // Signals the process that had this pid at this start time, and no other that has the pid now.
 // False: it is gone, or may not be signalled.

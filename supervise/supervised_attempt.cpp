@@ -189,7 +189,7 @@ class Attempt {
   double started_ = 0, last_output_ = 0, last_descriptors_ = -kDescriptorsEvery, last_scan_ = -1;
   OomWatch oom_;
   std::uint64_t shm_peak_ = 0;
-  OpenFiles files_peak_;
+  CountUse files_peak_;
 };
 
 Status Attempt::open() {
@@ -231,10 +231,10 @@ void Attempt::look(double now) {
   shm_peak_ = std::max(shm_peak_, status.shm_bytes);
   if (now - last_descriptors_ >= kDescriptorsEvery) {
     last_descriptors_ = now;
-    const OpenFiles files = fullest_file_table(members).value_or(OpenFiles{});
-    status.open_files = files.open;
-    status.open_files_limit = files.limit;
-    if (files.open > files_peak_.open) files_peak_ = files;
+    const CountUse files = fullest_file_table(members).value_or(CountUse());
+    status.open_files = static_cast<std::int64_t>(files.peak);
+    status.open_files_limit = static_cast<std::int64_t>(files.limit);
+    if (files.peak > files_peak_.peak) files_peak_ = files;
   }
   const bool working = status.progress_lines > 0;
   const double every = working && !gpu_use_.any() ? kStatusEvery : kGpusEvery;
@@ -326,9 +326,9 @@ void Attempt::gather() {
   if (plan_.memory_limit_bytes > 0) evidence.limit_bytes = plan_.memory_limit_bytes;
   evidence.shm_peak_bytes = shm_peak_;
   evidence.shm_size_bytes = shm_size();
-  if (files_peak_.open > 0) {
-    evidence.descriptors_peak = files_peak_.open;
-    evidence.descriptors_limit = files_peak_.limit;
+  if (files_peak_.peak > 0) {
+    evidence.descriptors_peak = static_cast<std::int64_t>(files_peak_.peak);
+    evidence.descriptors_limit = static_cast<std::int64_t>(files_peak_.limit);
   }
   if (const auto& gpu = gpu_.fullest()) {
     evidence.gpu_peak_bytes = gpu_.peak_bytes();

@@ -9,21 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/cgroups.h"
 
 namespace ocrtune {
 namespace {
-
-// The value of "Key:\tvalue" in a /proc status file.
-std::optional<std::string> status_value(const std::string& text, std::string_view key) {
-  for (const std::string& line : split(text, '\n')) {
-    if (starts_with(line, key) && line.size() > key.size() && line[key.size()] == ':') {
-      return std::string(trim(std::string_view(line).substr(key.size() + 1)));
-    }
-  }
-  return std::nullopt;
-}
 
 std::optional<CpuSet> status_cpus(const FileRoot& root, const std::string& path) {
   const auto text = root.read(path);

@@ -10,18 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/cgroups.h"
 
 namespace ocrtune {
 namespace {
-
-std::optional<std::string> status_value(const FileRoot& root, const std::string& key) {
-  for (const std::string& line : split(root.read("/proc/self/status").value_or(""), '\n')) {
-    if (starts_with(line, key + ":")) return std::string(trim(line.substr(key.size() + 1)));
-  }
-  return std::nullopt;
-}
 
 // uid_map: "inside outside count"; root inside that is somebody else outside.
 Fact<bool> read_rootless(const FileRoot& root) {
@@ -34,7 +28,8 @@ Fact<bool> read_rootless(const FileRoot& root) {
 }
 
 Fact<std::string> read_seccomp(const FileRoot& root) {
-  const auto mode = status_value(root, "Seccomp");
+  const std::string status = root.read("/proc/self/status").value_or("");
+  const auto mode = status_value(status, "Seccomp");
   if (!mode) return {std::nullopt, "/proc/self/status has no Seccomp"};
   const char* name = *mode == "0" ? "off" : *mode == "1" ? "strict" : "filter";
   return {name, "/proc/self/status"};

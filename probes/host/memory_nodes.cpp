@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/cgroups.h"
 
@@ -212,9 +213,9 @@ std::vector<NodeSet> memory_bindings(const FileRoot& root) {
       if (nodes) sets.push_back({*nodes, "cpuset.mems of " + level.name});
     }
   }
-  for (const std::string& line : split(root.read("/proc/self/status").value_or(""), '\n')) {
-    if (!starts_with(line, "Mems_allowed_list:")) continue;
-    const auto nodes = CpuSet::parse(line.substr(18));
+  const std::string status = root.read("/proc/self/status").value_or("");
+  if (const auto allowed = status_value(status, "Mems_allowed_list")) {
+    const auto nodes = CpuSet::parse(*allowed);
     if (nodes && !nodes->empty()) sets.push_back({*nodes, "Mems_allowed_list"});
   }
   const auto policy = root.is_live() ? own_policy() : bound_by_policy(root, "self");

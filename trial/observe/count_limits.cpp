@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/cgroups.h"
 
@@ -34,19 +36,11 @@ double used_share(const CountUse& use) {
   return use.limit > 0 ? static_cast<double>(use.peak) / static_cast<double>(use.limit) : 0;
 }
 
-// The first number behind "name" in a file such as /proc/PID/status; 0: none.
-std::uint64_t status_number(const std::string& text, std::string_view name) {
-  const std::size_t at = text.find(name);
-  if (at == std::string::npos) return 0;
-  const std::string_view rest = std::string_view(text).substr(at + name.size());
-  const auto fields = words(rest.substr(0, rest.find('\n')));
-  if (fields.empty()) return 0;
-  return static_cast<std::uint64_t>(
-      std::max<std::int64_t>(0, parse_integer(fields[0]).value_or(0)));
-}
-
-bool is_number(const std::string& name) {
-  return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
+// 0: not there, or no number.
+std::uint64_t status_number(std::string_view text, std::string_view key) {
+  const auto fields = words(status_value(text, key).value_or(""));
+  const std::int64_t number = fields.empty() ? 0 : parse_integer(fields[0]).value_or(0);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, number));
 }
 
 // The one that is nearer to its limit.
@@ -54,26 +48,16 @@ CountUse fuller(const CountUse& a, const CountUse& b) {
   return used_share(b) > used_share(a) ? b : a;
 }
 
-void count_files(const std::vector<ProcessFacts>& members, Trial& trial) {
-  const auto files = fullest_file_table(members);
-  if (!files) return;
-  trial.files = fuller(trial.files, {static_cast<std::uint64_t>(files->open),
-                                     static_cast<std::uint64_t>(files->limit)});
-}
-
 }  // namespace
 
-std::optional<OpenFiles> fullest_file_table(const std::vector<ProcessFacts>& members) {
-  std::optional<OpenFiles> fullest;
+std::optional<CountUse> fullest_file_table(const std::vector<ProcessFacts>& members) {
+  std::optional<CountUse> fullest;
   for (const ProcessFacts& member : members) {
     const auto names = list_directory(fmt::format("/proc/{}/fd", member.pid));
     const auto limit = soft_limit(member.pid);
     if (!names || !limit || *limit <= 0) continue;
-    const OpenFiles files{static_cast<std::int64_t>(names->size()), *limit};
-    const auto share = [](const OpenFiles& one) {
-      return static_cast<double>(one.open) / static_cast<double>(one.limit);
-    };
-    if (!fullest || share(files) > share(*fullest)) fullest = files;
+    const CountUse files{names->size(), static_cast<std::uint64_t>(*limit)};
+    fullest = fuller(fullest.value_or(files), files);
   }
   return fullest;
 }
@@ -97,12 +81,10 @@ CountUse tasks_of_user(const FileRoot& root, unsigned user, std::uint64_t limit)
   const auto names = root.list("/proc");
   if (!names) return {};
   for (const std::string& name : *names) {
-    if (!is_number(name)) continue;
+    if (!parse_integer(name)) continue;
     const auto status = root.read("/proc/" + name + "/status");
-    if (status && status->find("\nUid:") != std::string::npos &&
-        status_number(*status, "\nUid:") == user) {
-      use.peak += status_number(*status, "\nThreads:");
-    }
+    if (!status || !status_value(*status, "Uid") || status_number(*status, "Uid") != user) continue;
+    use.peak += status_number(*status, "Threads");
   }
   return use;
 }
@@ -110,12 +92,12 @@ CountUse tasks_of_user(const FileRoot& root, unsigned user, std::uint64_t limit)
 void CountWatch::look(double now, const std::vector<ProcessFacts>& members, Trial& trial) {
   if (now - counted_ < kCountSeconds) return;
   counted_ = now;
-  count_files(members, trial);
+  trial.files = fuller(trial.files, fullest_file_table(members).value_or(CountUse()));
   trial.tasks = fuller(trial.tasks, tasks_of_control_groups(FileRoot()));
 }
 
 void CountWatch::finish(const std::vector<ProcessFacts>& members, Trial& trial) const {
-  count_files(members, trial);
+  trial.files = fuller(trial.files, fullest_file_table(members).value_or(CountUse()));
   trial.tasks = fuller(trial.tasks, tasks_of_control_groups(FileRoot()));
   rlimit limit{};
   const bool binds =

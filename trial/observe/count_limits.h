@@ -14,12 +14,9 @@
 
 namespace ocrtune {
 
-struct OpenFiles {
-  std::int64_t open = 0, limit = 0;  // of the process that is nearest to its soft limit
-};
-
-// Empty when none may be read. Each process has a limit of its own: `ulimit -n` of its shell.
-std::optional<OpenFiles> fullest_file_table(const std::vector<ProcessFacts>& members);
+// Open files of the process that is nearest to its soft limit, which each has of its own: `ulimit
+// -n` of its shell. Empty when none may be read.
+std::optional<CountUse> fullest_file_table(const std::vector<ProcessFacts>& members);
 
 // The nearest limit of the control groups that this process sits in. limit 0: none has one.
 CountUse tasks_of_control_groups(const FileRoot& root);

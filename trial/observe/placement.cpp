@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "base/files.h"
+#include "base/raw_proc.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -34,12 +35,8 @@ void compare_pair(const std::vector<Placement>& workers, std::size_t a, std::siz
 
 CpuSet allowed_cpus(int pid) {
   const auto status = read_file("/proc/" + std::to_string(pid) + "/status", 65'536);
-  if (!status) return CpuSet();
-  for (const std::string& line : split(*status, '\n')) {
-    if (!starts_with(line, "Cpus_allowed_list:")) continue;
-    return CpuSet::parse(trim(line.substr(line.find(':') + 1))).value_or(CpuSet());
-  }
-  return CpuSet();
+  const auto list = status ? status_value(*status, "Cpus_allowed_list") : std::nullopt;
+  return list ? CpuSet::parse(*list).value_or(CpuSet()) : CpuSet();
 }
 
 CpuSet last_used_cpus(int pid) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/raw_proc.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -39,11 +40,8 @@ void bind_threads(int pid, const CpuSet& mask) {
 // Of a process's main thread, or of any thread by its "pid/task/tid".
 std::string allowed_cpus(const std::string& thread) {
   const auto status = read_file("/proc/" + thread + "/status", 1 << 16);
-  if (!status) return "";
-  for (const std::string& line : split(*status, '\n')) {
-    if (starts_with(line, "Cpus_allowed_list:")) return std::string(trim(line.substr(18)));
-  }
-  return "";
+  const auto list = status ? status_value(*status, "Cpus_allowed_list") : std::nullopt;
+  return std::string(list.value_or(""));
 }
 
 }  // namespace

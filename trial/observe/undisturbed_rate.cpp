@@ -383,9 +383,8 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double min_cpu
 
 RateEstimate undisturbed_rate(const Trial& trial, double min_cpu_seconds) {
   RateEstimate estimate = undisturbed_rate(trial.samples, min_cpu_seconds);
-  const bool served = trial.service.in_flight > 0 || trial.service.alone_seconds > 0;
   const double rate = trial.samples_per_second;
-  if (!served || !(rate > 0)) return estimate;
+  if (!trial.service.measured() || !(rate > 0)) return estimate;
   if (estimate.modelled && estimate.model_samples_per_second > 0) {
     const double change =
         std::log(estimate.model_samples_per_second / estimate.raw_samples_per_second);

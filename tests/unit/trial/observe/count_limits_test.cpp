@@ -19,10 +19,10 @@ TEST(OpenFiles, CountsAgainstTheProcesssOwnLimit) {
   ASSERT_TRUE(before);
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
-  EXPECT_EQ(before->limit, static_cast<std::int64_t>(limit.rlim_cur));
+  EXPECT_EQ(before->limit, limit.rlim_cur);
   std::vector<int> files;
   for (int i = 0; i < 7; ++i) files.push_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  EXPECT_EQ(fullest_file_table({self})->open, before->open + 7);
+  EXPECT_EQ(fullest_file_table({self})->peak, before->peak + 7);
   for (int file : files) ::close(file);
 }
 
