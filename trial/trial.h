@@ -126,9 +126,11 @@ struct CountUse {
 struct ServiceFacts {
   int in_flight = 0;                        // as many as bring the most; 0: no closed load
   double p50_seconds = 0, p99_seconds = 0;  // of an answer at that number
-  double alone_seconds = 0;  // one request alone, at the SLO's percentile; 0: unknown
+  double alone_seconds = 0;  // one request alone: the SLO's percentile, else the median; 0: unknown
   bool ended_early = false;  // the search of the highest rate was out of time
   std::string server;        // what its own metrics said, in their words
+
+  bool measured() const { return in_flight > 0 || alone_seconds > 0; }
 };
 
 // Of a job over several hosts: the one that the others wait for.
@@ -183,6 +185,11 @@ struct Trial {
   std::string started;       // UTC, ISO 8601
 
   bool ok() const { return outcome == Outcome::ok; }
+  double measured_seconds() const {  // of all samples
+    double sum = 0;
+    for (const Sample& sample : samples) sum += sample.seconds;
+    return sum;
+  }
   // Ok, but there are not enough clean samples: the rate rests on the disturbed ones as well.
   bool noisy() const;
 };

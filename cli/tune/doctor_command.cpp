@@ -21,6 +21,7 @@
 #include "probes/probe.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
+#include "tuner/models/repeats.h"
 #include "tuner/session/checkup.h"
 #include "tuner/session/session.h"
 #include "tuner/session/tune_setup.h"
@@ -95,7 +96,6 @@ std::string data_text(const TuneFlags& flags) {
 // One trial compares nothing, but its threads show what they waited for.
 void say_what_holds_back(const Trial& trial, const SearchRequest& search, const Machine& machine,
                          Findings& findings) {
-  constexpr double kExpectedNoise = 0.03;  // relative, between repeats
   const std::vector<Trial> trials = {trial};
   for (const HeldBack& held : held_back(trials, settings_of(trials, kExpectedNoise), trial.knobs,
                                         usable_cpu_count(machine.cpu), search.fixed())) {

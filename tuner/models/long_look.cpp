@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "base/normal.h"
@@ -17,17 +16,12 @@ namespace {
 constexpr double kAlike = 0.10;         // a smaller change is within what a tune claims
 constexpr std::size_t kMinWindows = 2;  // of either part, for an error of its rate
 
-double measured_seconds(const Trial& trial) {
-  return std::accumulate(trial.samples.begin(), trial.samples.end(), 0.0,
-                         [](double sum, const Sample& sample) { return sum + sample.seconds; });
-}
-
 bool is_long(const Trial& trial) { return trial.phase == kLongPhase && trial.ok(); }
 
 double usual_seconds(const std::vector<Trial>& trials) {
   std::vector<double> seconds;
   for (const Trial& trial : trials) {
-    if (trial.ok() && !is_long(trial)) seconds.push_back(measured_seconds(trial));
+    if (trial.ok() && !is_long(trial)) seconds.push_back(trial.measured_seconds());
   }
   return median(std::move(seconds));
 }
@@ -91,7 +85,7 @@ std::map<Knobs, double> factors_of(const std::vector<Trial>& trials) {
 }  // namespace
 
 Trial later_half(Trial trial) {
-  const double half = measured_seconds(trial) / 2;
+  const double half = trial.measured_seconds() / 2;
   double seconds = 0;
   auto first = trial.samples.begin();
   while (first != trial.samples.end() && seconds < half) seconds += (first++)->seconds;
@@ -113,7 +107,7 @@ LongLook long_look(const std::vector<Trial>& trials) {
     any = any || change != 0;
     logs += change;
     ++count;
-    look.seconds = std::max(look.seconds, measured_seconds(trial));
+    look.seconds = std::max(look.seconds, trial.measured_seconds());
   }
   if (any) look.change = std::exp(logs / count);
   return look;

@@ -8,6 +8,9 @@
 
 namespace ocrtune {
 
+// Relative, between repeats: believed before any was seen.
+inline constexpr double kExpectedNoise = 0.03;
+
 // Relative standard deviation between repeats of a setting, pooled over `repeats` (the rates of one
 // setting each); `prior` weighs as three repeats. Single repeats far off are left out.
 double pooled_noise(const std::vector<std::vector<double>>& repeats, double prior);

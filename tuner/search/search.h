@@ -14,6 +14,7 @@
 
 #include "trial/trial.h"
 #include "tuner/models/launch_gate.h"
+#include "tuner/models/repeats.h"
 #include "tuner/recommendation.h"
 #include "tuner/space/objective.h"
 #include "tuner/space/space.h"
@@ -55,12 +56,12 @@ struct OpenQuestion {
 struct SearchOptions {
   LaunchGateOptions safety;
   Objective objective;
-  double cores = 0;                // effective cores; 0: found from the space
-  int cpus = 0;                    // usable CPUs; 0: as cores
-  double first_trial_seconds = 5;  // what a trial is taken to cost before any has run
-  double expected_noise = 0.03;    // relative, between repeats
-  std::vector<Knobs> first;        // always measured: the user's setting, then the rules'
-  std::vector<Knobs> hints;        // the fastest of an earlier run, best first; may lie outside
+  double cores = 0;                        // effective cores; 0: found from the space
+  int cpus = 0;                            // usable CPUs; 0: as cores
+  double first_trial_seconds = 5;          // what a trial is taken to cost before any has run
+  double expected_noise = kExpectedNoise;  // relative, between repeats
+  std::vector<Knobs> first;                // always measured: the user's setting, then the rules'
+  std::vector<Knobs> hints;  // the fastest of an earlier run, best first; may lie outside
   std::uint64_t seed = 1;
   // Samples between two updates of the weights that the answer keeps; 0: the recipe is free.
   std::int64_t recipe_batch = 0;

@@ -26,8 +26,8 @@ class TrialCosts {
   void add(const Trial& trial) {
     if (!(trial.seconds > 0) || !trial.ok()) return;
     // The climb and the measurement of a service are not shortened.
-    const bool served = trial.service.in_flight > 0 || trial.service.alone_seconds > 0;
-    const double start = served ? trial.seconds : std::min(trial.start_seconds, trial.seconds);
+    const double start =
+        trial.service.measured() ? trial.seconds : std::min(trial.start_seconds, trial.seconds);
     seconds_.push_back(start + kMinShare * (trial.seconds - start));
   }
   // Of a trial that the end of the budget shortens and that still says something. 0 before the

@@ -9,13 +9,12 @@
 #include "base/normal.h"
 #include "base/text.h"
 #include "tuner/models/long_look.h"
+#include "tuner/models/repeats.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
-
-constexpr double kExpectedNoise = 0.03;  // relative, between repeats
 
 // What a setting's successful trials say.
 struct Rates {

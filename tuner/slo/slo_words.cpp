@@ -32,13 +32,9 @@ Reason proof_reason(const RunRecord& run) {
   const Trial* proof = proof_of(run, run.result.recommendation.knobs);
   if (proof == nullptr) return reason<ReasonCode::not_proved_at_length>();
   std::int64_t requests = 0;
-  double seconds = 0;
-  for (const Sample& sample : proof->samples) {
-    requests += sample.steps;
-    seconds += sample.seconds;
-  }
+  for (const Sample& sample : proof->samples) requests += sample.steps;
   return reason<ReasonCode::proved_at_length>(as_rate(static_cast<double>(requests)),
-                                              in_seconds(seconds));
+                                              in_seconds(proof->measured_seconds()));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "trial/trial.h"
 #include "tuner/models/launch_gate.h"
+#include "tuner/models/repeats.h"
 #include "tuner/space/default_space.h"
 #include "tuner/space/objective.h"
 #include "tuner/verdict/explain.h"
@@ -31,14 +32,14 @@ struct RecommendOptions {
   // Usable CPUs; 0: unknown. On a host where other load discarded most samples, settings with more
   // processes x threads than these win by taking the others' share, and are not chosen.
   int cpus = 0;
-  std::set<std::string> fixed;    // knobs that the command ignores
-  double expected_noise = 0.03;   // as in SearchOptions
-  double tie_tolerance = 0.005;   // settings further apart than this never tie
-  std::vector<Trial> rehearsals;  // of settings that won (tuner/verdict/rehearsal.h)
-  std::vector<Trial> soaks;       // of settings that won (tuner/verdict/soak.h)
-  double max_change = 0;          // share of the characters that a setting may read otherwise
-  bool counts_requests = false;   // the rate is of requests to a server
-  int evaluation_steps = 0;       // between two evaluations of the command's own run; 0: unknown
+  std::set<std::string> fixed;             // knobs that the command ignores
+  double expected_noise = kExpectedNoise;  // as in SearchOptions
+  double tie_tolerance = 0.005;            // settings further apart than this never tie
+  std::vector<Trial> rehearsals;           // of settings that won (tuner/verdict/rehearsal.h)
+  std::vector<Trial> soaks;                // of settings that won (tuner/verdict/soak.h)
+  double max_change = 0;         // share of the characters that a setting may read otherwise
+  bool counts_requests = false;  // the rate is of requests to a server
+  int evaluation_steps = 0;      // between two evaluations of the command's own run; 0: unknown
   double seconds = 0;
   std::string stop_reason;
 };

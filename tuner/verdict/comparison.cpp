@@ -11,16 +11,16 @@
 #include "base/random.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "tuner/models/repeats.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr double kSignificant = 0.05;
-constexpr double kMinChange = 0.02;      // a smaller one is alike, however sure
-constexpr std::size_t kMinTrials = 4;    // of either run: fewer decide nothing
-constexpr double kExpectedNoise = 0.03;  // relative, between repeats
-constexpr int kRounds = 400;             // of the bootstrap over settings
+constexpr double kMinChange = 0.02;    // a smaller one is alike, however sure
+constexpr std::size_t kMinTrials = 4;  // of either run: fewer decide nothing
+constexpr int kRounds = 400;           // of the bootstrap over settings
 
 SettingChange change_of(const Knobs& knobs, const Setting& before, const Setting& after) {
   SettingChange change;

@@ -335,9 +335,8 @@ Found falls(const Case& one) {
   const StageUse& use = one.use();
   if (!(use.first_rate > 0) || use.last_rate > kMuch * use.first_rate) return std::nullopt;
   if (!falls_surely(steady_rates(one.trial->samples))) return std::nullopt;
-  double seconds = 0;
-  for (const Sample& sample : one.trial->samples) seconds += sample.seconds;
-  const double a_minute = 60 * (1 - use.last_rate / use.first_rate) / (kThirds * seconds);
+  const double a_minute =
+      60 * (1 - use.last_rate / use.first_rate) / (kThirds * one.trial->measured_seconds());
   return HeldBack{reason<ReasonCode::rate_falls>(as_rate(use.first_rate), as_rate(use.last_rate),
                                                  in_percent(std::min(1.0, a_minute))),
                   reason<ReasonCode::next_watch_longer>()};
