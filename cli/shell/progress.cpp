@@ -106,8 +106,7 @@ void SearchProgress::draw(double seconds_since_shown) {
   if (now.seconds > 0) now.seconds += seconds_since_shown;
   const char* const dim = colour_ ? "\x1b[2m" : "";
   const char* const plain = colour_ ? "\x1b[0m" : "";
-  std::string text = "\r";
-  for (std::size_t i = 0; i < drawn_rows_; ++i) text += "\x1b[1A";
+  std::string text = to_first_row();
   for (const std::string& row : rows_) text += fmt::format("{}{}{}\x1b[K\n", dim, row, plain);
   text += fmt::format("{}{}{}\x1b[J", dim, search_text(now, width()), plain);
   std::fputs(text.c_str(), stream_);
@@ -142,11 +141,13 @@ void SearchProgress::plain(const std::string& line) {
   if (!enabled_) note(line);
 }
 
+std::string SearchProgress::to_first_row() const {
+  return drawn_rows_ > 0 ? fmt::format("\r\x1b[{}A", drawn_rows_) : "\r";
+}
+
 void SearchProgress::erase() {
   if (!shown_) return;
-  std::string text = "\r";
-  for (std::size_t i = 0; i < drawn_rows_; ++i) text += "\x1b[1A";
-  std::fputs((text + "\x1b[J").c_str(), stream_);
+  std::fputs((to_first_row() + "\x1b[J").c_str(), stream_);
   std::fflush(stream_);
   drawn_rows_ = 0;
   shown_ = false;

@@ -73,6 +73,7 @@ class SearchProgress {
  private:
   void draw(double seconds_since_shown);
   void erase();
+  std::string to_first_row() const;  // moves the cursor to the first that is drawn
   void tick();
 
   std::FILE* stream_;

@@ -30,11 +30,6 @@ std::string bar(double low, double middle, double high, double best) {
   return text;
 }
 
-std::string padded(std::string text, int columns) {
-  const int free = columns - display_width(text);
-  return free > 0 ? text + std::string(static_cast<std::size_t>(free), ' ') : text;
-}
-
 }  // namespace
 
 double TrialTable::Row::mean_rate() const { return rates.empty() ? 0 : mean(rates); }
@@ -56,7 +51,7 @@ void TrialTable::add(const Trial& trial) {
 
 std::string TrialTable::text_of(const Row& row, double best, int setting_width, int width) const {
   const std::string setting =
-      padded(cut_to_width(plain_line(knobs_text(row.knobs)), setting_width), setting_width);
+      padded_to(cut_to_width(plain_line(knobs_text(row.knobs)), setting_width), setting_width);
   if (row.rates.empty()) return cut_to_width(setting + "  " + row.failure, width);
   const auto [low, high] = std::minmax_element(row.rates.begin(), row.rates.end());
   const auto start =

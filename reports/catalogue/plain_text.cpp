@@ -162,4 +162,9 @@ std::string cut_to_width(std::string_view text, int columns) {
   return out + std::string("...").substr(0, static_cast<std::size_t>(std::clamp(columns, 0, 3)));
 }
 
+std::string padded_to(const std::string& text, int columns, bool in_front) {
+  const std::string fill(static_cast<std::size_t>(std::max(columns - display_width(text), 0)), ' ');
+  return in_front ? fill + text : text + fill;
+}
+
 }  // namespace ocrtune

@@ -30,4 +30,7 @@ int display_width(std::string_view text);
 // Cut to `columns` on a terminal, with "..." at the end when something was cut.
 std::string cut_to_width(std::string_view text, int columns);
 
+// With blanks up to `columns` behind it, or in front of it.
+std::string padded_to(const std::string& text, int columns, bool in_front = false);
+
 }  // namespace ocrtune

@@ -48,12 +48,6 @@ bool is_number(const Cell& cell) {
   return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
 }
 
-std::string padded(const std::string& text, int width, bool right) {
-  const int blanks = std::max(width - display_width(text), 0);
-  const std::string fill(static_cast<std::size_t>(blanks), ' ');
-  return right ? fill + text : text + fill;
-}
-
 }  // namespace
 
 const Cell& Table::at(std::size_t row, std::size_t column) const {
@@ -137,7 +131,7 @@ std::string console_table(const Table& table, int width) {
     std::string text;
     for (std::size_t c = 0; c < columns; ++c) {
       if (c > 0) text += "  ";
-      text += c + 1 == columns && !right[c] ? line[c] : padded(line[c], widths[c], right[c]);
+      text += c + 1 == columns && !right[c] ? line[c] : padded_to(line[c], widths[c], right[c]);
     }
     while (!text.empty() && text.back() == ' ') text.pop_back();
     out += cut_to_width(text, width) + "\n";
