@@ -90,7 +90,7 @@ Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& 
 // too few to show more than the usual trials did.
 double long_seconds(const RunRecord& run, double left, std::size_t count) {
   constexpr double kMost = 60;   // seconds
-  constexpr double kLeast = 4;   // times a usual trial
+  constexpr double kTimes = 4;   // of a usual trial, at least
   constexpr double kMargin = 2;  // a trial beside load measures for twice its aim
   std::vector<double> starts;
   for (const Trial& trial : run.trials) {
@@ -98,17 +98,20 @@ double long_seconds(const RunRecord& run, double left, std::size_t count) {
   }
   const double each = left / static_cast<double>(count) - 1.2 * median(std::move(starts));
   const double seconds = std::min(kMost, each / kMargin);
-  return seconds < kLeast * run.search.trial_seconds ? 0 : seconds;
+  return seconds < kTimes * run.search.trial_seconds ? 0 : seconds;
 }
 
 // What the search leaves of the budget shows whether the rates of the start and of the winner last.
 Status look_longer(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
                    const SessionDoors& doors) {
-  OCRTUNE_TRY(judge(run));
   const bool goal = run.search.objective.goal == Goal::throughput;
-  if (!run.job.prints() || !goal || !run.result.found || interrupted()) return Status();
+  if (!run.job.prints() || !goal || interrupted() || long_look(run.trials).seconds > 0 ||
+      long_seconds(run, end_seconds - doors.clock->now_seconds(), 1) <= 0) {
+    return Status();
+  }
+  OCRTUNE_TRY(judge(run));
+  if (!run.result.found || nodes_of(run.result.recommendation.knobs) > 1) return Status();
   std::vector<Knobs> settings = {run.result.recommendation.knobs};
-  if (nodes_of(settings[0]) > 1 || long_look(run.trials).seconds > 0) return Status();
   if (run.result.baseline.outcome == Outcome::ok && run.result.baseline.knobs != settings[0]) {
     settings.insert(settings.begin(), run.result.baseline.knobs);
   }
