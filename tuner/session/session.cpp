@@ -125,7 +125,8 @@ Status look_longer(RunRecord& run, Store& store, double end_seconds, SessionObse
     limits.max_seconds = left / static_cast<double>(settings.size());
     observer.soaks(seconds);
     Trial trial = runner->run(knobs, limits);
-    if (!trial.ok()) return Status();  // cut short: it says nothing
+    // One that was cut short says nothing; one that ran out of memory is evidence as any other.
+    if (!trial.ok() && trial.outcome != Outcome::out_of_memory) return Status();
     trial.knobs = knobs;
     trial.phase = kLongPhase;
     trial.why = "does the rate last?";

@@ -97,6 +97,16 @@ class SessionTest : public testing::Test {
   Result<RunRecord> tuned(double budget_seconds) {
     return tune(request(budget_seconds), *store_, witness_, doors_);
   }
+  TuneRequest warming_request() const {
+    TuneRequest asked = request(300);
+    asked.job = command_job({"/bin/true", "{nproc}"}, "", "torch");
+    asked.search.axes = {{"nproc", {"1", "2"}},
+                         {"threads", {"1"}},
+                         {"batch", {"4"}},
+                         {"workers", {"0"}},
+                         {"binding", {"none"}}};
+    return asked;
+  }
   static Knobs best() { return *parse_knobs({"nproc=2", "threads=2", "batch=8"}); }
 
   std::string folder_;
@@ -144,14 +154,7 @@ TEST_F(SessionTest, WhatIsLeftOfTheBudgetShowsWhetherTheRateLasts) {
   doors_.runner = [this](const Job&, const SearchRequest&, const Machine&, double) {
     return Result<std::unique_ptr<Runner>>(std::make_unique<WarmingRunner>(clock_));
   };
-  TuneRequest asked = request(300);
-  asked.job = command_job({"/bin/true", "{nproc}"}, "", "torch");
-  asked.search.axes = {{"nproc", {"1", "2"}},
-                       {"threads", {"1"}},
-                       {"batch", {"4"}},
-                       {"workers", {"0"}},
-                       {"binding", {"none"}}};
-  const auto run = tune(asked, *store_, witness_, doors_);
+  const auto run = tune(warming_request(), *store_, witness_, doors_);
   ASSERT_TRUE(run) << run.error().what;
   ASSERT_TRUE(run->result.found);
   EXPECT_EQ(run->result.recommendation.knobs.nproc, 2);
@@ -165,6 +168,34 @@ TEST_F(SessionTest, WhatIsLeftOfTheBudgetShowsWhetherTheRateLasts) {
   const auto verified = verify(again, *store_, witness_, doors_);
   ASSERT_TRUE(verified) << verified.error().what;
   EXPECT_EQ(verified->verification.state, VerifyState::ok) << verified->verification.reason;
+}
+
+// Two processes take more memory than there is once they have run for ten seconds.
+class GrowingRunner : public Runner {
+ public:
+  explicit GrowingRunner(Clock& clock) : warm_(clock) {}
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    Trial trial = warm_.run(knobs, limits);
+    if (knobs.nproc == 1 || trial.seconds < 10) return trial;
+    trial.outcome = Outcome::out_of_memory;
+    trial.samples_per_second = 0;
+    trial.samples.clear();
+    return trial;
+  }
+
+ private:
+  WarmingRunner warm_;
+};
+
+TEST_F(SessionTest, AWinnerThatRunsOutOfMemoryLaterIsNone) {
+  doors_.runner = [this](const Job&, const SearchRequest&, const Machine&, double) {
+    return Result<std::unique_ptr<Runner>>(std::make_unique<GrowingRunner>(clock_));
+  };
+  const auto run = tune(warming_request(), *store_, witness_, doors_);
+  ASSERT_TRUE(run) << run.error().what;
+  ASSERT_TRUE(run->result.found);
+  EXPECT_EQ(run->result.recommendation.knobs.nproc, 1);
+  EXPECT_EQ(run->result.outcomes.at("out_of_memory"), 1);
 }
 
 TEST_F(SessionTest, TuneKeepsEveryTrialAndRecommendsTheBest) {
