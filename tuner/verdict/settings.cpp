@@ -26,7 +26,7 @@ struct Gathered {
   SettingSummary summary;
   int failures = 0;
   bool raced = false, modelled = true;
-  bool other_text = false;  // its trials together read otherwise: no chance
+  bool lasting = false;  // a failure that no later trial makes a chance
 };
 
 void gather(Gathered& into, const Trial& trial, const Objective& objective) {
@@ -39,7 +39,9 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   }
   if (!trial.ok()) {
     ++into.failures;
-    into.other_text = into.other_text || trial.cause == kTextCause;
+    // Its trials together read otherwise; memory that ran out once runs out again.
+    into.lasting =
+        into.lasting || trial.cause == kTextCause || trial.outcome == Outcome::out_of_memory;
     summary.outcome = trial.outcome;
     summary.reason = verbatim(trial.reason);
     return;
@@ -217,7 +219,7 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     // One failure and later successes: chance, kept as ok only if most trials worked.
     const int worked = setting.summary.trials - gathered.failures;
     const bool chance = gathered.failures > 0 && worked > gathered.failures;
-    if (chance && !gathered.other_text) setting.summary.outcome = Outcome::ok;
+    if (chance && !gathered.lasting) setting.summary.outcome = Outcome::ok;
     setting.estimate = fit->rate(setting.place);
     if (learns_rates(objective)) setting.max_rate = max_rate_of(gathered);
     setting.mean_rate = told_rate(rates->rate(setting.place), gathered, noise);
