@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxSeen = 32;     // texts of one input that are told apart
 constexpr std::size_t kMaxAskings = 64;  // of one input that are kept
-constexpr double kLevelDoubt = 0.001;    // of a load that is called wrong: some ten are judged
+constexpr double kLevelDoubt = 0.0001;   // of one look: a trial takes some ten at ten loads each
 constexpr double kMaxWrongShare = 0.01;  // of the answers, as of requests that fail
 constexpr std::int64_t kTellingCharacters = 4;  // shorter texts may be alike by chance
 constexpr std::int64_t kTellingAnswers = 3;
