@@ -269,7 +269,14 @@ bool holds_mount_point(const std::string& path) {
   return read_file("/proc/self/mountinfo").value_or("").find(needle) != std::string::npos;
 }
 
-constexpr std::string_view kTemporaryPrefix = "ocrtune.tmp.";
+// With the host: on a file system that several share, a lock may be known to its own host alone.
+std::string temporary_prefix() {
+  char host[65] = "";  // HOST_NAME_MAX and the end
+  ::gethostname(host, sizeof host - 1);
+  std::string name = host;
+  std::replace(name.begin(), name.end(), '.', '-');
+  return "ocrtune.tmp." + name + ".";
+}
 
 // A lock on a folder that its maker holds as long as it lives: who gets it knows that the maker is
 // gone. Below 0, with errno: it is held (EWOULDBLOCK), or it is not this user's, or no lock can be
@@ -293,9 +300,9 @@ bool is_at(int directory, const std::string& path) {
          locked.st_dev == there.st_dev && locked.st_ino == there.st_ino;
 }
 
-void remove_orphaned_directories(const std::string& base) {
+void remove_orphaned_directories(const std::string& base, const std::string& prefix) {
   for (const std::string& name : list_directory(base).value_or({})) {
-    if (name.rfind(kTemporaryPrefix, 0) != 0) continue;
+    if (name.rfind(prefix, 0) != 0) continue;
     const std::string path = join_path(base, name);
     const int lock = lock_directory(path);
     if (lock < 0) continue;
@@ -318,9 +325,10 @@ Result<std::string> make_temporary_directory(const std::string& tag) {
     if (gone) ::close(one.second);
     return gone;
   });
-  if (swept.insert(base).second) remove_orphaned_directories(base);
+  const std::string prefix = temporary_prefix();
+  if (swept.insert(base).second) remove_orphaned_directories(base, prefix);
   while (true) {
-    std::string path = join_path(base, std::string(kTemporaryPrefix) + tag + ".XXXXXX");
+    std::string path = join_path(base, prefix + tag + ".XXXXXX");
     if (::mkdtemp(path.data()) == nullptr) return system_error(errno, "create folder " + path);
     const int lock = lock_directory(path);
     if (lock < 0 && errno != EWOULDBLOCK && errno != ENOENT) return path;  // nobody else gets one

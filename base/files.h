@@ -37,7 +37,8 @@ Result<std::vector<std::string>> list_directory(const std::string& path);
 std::string join_path(std::string_view folder, std::string_view name);
 std::string parent_path(const std::string& path);
 Result<std::string> real_path(const std::string& path);  // absolute, links followed; must exist
-// A fresh private "<TMPDIR or /tmp>/ocrtune.tmp.<tag>.XXXXXX"; those of dead processes are removed.
+// A fresh private "<TMPDIR or /tmp>/ocrtune.tmp.<host>.<tag>.XXXXXX"; those of dead processes of
+// this host are removed.
 Result<std::string> make_temporary_directory(const std::string& tag);
 // Removes a tree without following links out of it; what is not there is no error.
 Status remove_tree(const std::string& path);

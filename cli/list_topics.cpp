@@ -140,11 +140,14 @@ Result<Table> runs(const std::string& database) {
   std::int64_t done = 0;
   for (const RunListing& run : listings) {
     progress.show(done++);
-    // A run of a version that knew other strategies has no verdict here.
-    const auto judged = settled_run(**store, run.id);
-    table.add_row({run.id, run.name, run.started, run.state, std::int64_t{run.trials},
-                   judged ? verdict_name(judged->result.verdict) : "unknown", run.host,
-                   run.command_line});
+    std::string verdict = run.verdict;
+    if (verdict.empty()) {
+      // A run of a version that knew other strategies has no verdict here.
+      const auto judged = settled_run(**store, run.id);
+      verdict = judged ? verdict_name(judged->result.verdict) : "unknown";
+    }
+    table.add_row({run.id, run.name, run.started, run.state, std::int64_t{run.trials}, verdict,
+                   run.host, run.command_line});
   }
   return table;
 }

@@ -236,8 +236,9 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   const bool stopped = end.interrupted || interrupted();
   if (stopped) run.stop_reason = "interrupted";
   run.state = stopped ? "interrupted" : "done";
-  OCRTUNE_TRY(store.finish_run(run.id, run.state, run.stop_reason));
   OCRTUNE_TRY(judge(run));
+  const std::string verdict = verdict_name(run.result.verdict);
+  OCRTUNE_TRY(store.finish_run(run.id, run.state, run.stop_reason, verdict));
   return run;
 }
 

@@ -18,6 +18,7 @@
 #include "trial/ipc/trial_fields.h"
 #include "tuner/job/stored_job.h"
 #include "tuner/store/columns.h"
+#include "tuner/store/program_versions.h"
 #include "tuner/store/run_holder.h"
 #include "tuner/store/run_record.h"
 #include "tuner/store/sqlite.h"
@@ -159,8 +160,8 @@ Status Store::begin_run(const RunRecord& run) {
     const Status kept = machine.run();
     if (!kept) return kept;
     if (!run.name.empty()) OCRTUNE_TRY(check_free(sqlite, run.name));
-    Statement head =
-        sqlite.prepare("INSERT INTO run VALUES (?, NULLIF(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    Statement head = sqlite.prepare(
+        "INSERT INTO run VALUES (?, NULLIF(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')");
     head << run.id << run.name << run.started << run.command_line << run.state << run.stop_reason
          << run.machine.fingerprint << facts << job_json(run.job) << search_json(run.search)
          << json_text(Json(run.versions)) << holder_text(this_holder());
@@ -206,7 +207,7 @@ Status Store::take_run(const std::string& run_id) {
                                                   "wait for its end, or end it first",
                                                   run_id, holder.pid)};
     }
-    Statement row = sqlite.prepare("UPDATE run SET state = 'running', holder = ? WHERE id = ?");
+    Statement row = sqlite.prepare("UPDATE run SET state = 'running', verdict = '', holder = ? WHERE id = ?");
     row << holder_text(this_holder()) << run_id;
     return row.run();
   });
@@ -244,11 +245,11 @@ Status Store::add_event(const std::string& run_id, const std::string& text) {
 }
 
 Status Store::finish_run(const std::string& run_id, const std::string& state,
-                         const std::string& stop_reason) {
+                         const std::string& stop_reason, const std::string& verdict) {
   const Sqlite& sqlite = *connection_->sqlite;
-  Statement row =
-      sqlite.prepare("UPDATE run SET state = ?, stop_reason = ?, holder = '' WHERE id = ?");
-  row << state << stop_reason << run_id;
+  Statement row = sqlite.prepare(
+      "UPDATE run SET state = ?, stop_reason = ?, verdict = ?, holder = '' WHERE id = ?");
+  row << state << stop_reason << verdict << run_id;
   return row.run();
 }
 
@@ -327,9 +328,11 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
 Result<std::vector<RunListing>> Store::list_runs() const {
   Statement rows = connection_->sqlite->prepare(
       "SELECT run.id, name, run.started, command_line, state, host, run.fingerprint, "
-      "(SELECT count(*) FROM trial WHERE run_id = run.id) "
+      "(SELECT count(*) FROM trial WHERE run_id = run.id), "
+      "CASE versions WHEN ? THEN verdict ELSE '' END "
       "FROM run LEFT JOIN machine ON machine.fingerprint = run.fingerprint "
       "ORDER BY run.started DESC, run.rowid DESC");
+  rows << json_text(Json(std::map(program_versions().begin(), program_versions().end())));
   std::vector<RunListing> listings;
   while (true) {
     const auto row = OCRTUNE_TRY(rows.step());
@@ -343,6 +346,7 @@ Result<std::vector<RunListing>> Store::list_runs() const {
     listing.host = rows.text();
     listing.fingerprint = rows.text();
     listing.trials = static_cast<int>(rows.integer());
+    listing.verdict = rows.text();
     listing.state = OCRTUNE_TRY(state_now(listing.id, listing.state));
     listings.push_back(std::move(listing));
   }

@@ -20,6 +20,7 @@ namespace ocrtune {
 
 struct RunListing {
   std::string id, name, started, command_line, state, host, fingerprint;
+  std::string verdict;  // that this version of ocrtune gave at the run's end; empty: none
   int trials = 0;
 };
 
@@ -55,8 +56,9 @@ class Store {
   // Commits the trial with its samples and gives it its id.
   Status add_trial(const std::string& run_id, Trial& trial);
   Status add_event(const std::string& run_id, const std::string& text);
+  // `verdict`: verdict_name() of the run's result.
   Status finish_run(const std::string& run_id, const std::string& state,
-                    const std::string& stop_reason);
+                    const std::string& stop_reason, const std::string& verdict = "");
 
   // `id` may be a run's name, any unambiguous beginning of its id, or "last". The result field
   // stays empty.

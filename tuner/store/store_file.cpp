@@ -17,14 +17,14 @@ namespace ocrtune {
 namespace {
 
 constexpr std::uint32_t kApplicationId = 0x6F637274;  // "ocrt"
-constexpr std::uint32_t kSchemaVersion = 4;
+constexpr std::uint32_t kSchemaVersion = 5;
 
 // The tables; columns of trials and samples are those of trial/ipc/trial_fields.h.
 std::string schema() {
   return "CREATE TABLE machine (fingerprint TEXT PRIMARY KEY, host TEXT, facts TEXT);"
          "CREATE TABLE run (id TEXT PRIMARY KEY, name TEXT UNIQUE, started TEXT, command_line TEXT,"
          " state TEXT, stop_reason TEXT, fingerprint TEXT, facts TEXT, job TEXT,"
-         " search TEXT, versions TEXT, holder TEXT);"
+         " search TEXT, versions TEXT, holder TEXT, verdict TEXT);"
          "CREATE TABLE trial (id INTEGER PRIMARY KEY, run_id TEXT REFERENCES run(id), knobs TEXT,"
          " outcome TEXT, counters TEXT" +
          column_types<Trial>(kSearchFields) + column_types<Trial>(kObservedFields) +

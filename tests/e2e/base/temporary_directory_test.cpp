@@ -52,6 +52,11 @@ class TemporaryDirectory : public testing::Test {
     return owner;
   }
   std::string owned(const std::string& note) const { return *read_file(join_path(base_, note)); }
+  // Of a folder of this host in base_, as if somebody else had made it.
+  std::string named(const std::string& end) const {
+    std::string name = base_.substr(base_.rfind('/') + 1);
+    return join_path(base_, name.substr(0, name.rfind('.') + 1) + end);
+  }
   static int make_another() { return make_temporary_directory("another").ok() ? 0 : 1; }
 
   std::string base_;
@@ -73,13 +78,23 @@ TEST_F(TemporaryDirectory, ThoseOfKilledProcessesGoAndThoseOfLivingOnesStay) {
 
 TEST_F(TemporaryDirectory, LinksAndFoldersOfOthersStay) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs another user's folder";
-  const std::string target = join_path(base_, "target"), other = join_path(base_, "ocrtune.tmp.b");
+  const std::string target = join_path(base_, "target"), other = named("b");
   ASSERT_TRUE(make_directories(target));
   ASSERT_TRUE(make_directories(other));
-  ASSERT_EQ(::symlink(target.c_str(), join_path(base_, "ocrtune.tmp.a").c_str()), 0);
+  ASSERT_EQ(::symlink(target.c_str(), named("a").c_str()), 0);
   ASSERT_EQ(::chown(other.c_str(), 61357, 61357), 0);
   EXPECT_EQ(end_of(start(make_another)), 0);
   EXPECT_TRUE(path_exists(target));
+  EXPECT_TRUE(path_exists(other));
+}
+
+TEST_F(TemporaryDirectory, ThoseOfAnotherHostStay) {
+  const std::string orphan = named("orphan");
+  const std::string other = join_path(base_, "ocrtune.tmp.another-host.trial.abcdef");
+  ASSERT_TRUE(make_directories(orphan));
+  ASSERT_TRUE(make_directories(other));
+  EXPECT_EQ(end_of(start(make_another)), 0);
+  EXPECT_FALSE(path_exists(orphan));
   EXPECT_TRUE(path_exists(other));
 }
 

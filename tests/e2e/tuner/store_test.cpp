@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "base/files.h"
 #include "tests/support/sample_jobs.h"
 #include "trial/ipc/trial_fields.h"
+#include "tuner/store/program_versions.h"
 
 namespace ocrtune {
 namespace {
@@ -123,6 +125,23 @@ TEST_F(StoreTest, KeepsEveryFieldOfARun) {
   EXPECT_DOUBLE_EQ(trial.samples[0].step.wait_seconds, 0.125);
   EXPECT_EQ(store->events(run_.id)->at(0).text, "paused");
   EXPECT_EQ(store->list_runs()->at(0).trials, 1);
+}
+
+TEST_F(StoreTest, AVerdictIsListedToTheVersionThatGaveItUntilTheRunGoesOn) {
+  auto store = open();
+  RunRecord ours = run_;
+  ours.id = "2026-11-23-ccccc";
+  ours.versions = {program_versions().begin(), program_versions().end()};
+  for (const RunRecord& run : {run_, ours}) {
+    ASSERT_TRUE(store->begin_run(run));
+    ASSERT_TRUE(store->finish_run(run.id, "done", "budget", "safe"));
+  }
+  std::map<std::string, std::string> verdicts;
+  for (const RunListing& run : *store->list_runs()) verdicts[run.id] = run.verdict;
+  EXPECT_EQ(verdicts[run_.id], "") << "of another version";
+  EXPECT_EQ(verdicts[ours.id], "safe");
+  ASSERT_TRUE(store->take_run(ours.id));
+  for (const RunListing& run : *store->list_runs()) EXPECT_EQ(run.verdict, "");
 }
 
 TEST_F(StoreTest, CommittedTrialsSurviveKill9) {
@@ -333,7 +352,7 @@ TEST_F(StoreTest, RefusesOtherVersionsAndLeavesThemAlone) {
       EXPECT_THAT(
           store.error().what,
           testing::HasSubstr("is of version " + std::to_string(version) +
-                             ", this ocrtune reads version 4; use " + whose + " ocrtune for it"));
+                             ", this ocrtune reads version 5; use " + whose + " ocrtune for it"));
       EXPECT_EQ(store.error().what.find('\n'), std::string::npos);
     }
     EXPECT_EQ(*read_file(path_), before);
