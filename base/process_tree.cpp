@@ -85,8 +85,51 @@ Result<Process*> ProcessTree::start(ProcessOptions options) {
   return roots_.back().get();
 }
 
+// All but the strangers of the last look. Those that have ended are strangers no more.
+std::vector<ProcessFacts> ProcessTree::unknown_processes() {
+  struct Look {
+    const std::set<int>& before;
+    std::set<int> still;
+    std::vector<ProcessFacts> found;
+  };
+  const auto add = [](int pid, void* context) {
+    Look& look = *static_cast<Look*>(context);
+    if (look.before.count(pid) != 0) {
+      look.still.insert(look.still.end(), pid);
+    } else if (auto facts = process_facts(pid)) {
+      look.found.push_back(*std::move(facts));
+    }
+  };
+  Look look{strangers_, {}, {}};
+  for_each_number("/proc", add, &look);
+  strangers_ = std::move(look.still);
+  return std::move(look.found);
+}
+
+// One whose parent is no member can never become one. A parent that ended before it was read may
+// have been a member, and our own children may be roots that are not started yet, or for us to
+// reap.
+void ProcessTree::remember_strangers(const std::vector<ProcessFacts>& processes,
+                                     const std::set<int>& taken) {
+  const int self = ::getpid();
+  std::set<int> known = strangers_;
+  for (const ProcessFacts& process : processes) known.insert(process.pid);
+  for (const ProcessFacts& process : processes) {
+    if (taken.count(process.pid) != 0 || process.parent == self || process.pid == self) continue;
+    if (process.parent == 0 || known.count(process.parent) != 0) strangers_.insert(process.pid);
+  }
+}
+
+const std::vector<ProcessFacts>& ProcessTree::scan_all() {
+  strangers_.clear();
+  return scan();
+}
+
 const std::vector<ProcessFacts>& ProcessTree::scan() {
-  const std::vector<ProcessFacts> processes = all_processes();
+  // A pid may be another process's by now, and a stranger may have become ours to reap.
+  constexpr int kLooks = 64;
+  if (++looks_ % kLooks == 0) strangers_.clear();
+  const std::vector<ProcessFacts> processes = unknown_processes();
   std::multimap<int, const ProcessFacts*> children;
   std::vector<const ProcessFacts*> found;
   std::set<int> guards;
@@ -115,6 +158,7 @@ const std::vector<ProcessFacts>& ProcessTree::scan() {
     (ended(process) ? unreaped_ : alive).push_back(process);
   }
   seen_ = std::move(still);
+  remember_strangers(processes, taken);
   replace_members(std::move(alive));
   return members_;
 }
@@ -146,7 +190,7 @@ bool ProcessTree::empty() {
     root->read_output({});
     running = !root->poll_exit() || running;
   }
-  return scan().empty() && !running;
+  return scan_all().empty() && !running;
 }
 
 bool ProcessTree::wait_for_end(double grace_seconds, const std::function<bool()>& cut,
@@ -176,7 +220,7 @@ void ProcessTree::kill_all(StopReport& report, Clock& clock) {
     std::set<Identity> frozen;
     for (bool fresh = true; fresh && clock.now_seconds() < deadline;) {
       fresh = false;
-      for (const ProcessFacts& process : scan()) {
+      for (const ProcessFacts& process : scan_all()) {
         if (!frozen.insert({process.pid, process.start_ticks}).second) continue;
         signal_exactly(process.pid, process.start_ticks, SIGSTOP);
         fresh = true;
@@ -193,7 +237,7 @@ void ProcessTree::kill_all(StopReport& report, Clock& clock) {
     for (; !gone && clock.now_seconds() < again; gone = empty()) clock.sleep_seconds(0.002);
     if (gone || clock.now_seconds() >= deadline) break;
   }
-  for (const ProcessFacts& process : scan()) report.survivors.push_back(label(process));
+  for (const ProcessFacts& process : scan_all()) report.survivors.push_back(label(process));
 }
 
 StopReport ProcessTree::stop(double grace_seconds, const std::function<bool()>& cut, Clock& clock) {

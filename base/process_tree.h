@@ -55,7 +55,7 @@ class ProcessTree {
   const std::vector<std::unique_ptr<Process>>& roots() const { return roots_; }
 
   // Looks through /proc for the living members (zombies are reaped, not listed). About 10 us for
-  // each process of the machine.
+  // each process that was not there before or is a member.
   const std::vector<ProcessFacts>& scan();
   // Reads the known members' states and CPU times again, without looking for new ones: cheap.
   const std::vector<ProcessFacts>& refresh();
@@ -74,7 +74,10 @@ class ProcessTree {
 
  private:
   using Identity = std::pair<int, std::uint64_t>;
+  std::vector<ProcessFacts> unknown_processes();
+  void remember_strangers(const std::vector<ProcessFacts>& processes, const std::set<int>& taken);
   void replace_members(std::vector<ProcessFacts> alive);
+  const std::vector<ProcessFacts>& scan_all();
   bool empty();  // drains the output and scans, too
   bool wait_for_end(double grace_seconds, const std::function<bool()>& cut, Clock& clock);
   void kill_all(StopReport& report, Clock& clock);
@@ -83,6 +86,8 @@ class ProcessTree {
   std::vector<std::unique_ptr<Process>> roots_;
   std::vector<ProcessFacts> members_, unreaped_;
   std::set<Identity> seen_;
+  std::set<int> strangers_;  // pids that are not read at each look, while they last
+  int looks_ = 0;
   double gone_cpu_seconds_ = 0;
 };
 

@@ -88,6 +88,15 @@ TEST(ProcessTree, FindsDoubleForkedSessions) {
   EXPECT_TRUE(tree.scan().empty());
 }
 
+TEST(ProcessTree, FindsThoseWhoseParentsEndWhileItLooks) {
+  ProcessTree tree;
+  ASSERT_TRUE(tree.start(shell_process("for i in $(seq 60); do (setsid sleep 100 &); done; "
+                                       "exec sleep 100"))
+                  .ok());
+  EXPECT_EQ(wait_for_members(tree, 61), 61u);
+  EXPECT_TRUE(tree.stop(0.1).survivors.empty());
+}
+
 TEST(ProcessTree, SparesTheBystanderAndTheOtherTree) {
   auto bystander = Process::start(shell_process("exec sleep 100"));
   ASSERT_TRUE(bystander.ok());

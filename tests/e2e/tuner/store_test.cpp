@@ -137,11 +137,14 @@ TEST_F(StoreTest, AVerdictIsListedToTheVersionThatGaveItUntilTheRunGoesOn) {
     ASSERT_TRUE(store->finish_run(run.id, "done", "budget", "safe"));
   }
   std::map<std::string, std::string> verdicts;
-  for (const RunListing& run : *store->list_runs()) verdicts[run.id] = run.verdict;
+  const auto listings = store->list_runs();
+  ASSERT_TRUE(listings);
+  for (const RunListing& run : *listings) verdicts[run.id] = run.verdict;
   EXPECT_EQ(verdicts[run_.id], "") << "of another version";
   EXPECT_EQ(verdicts[ours.id], "safe");
   ASSERT_TRUE(store->take_run(ours.id));
-  for (const RunListing& run : *store->list_runs()) EXPECT_EQ(run.verdict, "");
+  EXPECT_EQ(store->list_runs()->at(0).verdict, "");
+  EXPECT_EQ(store->list_runs()->at(1).verdict, "");
 }
 
 TEST_F(StoreTest, CommittedTrialsSurviveKill9) {
