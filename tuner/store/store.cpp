@@ -207,7 +207,8 @@ Status Store::take_run(const std::string& run_id) {
                                                   "wait for its end, or end it first",
                                                   run_id, holder.pid)};
     }
-    Statement row = sqlite.prepare("UPDATE run SET state = 'running', verdict = '', holder = ? WHERE id = ?");
+    Statement row =
+        sqlite.prepare("UPDATE run SET state = 'running', verdict = '', holder = ? WHERE id = ?");
     row << holder_text(this_holder()) << run_id;
     return row.run();
   });
