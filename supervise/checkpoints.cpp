@@ -48,10 +48,6 @@ bool has_end(const std::string& name, const std::array<const char*, N>& ends) {
   });
 }
 
-bool holds_state(const std::string& name) {
-  return has_end(name, kPaddleEnds) || has_end(name, kFolderEnds) || has_end(name, kFileEnds);
-}
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // 300 of "checkpoint-300", "epoch=3-step=300.ckpt", "iter_300"; -1: it ends in no number.
@@ -202,6 +198,10 @@ bool is_whole_safetensors(int file, std::uint64_t bytes, const std::string& head
 }
 
 }  // namespace
+
+bool holds_state(const std::string& name) {
+  return has_end(name, kPaddleEnds) || has_end(name, kFolderEnds) || has_end(name, kFileEnds);
+}
 
 bool is_whole_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -127,6 +127,7 @@ Result<int> doctor(TuneFlags flags) {
   findings.add(State::ok, "command",
                flags.job.command().empty() ? "the built-in engine, model " + flags.job.model()
                                            : shell_join(flags.job.command()));
+  auto states = user_states(flags.job, flags.search);
   const auto heard = find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json);
   if (!heard && heard.error().kind == ErrorKind::interrupted) return heard.error();
   if (!heard) {
@@ -148,6 +149,8 @@ Result<int> doctor(TuneFlags flags) {
     findings.add(State::fails, "step", trial.error().what);
     return findings.end();
   }
+  const std::string over = overwritten_note(states);
+  if (!over.empty()) findings.add(State::warning, "files", over);
   for (const Check& check : step_checks(*trial, flags.job, flags.search, machine,
                                         static_cast<std::int64_t>(setup->space.size()))) {
     findings.add(check);

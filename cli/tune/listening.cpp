@@ -77,6 +77,24 @@ Error nothing_heard(const ReaderFinder& finder, const Trial& trial, const std::s
   return {ErrorKind::usage, fmt::format("after {}: {}", format_duration(trial.seconds), why)};
 }
 
+std::optional<StateFiles> user_states(const Job& job, const SearchRequest& search) {
+  if (!job.prints() || !job.command_job().hosts.empty()) return std::nullopt;
+  const std::string folder = command_workload(job, search).directory;
+  return StateFiles(folder.empty() ? "." : folder);
+}
+
+std::string overwritten_note(std::optional<StateFiles>& states) {
+  if (!states) return "";
+  const std::vector<std::string> paths = states->replaced();
+  if (paths.empty()) return "";
+  std::string which = paths[0];
+  if (paths.size() > 1) which += fmt::format(" and {} more", paths.size() - 1);
+  return fmt::format(
+      "trials run your command as it is: {} was there before and is written over now; let it save "
+      "in {{trial_dir}}, a folder of each trial's own",
+      which);
+}
+
 Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const Machine& machine,
                                     bool no_wait, bool silent) {
   if (!job.prints()) return std::string();

@@ -2,10 +2,12 @@
 // its first lines how it tells its speed.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "probes/machine/machine.h"
+#include "supervise/state_files.h"
 #include "trial/logs/reader_finder.h"
 #include "trial/trial.h"
 #include "tuner/job/job.h"
@@ -18,6 +20,13 @@ namespace ocrtune {
 // the command did not come so far, with its own last words. interrupted.
 Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const Machine& machine,
                                     bool no_wait, bool silent);
+
+// Where trials of the user's command may write over states that are there; none where no command
+// of the user's runs on this machine.
+std::optional<StateFiles> user_states(const Job& job, const SearchRequest& search);
+
+// What happened to them since the last look; empty: nothing.
+std::string overwritten_note(std::optional<StateFiles>& states);
 
 // Why `finder` took nothing of what the command of `trial` printed. Errors: as above; exhausted:
 // the command could not be started.

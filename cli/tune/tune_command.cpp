@@ -75,7 +75,7 @@ Status check_resume(const std::vector<std::string>& words) {
 // A line that says how the search goes, and what is worth a line of its own.
 class TuneLine : public SessionObserver {
  public:
-  explicit TuneLine(bool json) : json_(json) {}
+  TuneLine(bool json, std::optional<StateFiles>& states) : json_(json), states_(states) {}
 
   void waits_for(const std::string& holder) override { say_waiting(holder); }
 
@@ -139,6 +139,8 @@ class TuneLine : public SessionObserver {
     table_->add(trial);
     line_->set_rows(table_->rows(line_->rows_that_fit(), line_->width()));
     line_->note(trial_text(trial));
+    const std::string over = number_ == 1 ? overwritten_note(states_) : "";
+    if (!over.empty()) line_->note(over);
   }
 
   void rehearses() override {
@@ -169,6 +171,7 @@ class TuneLine : public SessionObserver {
   }
 
   bool json_, prints_ = false;
+  std::optional<StateFiles>& states_;  // of the user
   Knobs baseline_;
   const char* unit_ = "";
   int number_ = 0;
@@ -179,6 +182,10 @@ class TuneLine : public SessionObserver {
   std::optional<SearchProgress> line_;
   std::optional<TrialTable> table_;
 };
+
+void say_note(const std::string& note) {
+  if (!note.empty()) std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
+}
 
 // What the user's command printed before it failed, where nothing worked.
 void show_last_words(const RunRecord& run) {
@@ -272,7 +279,8 @@ Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
   request.wait = !flags.no_wait;
   const RunRecord stored = OCRTUNE_TRY(store.load_run(request.run));
   const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.job));
-  TuneLine line(flags.progress == "json");
+  auto states = user_states(stored.job, stored.search);
+  TuneLine line(flags.progress == "json", states);
   return resume(request, store, line, doors);
 }
 
@@ -319,16 +327,16 @@ Result<int> run_tune(TuneFlags flags) {
   const auto machine = OCRTUNE_TRY(look_at_machine(flags, doors));
   OCRTUNE_TRY(settle_flags(flags, machine));
   OCRTUNE_TRY(tune_setup(flags.job, flags.search, machine));  // a mistake is told without the notes
+  auto states = flags.dry_run ? std::nullopt : user_states(flags.job, flags.search);
   const double listens = steady_clock().now_seconds();
   if (!flags.dry_run) {
     auto heard =
         OCRTUNE_TRY(find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json));
-    if (!heard.empty()) flags.notes.push_back(std::move(heard));
+    flags.notes.push_back(std::move(heard));
+    flags.notes.push_back(overwritten_note(states));
   }
   start += steady_clock().now_seconds() - listens;  // no part of the budget
-  for (const std::string& note : flags.notes) {
-    std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
-  }
+  for (const std::string& note : flags.notes) say_note(note);
   print_buckets(flags);
   if (flags.dry_run) return print_plan(flags, machine);
   TuneRequest request;
@@ -341,9 +349,10 @@ Result<int> run_tune(TuneFlags flags) {
   request.spent_seconds = steady_clock().now_seconds() - start;
   if (!OCRTUNE_TRY(wait_for_quiet(quiet))) return kExitNegative;
   const auto run = [&] {  // the line is gone before the answer is printed
-    TuneLine line(flags.progress == "json");
+    TuneLine line(flags.progress == "json", states);
     return tune(request, *store, line, doors);
   }();
+  say_note(overwritten_note(states));
   return run ? finish(*run, flags) : run.error();
 }
 
