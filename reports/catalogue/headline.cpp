@@ -30,6 +30,11 @@ std::string percent(double ratio) { return fmt::format("{:+.0f}", 100 * (ratio -
 
 Bilingual open_sentence(const RunRecord& run) {
   const TuneResult& result = run.result;
+  if (run.state == "running") {
+    return phrase("Under way: {} leads with {} {}; no answer yet.",
+                  {launch_knobs(result), rate_text(result.recommendation.samples_per_second),
+                   phrase(rate_unit(run))});
+  }
   if (run.state == "interrupted") {
     return phrase("Inconclusive: interrupted; go on with: ocrtune tune --resume {}", {run.id});
   }

@@ -61,6 +61,16 @@ const std::vector<Phrase>& phrase_table() {
        "批归一化统计仅取自单个进程的 batch（{}，原为 {}），除非设置 Global.use_sync_bn；drop_last "
        "会舍去各进程末尾不完整的 batch；评估仅由 rank 0 执行"},
       {"Certainty", "确定程度"},
+      {"What is not sure", "尚不确定"},
+      {"fastest of the others", "其余配置中最快"},
+      {"Rate of each setting, with its 95 % interval", "各配置的速率及其 95 % 区间"},
+      {"p50 {} ms, p99 {} ms, {} in flight", "p50 {} 毫秒，p99 {} 毫秒，{} 个并发请求"},
+      {"Latency with as many requests in flight as bring the highest rate, from p50 to p99; dot: "
+       "one request alone; red: the target",
+       "并发数取速率最高处时的延迟，从 p50 到 p99；圆点：单个请求；红线：目标"},
+      {"Latency with as many requests in flight as bring the highest rate, from p50 to p99; dot: "
+       "one request alone",
+       "并发数取速率最高处时的延迟，从 p50 到 p99；圆点：单个请求"},
       {"What holds it back", "瓶颈所在"},
       {"Note", "说明"},
       {"Next", "下一步"},
@@ -222,6 +232,8 @@ const std::vector<Phrase>& phrase_table() {
       {"Other load disturbed the measurements; the interval says how much.",
        "其他负载干扰了测量；区间反映了干扰程度。"},
       {"The search was stopped before its end.", "搜索提前停止。"},
+      {"The search is still under way.", "搜索仍在进行。"},
+      {"Under way: {} leads with {} {}; no answer yet.", "进行中：{} 暂时领先，{} {}；尚无结论。"},
       // Outcomes.
       {"ok", "成功"},
       {"out of memory", "内存不足"},

@@ -98,7 +98,9 @@ std::vector<Badge> badges(const RunRecord& run) {
                      "limits. Tune with --data."});
   }
   if (run.state == "interrupted" || run.state == "running" || run.state == "died") {
-    found.push_back({"UNFINISHED", Tone::warning, "The search was stopped before its end."});
+    found.push_back({"UNFINISHED", Tone::warning,
+                     run.state == "running" ? "The search is still under way."
+                                            : "The search was stopped before its end."});
   }
   return found;
 }
@@ -146,11 +148,6 @@ double free_share(const RunRecord& run) {
   const Resource& of = main_resource(run);
   if (of.limit == 0) return -1;
   return std::max(1 - static_cast<double>(of.peak) / static_cast<double>(of.limit), 0.0);
-}
-
-std::string possible_text(const Resource& resource) {
-  if (resource.possible <= resource.peak) return "";
-  return fmt::format("up to {} possible between readings", format_bytes(resource.possible));
 }
 
 bool is_excluded(Outcome outcome) {

@@ -34,8 +34,6 @@ std::vector<std::string> used_gpus(const RunRecord& run);  // their UUIDs
 // Host memory, or that of the GPUs where the core computes on GPUs.
 const Resource& main_resource(const RunRecord& run);
 double free_share(const RunRecord& run);  // of its limit; negative when the limit is unknown
-// "up to 78.4 MiB possible between readings"; empty: nothing above what was read.
-std::string possible_text(const Resource& resource);
 
 // "how often x why" of the trials that failed, most frequent first; excluded ones last.
 struct FailureGroup {

@@ -50,9 +50,9 @@ PageFrame frame_of(const RunRecord& run, const std::string& language) {
                  {"rules", "Rules"},
                  {"envelope", "Envelope"},
                  {"memory", "Memory"},
+                 {"search", "Search"},
                  {"scaling", "Scaling"},
                  {"bottlenecks", "Bottlenecks"},
-                 {"search", "Search"},
                  {"p2p", "P2P"},
                  {"hosts", "Hosts"},
                  {"trials", "All trials"},
@@ -62,15 +62,18 @@ PageFrame frame_of(const RunRecord& run, const std::string& language) {
   return frame;
 }
 
-std::string envelope_section(const RunRecord& run) {
-  const std::string map = map_figure(run);
-  return map.empty() ? "" : section_html("envelope", "Safe envelope", map);
-}
+struct Section {
+  const char *id, *title;
+  std::string html;
+};
 
-std::string scaling_section(const RunRecord& run) {
+// Figures of the knobs that were varied; with `count`, how many.
+std::string scaling_figures(const RunRecord& run, int& count) {
   std::string figures;
   for (const KnobRow& row : knob_table()) {
-    if (row.number != nullptr) figures += scaling_figure(run, row.name);
+    const std::string figure = row.number == nullptr ? "" : scaling_figure(run, row.name);
+    count += figure.empty() ? 0 : 1;
+    figures += figure;
   }
   if (figures.empty()) return "";
   std::string words;
@@ -78,12 +81,7 @@ std::string scaling_section(const RunRecord& run) {
     words += "<li>" + say(term.words) + "</li>";
   }
   if (!words.empty()) words = "<ul>" + words + "</ul>";
-  return section_html("scaling", "Scaling", "<div class=\"figures\">" + figures + "</div>" + words);
-}
-
-std::string memory_section(const RunRecord& run) {
-  const std::string figure = pareto_figure(run);
-  return figure.empty() ? "" : section_html("memory", "Speed against memory", figure);
+  return "<div class=\"figures\">" + figures + "</div>" + words;
 }
 
 std::string bottleneck_section(const RunRecord& run) {
@@ -91,7 +89,7 @@ std::string bottleneck_section(const RunRecord& run) {
   return table.empty() ? "" : section_html("bottlenecks", "Where a step's time goes", table);
 }
 
-std::string search_section(const RunRecord& run) {
+std::string search_story(const RunRecord& run) {
   const std::string figure = story_figure(run);
   if (figure.empty()) return "";
   const TuneResult& result = run.result;
@@ -101,7 +99,25 @@ std::string search_section(const RunRecord& run) {
           {say_sentence(plain_line(result.stop_reason)), fmt::format("{}", result.settings.size()),
            fmt::format("{}", result.space_points)}) +
       "</p>";
-  return section_html("search", "Search story", figure + words);
+  return figure + words;
+}
+
+// Sections of one figure each, as many side by side as leave no row half empty.
+std::string figures_html(const RunRecord& run) {
+  int scalings = 0;
+  const std::string scaling = scaling_figures(run, scalings);
+  std::vector<Section> sections = {{"envelope", "Safe envelope", map_figure(run)},
+                                   {"memory", "Speed against memory", pareto_figure(run)},
+                                   {"search", "Search story", search_story(run)}};
+  if (scalings == 1) sections.push_back({"scaling", "Scaling", scaling});
+  std::erase_if(sections, [](const Section& section) { return section.html.empty(); });
+  const char* const css = sections.size() == 3 ? "of-three" : "of-two";
+  std::string html;
+  for (const Section& section : sections) {
+    html += section_html(section.id, section.title, section.html, css);
+  }
+  html = "<div class=\"beside\">" + html + "</div>\n";
+  return scalings > 1 ? html + section_html("scaling", "Scaling", scaling) : html;
 }
 
 std::string trials_section(const RunRecord& run) {
@@ -149,16 +165,17 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   const std::string failures = failures_section(run);
   if (!run.result.found) body += failures;
   body += "<div class=\"pair\">" + rejected_section(run.result) + rules_section(run) + "</div>\n";
-  body += "<div class=\"pair\">" + envelope_section(run) + memory_section(run) + "</div>\n";
-  body += scaling_section(run);
-  body += bottleneck_section(run) + search_section(run);
+  body += figures_html(run);
+  body += bottleneck_section(run);
   body += p2p_section(run, documents.peers ? &*documents.peers : nullptr);
   body += hosts_section(run, documents.hosts ? &*documents.hosts : nullptr);
   body += trials_section(run);
   if (run.result.found) body += failures;
   body += machine_section(run);
   body += reproduce_section(run);
-  return framed(frame_of(run, options.language), body, page_json(run), page_part("trials.js"));
+  PageFrame frame = frame_of(run, options.language);
+  frame.refresh_seconds = options.refresh_seconds;
+  return framed(frame, body, page_json(run), page_part("trials.js"));
 }
 
 }  // namespace ocrtune

@@ -16,6 +16,7 @@
 #include "reports/catalogue/verdict.h"
 #include "reports/export/deployment.h"
 #include "reports/export/env_file.h"
+#include "reports/figures/answer_bars.h"
 #include "reports/markup/page_markup.h"
 #include "tuner/verdict/explain.h"
 #include "tuner/verdict/held_back.h"
@@ -34,14 +35,31 @@ std::string badges_html(const RunRecord& run) {
     out += fmt::format("<span class=\"badge {}\"{}>{}</span>", tone_class(badge.tone),
                        say_attribute("title", badge.meaning), say_sentence(badge.text));
   }
-  out = "<p class=\"badges\">" + out + "</p>\n";
-  const Reason& open = run.result.inconclusive;
-  if (!open.empty()) out += "<p class=\"note\">" + say(open) + "</p>\n";
-  if (!is_disturbed(run)) return out;
-  for (const std::string& warning : run.machine.warnings) {
-    out += "<p class=\"note warning\">" + say_sentence(plain_line(warning)) + "</p>\n";
+  return "<p class=\"badges\">" + out + "</p>\n";
+}
+
+// What keeps the answer from being certain, and what would make it so. A badge says its meaning
+// here once more: a phone shows no titles.
+std::string doubts_html(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  std::vector<std::string> items;
+  for (const Badge& badge : badges(run)) {
+    if (badge.tone != Tone::warning) continue;
+    items.push_back(fmt::format("<b class=\"warning\">{}</b> {}", say_sentence(badge.text),
+                                say_sentence(badge.meaning)));
   }
-  return out;
+  if (!result.inconclusive.empty()) items.push_back(say(result.inconclusive));
+  if (is_disturbed(run)) {
+    for (const std::string& warning : run.machine.warnings) {
+      items.push_back(say_sentence(plain_line(warning)));
+    }
+  }
+  if (!result.advice.empty()) {
+    items.push_back(fmt::format("<b>{}</b> {}", say("Next"), say(result.advice)));
+  }
+  if (items.empty()) return "";
+  return fmt::format("<div class=\"doubts\"><h3>{}</h3><ul><li>{}</li></ul></div>\n",
+                     say("What is not sure"), join(items, "</li><li>"));
 }
 
 std::string rate_heading(const RunRecord& run) { return std::string("#") + rate_unit(run); }
@@ -133,7 +151,7 @@ std::string memory_fact(const RunRecord& run) {
   return facts;
 }
 
-// What the figures above do not say: certainty, the next experiment, remarks.
+// What the figures above do not say.
 std::string remark_facts(const RunRecord& run) {
   const TuneResult& result = run.result;
   const Bilingual recipe = recipe_note(run);
@@ -149,7 +167,6 @@ std::string remark_facts(const RunRecord& run) {
   add("Certainty", result.certificate);
   for (const Reason& reason : further_reasons(result.recommendation)) add("Note", reason);
   for (const InertKnob& knob : result.inert) add("Note", inert_reason(knob));
-  add("Next", result.advice);
   return facts;
 }
 
@@ -255,7 +272,8 @@ std::string answer_section(const RunRecord& run) {
   const Answer answer = run.result.verdict.answer;
   const std::string css = std::string("card ") + tone_class(answer_tone(answer));
   std::string html = "<p class=\"verdict\">" + say_text(sentence) + "</p>" + badges_html(run);
-  if (!result.found) return section_html("answer", "Answer", html, css);
+  if (!result.found) return section_html("answer", "Answer", html + doubts_html(run), css);
+  html += rate_bars(run) + latency_bars(run);
   const Recommendation& recommended = result.recommendation;
   // What is not better than the baseline is shown as what was the fastest.
   const bool settled = answer == Answer::use ||
@@ -277,7 +295,8 @@ std::string answer_section(const RunRecord& run) {
   if (!recommended.env.empty()) blocks += copy_block("Environment", "env", env_lines(recommended));
   const std::string facts =
       rate_fact(run) + gain_fact(run) + memory_fact(run) + gpus_fact(run) + remark_facts(run);
-  html += fmt::format("<div class=\"blocks\">{}</div><dl class=\"facts\">{}</dl>\n", blocks, facts);
+  html += fmt::format("<div class=\"blocks\">{}</div>{}<dl class=\"facts\">{}</dl>\n", blocks,
+                      doubts_html(run), facts);
   return section_html("answer", "Answer", html + ties_list(run) + close_list(result), css);
 }
 

@@ -27,15 +27,18 @@ std::string framed(const PageFrame& frame, const std::string& sections_html,
                                              : "<script type=\"application/json\" id=\"run\">" +
                                                    data_json + "</script>\n";
   return fmt::format(
-             "<!DOCTYPE html>\n<html class=\"no-script\" lang=\"{}\" data-language=\"{}\">\n"
+             "<!DOCTYPE html>\n<html class=\"no-script\" lang=\"{}\" data-language=\"{}\"{}>\n"
              "<head>\n<meta charset=\"utf-8\">\n"
              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
              "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
              "<meta name=\"color-scheme\" content=\"light dark\">\n"
              "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
-             frame.language == "zh" ? "zh" : "en", frame.language, html_text(frame.title, 300),
-             page_part("report.css")) +
+             frame.language == "zh" ? "zh" : "en", frame.language,
+             frame.refresh_seconds > 0
+                 ? fmt::format(" data-refresh-seconds=\"{}\"", frame.refresh_seconds)
+                 : "",
+             html_text(frame.title, 300), page_part("report.css")) +
          fmt::format(
              "<header><div class=\"title\"><h1>{}</h1><p>{}</p></div>"
              "<div class=\"switches script\">"

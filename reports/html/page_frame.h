@@ -12,6 +12,7 @@ struct PageFrame {
   std::string language = "auto";  // auto: the reader's browser decides; en | zh
   std::string title;              // of the window, plain text
   std::string heading_html, line_html;
+  int refresh_seconds = 0;  // until the script reads the file again; 0: never
   // Section id -> phrase of its jump mark; a mark without its section is left out.
   std::vector<std::pair<const char*, const char*>> marks;
 };

@@ -55,6 +55,15 @@
     remember("ocrtune-theme", root.dataset.theme);
   });
 
+  // The page of a run under way is written anew after each trial; who marks or filters is left alone.
+  const refreshSeconds = Number(root.dataset.refreshSeconds || 0);
+  if (refreshSeconds > 0) {
+    setInterval(() => {
+      const busy = String(getSelection()) !== "" || document.activeElement?.tagName === "INPUT";
+      if (!busy) location.reload();
+    }, 1000 * refreshSeconds);
+  }
+
   // navigator.clipboard is absent on file://; the old way works there.
   async function copyText(text) {
     try {

@@ -127,6 +127,38 @@ TEST(Page, WhatWasAskedForStandsFirst) {
   EXPECT_EQ(page_html(run).find("id=\"comparison\""), std::string::npos);
 }
 
+// Bars, then what to type, then what is not sure; the figures come last.
+TEST(Page, TheAnswerBeginsWithItsBars) {
+  const std::string page = page_html(sample_run());
+  std::size_t last = page.find("<section id=\"answer\"");
+  ASSERT_NE(last, std::string::npos);
+  for (const char* part :
+       {"class=\"bars", "id=\"command\"", "class=\"doubts\"", "class=\"facts\""}) {
+    const std::size_t at = page.find(part, last);
+    ASSERT_NE(at, std::string::npos) << part;
+    last = at;
+  }
+}
+
+TEST(Page, IsReadAgainWhileItsRunIsUnderWay) {
+  RunRecord run = sample_run();
+  EXPECT_EQ(page_html(run).find("data-refresh-seconds=\""), std::string::npos);
+  run.state = "running";
+  run.result.verdict.answer = Answer::inconclusive;
+  PageOptions options;
+  options.refresh_seconds = 5;
+  const std::string page = page_html(run, options);
+  EXPECT_NE(page.find("data-refresh-seconds=\"5\""), std::string::npos);
+  EXPECT_NE(page.find("Under way: nproc="), std::string::npos);
+}
+
+// Where each section has one figure, a row of them is full.
+TEST(Page, FiguresFillTheirRows) {
+  const std::string page = page_html(sample_run());
+  EXPECT_EQ(count_of(page, "<section id=\"envelope\" class=\"of-three\""), 1u);
+  EXPECT_EQ(count_of(page, "<section id=\"search\" class=\"of-three\""), 1u);
+}
+
 TEST(Page, TheLegendOfTheMapNamesOnlyWhatIsDrawn) {
   RunRecord run = sample_run();
   const std::string page = page_html(run);
