@@ -21,6 +21,7 @@
 #include "reports/html/plan_page.h"
 #include "reports/plan/plan_builder.h"
 #include "reports/plan/plan_json.h"
+#include "reports/plan/plan_monitoring.h"
 #include "reports/plan/plan_objects.h"
 #include "reports/plan/plan_text.h"
 #include "reports/plan/plan_words.h"
@@ -92,6 +93,9 @@ Status write_plan(const PlanFlags& flags, const FleetPlan& fleet, const PlanDocu
                                  {"sheet.csv", csv_text(plan_sheet_table(document))},
                                  {"hpa.yaml", fleet.autoscale ? hpa_yaml(fleet) : ""},
                                  {"keda.yaml", fleet.autoscale ? keda_yaml(fleet) : ""},
+                                 {"rules.yaml", prometheus_rules(document)},
+                                 {"prometheusrule.yaml", prometheus_rule_object(document)},
+                                 {"dashboard.json", grafana_dashboard(document)},
                                  {"capacity.json", json}});
 }
 
@@ -174,7 +178,8 @@ CommandRun declare_plan(Flags& cli) {
   cli.option("--csv", flags->csv, "DIR", "Write capacity.csv to this folder").folder();
   cli.out(flags->out, "DIR",
           "Write a sheet to sign (sheet.html, .md, .csv), autoscaling objects (hpa.yaml, "
-          "keda.yaml), capacity.csv and capacity.json (for report --with) to this folder")
+          "keda.yaml), alerts (rules.yaml, prometheusrule.yaml), a Grafana dashboard.json, "
+          "capacity.csv and capacity.json (for report --with) to this folder")
       .folder();
   cli.store(flags->db);
   cli.json(flags->json);

@@ -24,9 +24,14 @@ struct PlanTable {
   std::vector<std::vector<Bilingual>> rows;
 };
 
+// PromQL that gives a series while the assumption does not hold.
 struct PlanWatch {
   Bilingual assumption;
-  std::string query;  // PromQL
+  const char* alert;       // its name in rules: "OcrtuneLoadAbovePeak"
+  std::string expression;  // what is watched
+  const char* comparison;  // ">" | "<"
+  std::string limit;       // that it is compared with
+  std::string query() const { return expression + " " + comparison + " " + limit; }
 };
 
 struct PlanDocument {

@@ -61,7 +61,7 @@ std::string plan_sheet_sections(const PlanDocument& document) {
   }
   for (const PlanWatch& watch : document.watches) {
     watches.push_back({say_text(watch.assumption),
-                       "<code>" + html_text(plain_line(watch.query, 400)) + "</code>", ""});
+                       "<code>" + html_text(plain_line(watch.query(), 400)) + "</code>", ""});
   }
   const std::string signature = table_html({"Name", "Role", "Date", "Signature"},
                                            {{"&nbsp;", "", "", ""}, {"&nbsp;", "", "", ""}});

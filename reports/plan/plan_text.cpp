@@ -69,7 +69,7 @@ class Markdown {
     out_ += "\n## " + word("Alerts in production (Prometheus)") + "\n\n";
     head({"Assumption", "It is broken when", "Owner"});
     for (const PlanWatch& watch : document_.watches) {
-      row({in(watch.assumption), "`" + field(watch.query) + "`", ""});
+      row({in(watch.assumption), "`" + field(watch.query()) + "`", ""});
     }
     out_ += "\n" + in(document_.query_note) + "\n\n## " + word("Signatures") + "\n\n";
     head({"Name", "Role", "Date", "Signature"});
@@ -181,7 +181,7 @@ Table plan_sheet_table(const PlanDocument& document) {
   list("not_measured", document.gaps);
   list("measure_next", document.next);
   for (const PlanWatch& watch : document.watches) {
-    table.add_row({std::string("watch"), watch.assumption.english, watch.query, Cell(), Cell(),
+    table.add_row({std::string("watch"), watch.assumption.english, watch.query(), Cell(), Cell(),
                    Cell(), std::string()});
   }
   return table;

@@ -267,7 +267,8 @@ TEST_F(PlanCommand, ADaysPagesInTwoZones) {
   EXPECT_NEAR(json["demand"]["requests_per_second"].get<double>(), 40e6 * 3 / 86400, 1e-6);
   EXPECT_EQ(json["demand"]["peak_time"], "09:00");
   EXPECT_THAT(in_one_line(run(asked + " --out " + out_folder).second), HasSubstr("Buy "));
-  for (const char* name : {"hpa.yaml", "keda.yaml", "sheet.html", "year.csv"}) {
+  for (const char* name : {"hpa.yaml", "keda.yaml", "rules.yaml", "prometheusrule.yaml",
+                           "dashboard.json", "sheet.html", "year.csv"}) {
     EXPECT_TRUE(path_exists(join_path(out_folder, name))) << name;
   }
 }

@@ -70,7 +70,7 @@ PlanDocument document_of(const CapacityDemand& demand, RunWork work,
 
 std::string query_of(const PlanDocument& document, const std::string& assumption) {
   for (const PlanWatch& watch : document.watches) {
-    if (watch.assumption.english.find(assumption) != std::string::npos) return watch.query;
+    if (watch.assumption.english.find(assumption) != std::string::npos) return watch.query();
   }
   return "";
 }
