@@ -1,11 +1,14 @@
 #include "cli/help.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/phrases.h"
+#include "reports/console/label_lines.h"
 #include "tuner/store/program_versions.h"
 
 namespace ocrtune {
@@ -13,37 +16,63 @@ namespace {
 
 constexpr std::size_t kColumn = 27;       // where the explanations begin
 constexpr std::size_t kNarrowColumn = 6;  // on a narrow terminal: below the name
-constexpr std::size_t kNarrow = 60;
+constexpr int kNarrow = 60;
 constexpr int kLeast = 30;
 
-// Words at most `width` columns wide, each line after the first behind `indent` blanks.
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
-  std::string out;
-  std::size_t used = indent;
-  for (const std::string& word : words(text)) {
-    if (used > indent && used + 1 + word.size() > width) {
-      out += "\n" + std::string(indent, ' ');
-      used = indent;
-    } else if (used > indent) {
-      out += ' ';
-      ++used;
-    }
-    out += word;
-    used += word.size();
-  }
-  return out;
+std::vector<Bilingual> flag_remarks(const Flag& flag) {
+  std::vector<Bilingual> remarks;
+  if (flag.required() && !flag.positional) remarks.push_back(phrase("required"));
+  if (flag.positional && !flag.choices.empty()) remarks.emplace_back(join(flag.choices, ", "));
+  if (flag.repeated && !flag.positional) remarks.push_back(phrase("repeatable"));
+  if (!flag.topic.empty()) remarks.push_back(phrase("see ocrtune list {}", {flag.topic}));
+  if (!flag.fallback.empty()) remarks.push_back(phrase("default: {}", {phrase(flag.fallback)}));
+  return remarks;
 }
 
-std::string row_text(const std::string& head, const std::string& text, std::size_t width) {
-  const std::size_t column = width < kNarrow ? kNarrowColumn : kColumn;
-  std::string line = "  " + head;
-  if (line.size() + 2 > column) {
-    line += "\n" + std::string(column, ' ');
-  } else {
-    line.resize(column, ' ');
-  }
-  return line + wrapped(text, column, width) + "\n";
+std::string with_remarks(const std::string& help, const std::vector<std::string>& remarks) {
+  return help + (remarks.empty() ? "" : " (" + join(remarks, "; ") + ")");
 }
+
+// Phrases of the catalogue are said in its language; others stay as they are.
+class Words {
+ public:
+  Words(int width, Language language)
+      : width_(std::max(width, kLeast)), chinese_(language == Language::chinese) {}
+
+  std::string say(std::string_view english) const {
+    return chinese_ ? phrase(english).chinese : std::string(english);
+  }
+  std::string say(std::string_view english, const std::vector<Bilingual>& arguments) const {
+    const Bilingual text = phrase(english, arguments);
+    return chinese_ ? text.chinese : text.english;
+  }
+  // At most as wide as the terminal, each line after the first behind `indent` blanks.
+  std::string wrapped(const std::string& text, std::size_t indent) const {
+    const auto lines = broken_lines(join(words(text), " "), width_ - static_cast<int>(indent));
+    return join(lines, "\n" + std::string(indent, ' '));
+  }
+  std::string row(const std::string& head, const std::string& text) const {
+    const std::size_t column = width_ < kNarrow ? kNarrowColumn : kColumn;
+    std::string line = "  " + head;
+    if (line.size() + 2 > column) {
+      line += "\n" + std::string(column, ' ');
+    } else {
+      line.resize(column, ' ');
+    }
+    return line + wrapped(text, column) + "\n";
+  }
+  std::string row_of(const Flag& flag) const {
+    std::vector<std::string> remarks;
+    for (const Bilingual& remark : flag_remarks(flag)) {
+      remarks.push_back(chinese_ ? remark.chinese : remark.english);
+    }
+    return row(flag_head(flag), with_remarks(say(flag.help), remarks));
+  }
+
+ private:
+  int width_;
+  bool chinese_;
+};
 
 std::string indented(std::string_view text) {
   std::string out;
@@ -51,7 +80,7 @@ std::string indented(std::string_view text) {
   return out;
 }
 
-std::string options_text(const Flags& flags, std::size_t width) {
+std::string options_text(const Flags& flags, const Words& words) {
   std::vector<std::string> headings = {""};
   for (const Flag& flag : flags.rows()) {
     if (flag.positional || flag.unseen) continue;
@@ -61,31 +90,31 @@ std::string options_text(const Flags& flags, std::size_t width) {
   }
   std::string text;
   for (const std::string& heading : headings) {
-    text += "\n" + (heading.empty() ? "Options" : heading) + ":\n";
+    text += "\n" + words.say(heading.empty() ? "Options" : heading) + ":\n";
     for (const Flag& flag : flags.rows()) {
       if (flag.positional || flag.unseen || flag.heading != heading) continue;
-      text += row_text(flag_head(flag), flag_help(flag), width);
+      text += words.row_of(flag);
     }
-    if (heading.empty()) text += row_text("-h, --help", "Print this help", width);
+    if (heading.empty()) text += words.row("-h, --help", words.say("Print this help"));
   }
   return text;
 }
 
 // Those of Flags::shown_first(), and how to see the others.
-std::string first_options_text(const Flags& flags, std::size_t width) {
-  std::string text = "\nOptions:\n";
+std::string first_options_text(const Flags& flags, const Words& words) {
+  std::string text = "\n" + words.say("Options") + ":\n";
   for (const std::string& name : flags.shown_first()) {
     for (const Flag& flag : flags.rows()) {
-      if (flag.name == name) text += row_text(flag_head(flag), flag_help(flag), width);
+      if (flag.name == name) text += words.row_of(flag);
     }
   }
-  return text + row_text("-h, --help", "Print this help", width) +
-         row_text("--help-all", "Print every option", width);
+  return text + words.row("-h, --help", words.say("Print this help")) +
+         words.row("--help-all", words.say("Print every option"));
 }
 
-std::string command_line(const Command& command, std::size_t width) {
+std::string command_line(const Command& command, const Words& words) {
   std::string line = fmt::format("  {:<12}", command.name);
-  return line + wrapped(command.summary, line.size(), width) + "\n";
+  return line + words.wrapped(words.say(command.summary), line.size()) + "\n";
 }
 
 bool is_group(std::string_view section) {
@@ -98,13 +127,15 @@ std::string full_name(const Command& command) {
                                    : command.name;
 }
 
-std::string group_line(std::string_view group, const char* what, std::size_t width) {
+std::string group_line(std::string_view group, const char* what, const Words& words) {
   std::vector<std::string> names;
   for (const Command& command : command_table()) {
     if (group == command.section) names.emplace_back(command.name);
   }
   const std::string line = fmt::format("  {:<12}", group);
-  return line + wrapped(fmt::format("{}: {}", what, join(names, ", ")), line.size(), width) + "\n";
+  return line +
+         words.wrapped(fmt::format("{}: {}", words.say(what), join(names, ", ")), line.size()) +
+         "\n";
 }
 
 std::string value_name(const Flag& flag) {
@@ -123,12 +154,8 @@ std::string flag_head(const Flag& flag) {
 
 std::string flag_help(const Flag& flag) {
   std::vector<std::string> remarks;
-  if (flag.required() && !flag.positional) remarks.emplace_back("required");
-  if (flag.positional && !flag.choices.empty()) remarks.push_back(join(flag.choices, ", "));
-  if (flag.repeated && !flag.positional) remarks.emplace_back("repeatable");
-  if (!flag.topic.empty()) remarks.push_back("see ocrtune list " + flag.topic);
-  if (!flag.fallback.empty()) remarks.push_back("default: " + flag.fallback);
-  return flag.help + (remarks.empty() ? "" : " (" + join(remarks, "; ") + ")");
+  for (const Bilingual& remark : flag_remarks(flag)) remarks.push_back(remark.english);
+  return with_remarks(flag.help, remarks);
 }
 
 std::string usage_of(const Command& command, const Flags& flags) {
@@ -146,56 +173,61 @@ std::string usage_of(const Command& command, const Flags& flags) {
   return usage;
 }
 
-std::string command_help(const Command& command, const Flags& flags, int width, bool all) {
-  const auto columns = static_cast<std::size_t>(std::max(width, kLeast));
+std::string command_help(const Command& command, const Flags& flags, int width, bool all,
+                         Language language) {
+  const Words words(width, language);
   all = all || flags.shown_first().empty();
-  std::string text = wrapped(command.summary, 0, columns) + "\n\n" +
-                     wrapped("Usage: " + usage_of(command, flags), 0, columns) + "\n";
+  std::string text = words.wrapped(words.say(command.summary), 0) + "\n\n" +
+                     words.wrapped(words.say("Usage: {}", {usage_of(command, flags)}), 0) + "\n";
   bool first = true;
   for (const Flag& flag : flags.rows()) {
     if (!flag.positional) continue;
-    if (std::exchange(first, false)) text += "\nArguments:\n";
-    text += row_text(flag_head(flag), flag_help(flag), columns);
+    if (std::exchange(first, false)) text += "\n" + words.say("Arguments") + ":\n";
+    text += words.row_of(flag);
   }
-  text += all ? options_text(flags, columns) : first_options_text(flags, columns);
-  text += std::string("\nExamples:\n") + indented(command.examples);
-  if (*command.notes != '\0') text += std::string("\n") + command.notes + "\n";
+  text += all ? options_text(flags, words) : first_options_text(flags, words);
+  text += "\n" + words.say("Examples") + ":\n" + indented(command.examples);
+  if (*command.notes != '\0') text += "\n" + words.say(command.notes) + "\n";
   return text;
 }
 
-std::string program_help(int width, bool all) {
-  const auto columns = static_cast<std::size_t>(std::max(width, kLeast));
+std::string program_help(int width, bool all, Language language) {
+  const Words words(width, language);
   std::string text =
-      wrapped(
-          "Finds launch settings for OCR training and inference that are safe and fast on this "
-          "machine",
-          0, columns) +
-      "\n\nUsage: ocrtune COMMAND [OPTIONS] [-- YOUR COMMAND]\n";
+      words.wrapped(words.say("Finds launch settings for OCR training and inference that are safe "
+                              "and fast on this machine"),
+                    0) +
+      "\n\n" + words.say("Usage: {}", {std::string("ocrtune COMMAND [OPTIONS] [-- YOUR COMMAND]")}) + "\n";
   std::string section;
   for (const Command& command : command_table()) {
     const bool rest = std::string_view(command.section) == kRest;
     if (command.hidden() || is_group(command.section) || (rest && !all)) continue;
-    if (section != command.section) text += fmt::format("\n{}:\n", command.section);
+    if (section != command.section) text += fmt::format("\n{}:\n", words.say(command.section));
     section = command.section;
-    text += command_line(command, columns);
+    text += command_line(command, words);
   }
-  text += "\nGroups:\n" + group_line(kEngineGroup, "the built-in OCR engine", columns) +
-          group_line(kHostsGroup, "several machines, GPUs side by side", columns);
-  text +=
-      "\nOptions:\n"
-      "  -h, --help     Print this help\n"
-      "  -V, --version  Print the versions of ocrtune and its libraries\n"
-      "\nocrtune COMMAND --help explains a command";
-  return text + (all ? ".\n" : ", ocrtune help --all lists the others.\n");
+  text += "\n" + words.say("Groups") + ":\n" +
+          group_line(kEngineGroup, "the built-in OCR engine", words) +
+          group_line(kHostsGroup, "several machines, GPUs side by side", words);
+  text += "\n" + words.say("Options") + ":\n  -h, --help     " + words.say("Print this help") +
+          "\n  -V, --version  " + words.say("Print the versions of ocrtune and its libraries") +
+          "\n\n";
+  return text +
+         words.say(all ? "ocrtune COMMAND --help explains a command."
+                       : "ocrtune COMMAND --help explains a command, ocrtune help --all "
+                         "lists the others.") +
+         "\n";
 }
 
-std::string group_help(std::string_view group, int width) {
-  const auto columns = static_cast<std::size_t>(std::max(width, kLeast));
-  std::string text = fmt::format("Usage: ocrtune {} COMMAND [OPTIONS]\n\nCommands:\n", group);
+std::string group_help(std::string_view group, int width, Language language) {
+  const Words words(width, language);
+  std::string text = words.say("Usage: {}", {fmt::format("ocrtune {} COMMAND [OPTIONS]", group)}) +
+                     "\n\n" + words.say("Commands") + ":\n";
   for (const Command& command : command_table()) {
-    if (group == command.section) text += command_line(command, columns);
+    if (group == command.section) text += command_line(command, words);
   }
-  return text + fmt::format("\nocrtune {} COMMAND --help explains a command.\n", group);
+  return text + "\n" +
+         words.say("ocrtune {} COMMAND --help explains a command.", {std::string(group)}) + "\n";
 }
 
 std::string version_text() {

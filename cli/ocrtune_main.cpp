@@ -16,13 +16,19 @@
 #include "cli/here.h"
 #include "cli/shell/terminal.h"
 #include "cli/shell/uncaught.h"
+#include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 
 namespace ocrtune {
 namespace {
 
+// Errors that the catalogue knows are Chinese where the locale is.
+std::string in_words_here(const std::string& what) {
+  return terminal_language() == Language::chinese ? chinese_of(what) : what;
+}
+
 int usage_error(const std::string& what) {
-  std::fprintf(stderr, "ocrtune: %s\n", plain_text(what).c_str());
+  std::fprintf(stderr, "ocrtune: %s\n", plain_text(in_words_here(what)).c_str());
   return kExitUsage;
 }
 
@@ -74,8 +80,8 @@ constexpr std::string_view kGoOn = ": nothing is stored, run it again";
 int fail(const Command& command, const Error& error, std::string tail) {
   const bool bare = error.kind == ErrorKind::interrupted && error.what.find(';') == error.what.npos;
   if (bare) tail += kGoOn;
-  std::fprintf(stderr, "ocrtune %s: %s%s\n", command.name, plain_text(error.what).c_str(),
-               tail.c_str());
+  std::fprintf(stderr, "ocrtune %s: %s%s\n", command.name,
+               plain_text(in_words_here(error.what)).c_str(), tail.c_str());
   return exit_code(error);
 }
 
@@ -83,15 +89,18 @@ int run_command_line(const std::vector<std::string>& words) {
   catch_interrupts();
   std::vector<std::string> arguments = words;
   if (!arguments.empty()) arguments.erase(arguments.begin());
-  if (arguments.empty()) return print(here_text() + "\n" + program_help(help_width(stdout)));
+  if (arguments.empty())
+    return print(here_text() + "\n" + program_help(help_width(stdout), false, terminal_language()));
   arguments = meant_words(std::move(arguments));
   if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "--help-all") {
-    return print(program_help(help_width(stdout), arguments[0] == "--help-all"));
+    return print(
+        program_help(help_width(stdout), arguments[0] == "--help-all", terminal_language()));
   }
   if (arguments[0] == "--version" || arguments[0] == "-V") return print(version_text());
   const bool group = arguments[0] == kEngineGroup || arguments[0] == kHostsGroup;
   const bool asks = arguments.size() == 1 || arguments[1] == "--help" || arguments[1] == "-h";
-  if (group && asks) return print(group_help(arguments[0], help_width(stdout)));
+  if (group && asks)
+    return print(group_help(arguments[0], help_width(stdout), terminal_language()));
   if (group) {
     return usage_error("no command '" + arguments[1] + "' among those of ocrtune " + arguments[0] +
                        " (ocrtune " + arguments[0] + " --help)");
@@ -110,7 +119,7 @@ int run_command_line(const std::vector<std::string>& words) {
   }
   if (*parsed != Parsed::values) {
     const bool all = *parsed == Parsed::help_all;
-    return print(command_help(*command, flags, help_width(stdout), all));
+    return print(command_help(*command, flags, help_width(stdout), all, terminal_language()));
   }
   const Result<int> result = run();
   if (result) return *result;

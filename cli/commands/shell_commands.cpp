@@ -20,7 +20,7 @@ CommandRun declare_help(Flags& flags) {
   flags.toggle("--all", *all, "List the commands that most people never need, too");
   return [topic, all]() -> Result<int> {
     if (*topic == kEngineGroup || *topic == kHostsGroup) {
-      std::fputs(group_help(*topic, help_width(stdout)).c_str(), stdout);
+      std::fputs(group_help(*topic, help_width(stdout), terminal_language()).c_str(), stdout);
       return kExitOk;
     }
     const Command* command = find_command(*topic);
@@ -32,11 +32,11 @@ CommandRun declare_help(Flags& flags) {
                                          (near.empty() ? "; ocrtune help lists them"
                                                        : "; did you mean " + near + "?")};
     }
-    std::string text = program_help(help_width(stdout), *all);
+    std::string text = program_help(help_width(stdout), *all, terminal_language());
     if (command != nullptr) {
       Flags of_command;
       const CommandRun unused = command->declare(of_command);
-      text = command_help(*command, of_command, help_width(stdout), *all);
+      text = command_help(*command, of_command, help_width(stdout), *all, terminal_language());
     }
     std::fputs(text.c_str(), stdout);
     return kExitOk;

@@ -18,8 +18,8 @@ namespace {
 const Phrase* find_phrase(std::string_view english) {
   static const auto kIndex = [] {
     std::unordered_map<std::string_view, const Phrase*> index;
-    for (const auto* table :
-         {&phrase_table(), &sentence_table(), &advice_table(), &machine_table(), &plan_table()}) {
+    for (const auto* table : {&phrase_table(), &sentence_table(), &advice_table(), &machine_table(),
+                              &plan_table(), &terminal_table()}) {
       for (const Phrase& phrase : *table) index.emplace(phrase.english, &phrase);
     }
     return index;

@@ -458,6 +458,20 @@ const std::vector<Phrase>& sentence_table() {
        "--cpus-per-task, or export SRUN_CPUS_PER_TASK, which it does not take over from the job",
        "Slurm 将该进程绑定到 CPU {}，而每个任务应有 {} 个（作业 {}）：请给 srun 加上 "
        "--cpus-per-task，或导出 SRUN_CPUS_PER_TASK；srun 不会从作业继承它"},
+      // Errors of the command line.
+      {"no command '{}'; did you mean '{}'?", "没有命令 '{}'；是否指 '{}'？"},
+      {"no command '{}'; ocrtune --help lists them", "没有命令 '{}'；ocrtune --help 列出全部命令"},
+      {"no option {}; did you mean {}?", "没有选项 {}；是否指 {}？"},
+      {"no option {}; a command of your own goes after --",
+       "没有选项 {}；您自己的命令写在 -- 之后"},
+      {"no option {}", "没有选项 {}"},
+      {"{} is given {} times and takes one value", "{} 给出了 {} 次，只接受一个值"},
+      {"no run '{}' in {}; `ocrtune list runs` shows them",
+       "{1} 中没有运行 '{0}'；`ocrtune list runs` 列出全部运行"},
+      {"no store at {} yet: run `ocrtune tune` first, or name one with --db",
+       "{} 还没有运行存储：请先运行 `ocrtune tune`，或用 --db 指定"},
+      {"{} holds no runs yet; run `ocrtune tune` first, or name another with --db",
+       "{} 中还没有运行；请先运行 `ocrtune tune`，或用 --db 指定另一个"},
   };
   return kTable;
 }

@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "base/plural.h"
 #include "base/text.h"
 #include "reports/catalogue/headline.h"
+#include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
-#include "reports/console/tone_code.h"
+#include "reports/console/label_lines.h"
 #include "reports/export/deployment.h"
 #include "trial/logs/event_reader.h"
 #include "trial/observe/gpu_places.h"
@@ -25,69 +25,23 @@ namespace ocrtune {
 namespace {
 
 constexpr int kMaxSummaryLines = 30;
-constexpr int kLabelWidth = 9;
-constexpr int kMaxLines = 6;  // of one label; our own sentences are shorter
+constexpr int kLeastWidth = 60;
 
-// Collects lines; label in the margin, text wrapped at the width.
-class Lines {
- public:
-  Lines(int width, bool colour) : width_(std::max(width, 60)), colour_(colour) {}
+// A sentence of a lower floor that has no code.
+std::string said(const std::string& english, Language language) {
+  return language == Language::english ? english : chinese_of(english);
+}
 
-  void add(const std::string& label, const std::string& text, Tone tone = Tone::neutral) {
-    std::string line;
-    const char* at = label.c_str();
-    const int columns = width_ - kLabelWidth;
-    for (const std::string& word :
-         split(cut_to_width(plain_line(text), kMaxLines * columns), ' ')) {
-      if (!line.empty() && display_width(line + " " + word) > columns) {
-        push(at, line, tone);
-        at = "";
-        line.clear();
-      }
-      line += (line.empty() ? "" : " ") + word;
-    }
-    push(at, cut_to_width(line, columns), tone);
-  }
-  // Never cut: for what people copy.
-  void whole(const std::string& label, const std::string& text) {
-    push(label, plain_line(text, 65536), Tone::neutral);
-  }
-  void marked(const std::string& label, const std::string& text, const std::vector<Badge>& badges) {
-    std::string line = paint(plain_line(text), "\x1b[1m");
-    for (const Badge& badge : badges) line += "  " + paint(badge.text, tone_code(badge.tone));
-    lines_.push_back(margin(label) + line);
-  }
-  void blank() { lines_.emplace_back(); }
-  int count() const { return static_cast<int>(lines_.size()); }
-  std::string text() const { return join(lines_, "\n") + "\n"; }
-
- private:
-  std::string paint(const std::string& text, const char* code) const {
-    return colour_ ? code + text + "\x1b[0m" : text;
-  }
-  std::string margin(const std::string& label) const {
-    const std::string cell = fmt::format("{:<{}}", label, kLabelWidth);
-    return colour_ && !label.empty() ? "\x1b[2m" + cell + "\x1b[0m" : cell;
-  }
-  void push(const std::string& label, const std::string& text, Tone tone) {
-    lines_.push_back(margin(label) + (tone == Tone::neutral ? text : paint(text, tone_code(tone))));
-  }
-
-  int width_;
-  bool colour_;
-  std::vector<std::string> lines_;
-};
-
-void add_head(Lines& lines, const RunRecord& run) {
+void add_head(LabelLines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
-  lines.add("verdict", headline(run).english, answer_tone(run.result.verdict.answer));
-  lines.add("measured", subject(run).english);
-  lines.add("run",
-            fmt::format("{} on {}: {} in {}{}", run.id, run.machine.host,
-                        how_many(run.trials.size(), "trial"), format_duration(result.seconds),
-                        run.state == "done" ? "" : ", " + run.state));
+  lines.add("verdict", headline(run), answer_tone(run.result.verdict.answer));
+  lines.add("measured", subject(run));
+  const Bilingual trials = phrase(
+      "{} on {}: {} {2:trial|trials} in {}",
+      {run.id, run.machine.host, std::to_string(run.trials.size()), duration_text(result.seconds)});
+  lines.add("run", run.state == "done" ? trials : phrase("{}, {}", {trials, phrase(run.state)}));
   if (run.state == "died") {
-    lines.add("", "its process is gone; go on with: ocrtune tune --resume " + run.id,
+    lines.add("", phrase("its process is gone; go on with: ocrtune tune --resume {}", {run.id}),
               Tone::warning);
   }
 }
@@ -100,97 +54,108 @@ std::string environment_text(const Recommendation& recommended) {
 }
 
 // What the interval rests on.
-std::string rate_basis(const RunRecord& run) {
-  if (run.result.verdict.beside_load) return "95 % interval, beside other load";
+Bilingual rate_basis(const RunRecord& run) {
+  if (run.result.verdict.beside_load) return phrase("95 % interval, beside other load");
   for (const SettingSummary& setting : run.result.settings) {
     if (setting.knobs != run.result.recommendation.knobs || !setting.modelled) continue;
-    return "95 %, beside other load: run again when quiet";
+    return phrase("95 %, beside other load: run again when quiet");
   }
-  return "95 % interval";
+  return phrase("95 % interval");
 }
 
 // Of the last trial on several hosts, the one that the others wait for; empty: none.
-std::string slow_host(const RunRecord& run) {
+Bilingual slow_host(const RunRecord& run) {
   for (auto trial = run.trials.rbegin(); trial != run.trials.rend(); ++trial) {
     if (!trial->ok() || nodes_of(trial->knobs) < 2) continue;
     const SlowHost& slow = trial->slow_host;
-    if (slow.name.empty()) return "";
-    return fmt::format("{}: {}; costs the others {} of it", slow.name, slow.words,
-                       format_percent(slow.cost_share));
+    if (slow.name.empty()) return {};
+    return phrase("{}: {}; costs the others {} of it",
+                  {slow.name, slow.words, format_percent(slow.cost_share)});
   }
-  return "";
+  return {};
 }
 
-void add_memory(Lines& lines, const RunRecord& run) {
+void add_memory(LabelLines& lines, const RunRecord& run) {
   const double free = free_share(run);
   const Resource& memory = main_resource(run);
-  std::string memory_line =
-      free < 0
-          ? fmt::format("peak {}, limit unknown", format_bytes(memory.peak))
-          : fmt::format("peak {} of {}{}, {} used", format_bytes(memory.peak),
-                        format_bytes(memory.limit), run.job.on_gpus() ? " on the fullest GPU" : "",
-                        format_percent(1 - free));
-  if (const std::string possible = possible_text(memory); !possible.empty()) {
-    memory_line += "; " + possible;
+  const std::string peak = format_bytes(memory.peak), limit = format_bytes(memory.limit);
+  Bilingual used = free < 0 ? phrase("peak {}, limit unknown", {peak})
+                   : run.job.on_gpus()
+                       ? phrase("peak {} of {} on the fullest GPU, {} used",
+                                {peak, limit, format_percent(1 - free)})
+                       : phrase("peak {} of {}, {} used", {peak, limit, format_percent(1 - free)});
+  if (memory.possible > memory.peak) {
+    used = phrase("{}; up to {} possible between readings", {used, format_bytes(memory.possible)});
   }
-  lines.add("memory", memory_line);
+  lines.add("memory", used);
   const Resource* gpu = run.result.verdict.safety.find(ResourceKind::gpu_memory);
   if (gpu != nullptr && gpu != &memory && gpu->peak > 0) {
-    lines.add("GPU memory", fmt::format("peak {} of {} on the fullest GPU", format_bytes(gpu->peak),
-                                        format_bytes(gpu->limit)));
+    lines.add("GPU memory", phrase("peak {} of {} on the fullest GPU",
+                                   {format_bytes(gpu->peak), format_bytes(gpu->limit)}));
   }
   const auto add_count = [&](const char* label, ResourceKind kind) {
     const Resource* count = run.result.verdict.safety.find(kind);
     if (count == nullptr) return;
-    lines.add(label, fmt::format("at most {} of {}", count->peak, count->limit));
+    lines.add(label, phrase("at most {} of {}",
+                            {std::to_string(count->peak), std::to_string(count->limit)}));
   };
   add_count("tasks", ResourceKind::tasks);
   add_count("open files", ResourceKind::open_files);
 }
 
-void add_answer(Lines& lines, const RunRecord& run) {
+// Nothing where a lone setting is compared with nothing.
+Bilingual gain_words(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  const SettingSummary& baseline = result.baseline;
+  if (baseline.trials == 0 || result.settings.size() < 2) return {};
+  const Bilingual whose = phrase(baseline_phrase(run.search));
+  if (baseline.knobs == result.recommendation.knobs) {
+    return phrase("none: nothing is clearly faster than {}", {whose});
+  }
+  if (baseline.samples_per_second.median > 0) {
+    return phrase("{} of {}, {}: {}", {gain_text(result.gain), whose, knobs_text(baseline.knobs),
+                                       rate_text(baseline.samples_per_second)});
+  }
+  return phrase("{}, {}, does not run: {}",
+                {whose,
+                 knobs_text(baseline.knobs),
+                 {sentence(baseline.reason), sentence(baseline.reason, Language::chinese)}});
+}
+
+void add_answer(LabelLines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
+  const Language language = lines.language();
   lines.marked(result.verdict.answer != Answer::inconclusive ? "launch" : "leading",
                launch_knobs(result), badges(run));
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   const std::string on_hosts = run_on_hosts_line(run);
   if (!on_hosts.empty()) lines.whole("on hosts", on_hosts);
-  if (const std::string slow = slow_host(run); !slow.empty()) lines.whole("slow host", slow);
-  if (const std::string note = engine_note(run).english; !note.empty()) {
+  if (const Bilingual slow = slow_host(run); !slow.english.empty()) {
+    lines.whole("slow host", in(slow, language));
+  }
+  if (const std::string note = in(engine_note(run), language); !note.empty()) {
     lines.add("", "(" + note + ")");
   }
-  if (run.job.on_gpus()) lines.whole("gpus", gpus_text(run));
-  lines.add("rate", fmt::format("{} {}, {}", rate_text(recommended.samples_per_second),
-                                rate_unit(run), rate_basis(run)));
-  if (!result.inconclusive.empty()) lines.add("open", sentence(result.inconclusive));
+  if (run.job.on_gpus()) lines.whole("gpus", said(gpus_text(run), language));
+  lines.add("rate", phrase("{} {}, {}", {rate_text(recommended.samples_per_second),
+                                         phrase(rate_unit(run)), rate_basis(run)}));
+  lines.add("open", sentence(result.inconclusive, language));
   if (!run.job.slo().empty()) {
     const auto slo = parse_slo(run.job.slo());
-    if (slo) lines.add("target", slo_target(*slo));
+    if (slo) lines.add("target", sentence(slo_reason(*slo), language));
   }
-  // A lone setting is compared with nothing.
-  if (result.baseline.trials > 0 && result.settings.size() > 1) {
-    const char* whose = baseline_phrase(run.search);
-    const bool none = result.baseline.knobs == recommended.knobs;
-    lines.add("gain", none ? fmt::format("none: nothing is clearly faster than {}", whose)
-                      : result.baseline.samples_per_second.median > 0
-                          ? fmt::format("{} of {}, {}: {}", gain_text(result.gain), whose,
-                                        knobs_text(result.baseline.knobs),
-                                        rate_text(result.baseline.samples_per_second))
-                          : fmt::format("{}, {}, does not run: {}", whose,
-                                        knobs_text(result.baseline.knobs),
-                                        sentence(result.baseline.reason)));
-  }
+  lines.add("gain", gain_words(run));
   for (const HeldBack& held : result.held_back) {
-    lines.add("why", sentence(held_back_reason(held)));
+    lines.add("why", sentence(held_back_reason(held), language));
   }
-  for (const InertKnob& knob : result.inert) lines.add("inert", sentence(inert_reason(knob)));
+  for (const InertKnob& knob : result.inert)
+    lines.add("inert", sentence(inert_reason(knob), language));
   add_memory(lines, run);
-  for (const Bilingual& note : malloc_notes(run)) lines.add("malloc", note.english);
-  const std::string recipe = recipe_note(run).english;
-  if (!recipe.empty()) lines.add("recipe", recipe);
-  if (!result.certificate.empty()) lines.add("bound", sentence(result.certificate));
+  for (const Bilingual& note : malloc_notes(run)) lines.add("malloc", note);
+  lines.add("recipe", recipe_note(run));
+  lines.add("bound", sentence(result.certificate, language));
   std::vector<std::string> ties;
   for (const SettingSummary& tie : result.ties) {
     if (tie.knobs != recommended.knobs) ties.push_back(knobs_text(tie.knobs));
@@ -199,11 +164,12 @@ void add_answer(Lines& lines, const RunRecord& run) {
   for (const Reason& reason : further_reasons(recommended)) {
     lines.add(
         reason.is(ReasonCode::gpus_unused) || reason.is(ReasonCode::gpus_idle) ? "GPUs" : "note",
-        sentence(reason));
+        sentence(reason, language));
   }
 }
 
-void add_failures(Lines& lines, const RunRecord& run, int most) {
+void add_failures(LabelLines& lines, const RunRecord& run, int most) {
+  const Language language = lines.language();
   const auto groups = failure_groups(run);
   for (std::size_t i = 0; i < groups.size() && static_cast<int>(i) < most; ++i) {
     const FailureGroup& group = groups[i];
@@ -211,49 +177,49 @@ void add_failures(Lines& lines, const RunRecord& run, int most) {
     const bool excluded = is_excluded(group.outcome);
     lines.add(excluded ? "excluded" : "failed",
               fmt::format("{}x {}{}: {}: {}", group.trials.size(),
-                          sentence(outcome_reason(group.outcome)),
+                          sentence(outcome_reason(group.outcome), language),
                           group.cause.empty() ? "" : " (" + group.cause + ")",
-                          knobs_text(last.knobs), last.reason),
+                          knobs_text(last.knobs), said(last.reason, language)),
               excluded ? Tone::neutral : Tone::bad);
   }
 }
 
-void add_rules(Lines& lines, const TuneResult& result) {
+void add_rules(LabelLines& lines, const TuneResult& result) {
   if (result.rules.empty()) return;
   lines.blank();
   bool first = true;
   for (const RuleVerdict& rule : result.rules) {
-    lines.add(first ? "rules" : "",
-              fmt::format("{}: {}", sentence(rule.text), sentence(rule.verdict)));
+    lines.add(first ? "rules" : "", fmt::format("{}: {}", sentence(rule.text, lines.language()),
+                                                sentence(rule.verdict, lines.language())));
     first = false;
   }
 }
 
-void add_neighbours(Lines& lines, const char* label, const std::vector<Neighbour>& neighbours,
+void add_neighbours(LabelLines& lines, const char* label, const std::vector<Neighbour>& neighbours,
                     int most) {
   for (std::size_t i = 0; i < neighbours.size() && static_cast<int>(i) < most; ++i) {
     const Neighbour& neighbour = neighbours[i];
-    lines.add(i == 0 ? label : "",
-              fmt::format("{}: {}", knobs_text(neighbour.knobs), sentence(neighbour.reason)));
+    lines.add(i == 0 ? label : "", fmt::format("{}: {}", knobs_text(neighbour.knobs),
+                                               sentence(neighbour.reason, lines.language())));
   }
 }
 
-std::string noise_text(const RunRecord& run) {
+Bilingual noise_words(const RunRecord& run) {
   const TuneResult& result = run.result;
   const std::size_t windows = count_samples(run);
-  const std::string noise = result.noise_measured
-                                ? format_percent(result.noise) + " between repeats"
-                                : "not measured: each setting ran once";
+  const Bilingual noise = result.noise_measured
+                              ? phrase("{} between repeats", {format_percent(result.noise)})
+                              : phrase("not measured: each setting ran once");
   if (windows == 0) return noise;
-  return fmt::format("{}; {} of {} discarded for other load", noise, result.discarded_samples,
-                     how_many(windows, "window"));
+  return phrase("{}; {} of {} {2:window|windows} discarded for other load",
+                {noise, std::to_string(result.discarded_samples), std::to_string(windows)});
 }
 
 }  // namespace
 
-std::string console_summary(const RunRecord& run, int width, bool colour) {
+std::string console_summary(const RunRecord& run, int width, bool colour, Language language) {
   const TuneResult& result = run.result;
-  Lines lines(width, colour);
+  LabelLines lines(std::max(width, kLeastWidth), colour, language);
   add_head(lines, run);
   if (result.found) {
     add_answer(lines, run);
@@ -276,8 +242,8 @@ std::string console_summary(const RunRecord& run, int width, bool colour) {
     add_failures(lines, run, kMaxSummaryLines - lines.count() - 8);
     add_rules(lines, result);
   }
-  if (result.found) lines.add("noise", noise_text(run));
-  if (!result.advice.empty()) lines.add("next", sentence(result.advice));
+  if (result.found) lines.add("noise", noise_words(run));
+  lines.add("next", sentence(result.advice, language));
   return lines.text();
 }
 

@@ -1,6 +1,7 @@
 // The help of every command, to the letter, and the rules that all of it keeps.
 #include "cli/help.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <set>
@@ -15,6 +16,8 @@
 #include "cli/completion.h"
 #include "cli/list_topics.h"
 #include "cli/manual.h"
+#include "reports/catalogue/phrases.h"
+#include "reports/catalogue/plain_text.h"
 
 namespace ocrtune {
 namespace {
@@ -58,6 +61,33 @@ TEST(Help, SentencesHaveOneForm) {
       EXPECT_FALSE(std::islower(flag.help[0])) << where;
       EXPECT_TRUE(flag.help.back() != '.' || ends_with(flag.help, "...")) << where;
     }
+  }
+}
+
+// What a newcomer reads first; the rest stays English.
+TEST(Help, IsChineseForTheCommandsOfTheFirstTenMinutes) {
+  const std::string program = program_help(100, false, Language::chinese);
+  for (const Command& command : command_table()) {
+    if (program.find("\n  " + std::string(command.name) + " ") == std::string::npos) continue;
+    EXPECT_NE(phrase(command.summary).chinese, command.summary);
+    EXPECT_THAT(program, Not(HasSubstr(command.summary)));
+  }
+  const std::set<std::string> whole = {"init", "show", "verify", "run", "export"};
+  for (const Command& command : command_table()) {
+    const Flags flags = flags_of(command);
+    const auto& first = flags.shown_first();
+    for (const Flag& flag : flags.rows()) {
+      const bool shown = command.name == std::string("tune")
+                             ? std::find(first.begin(), first.end(), flag.name) != first.end()
+                             : whole.count(command.name) > 0 && !flag.positional && !flag.unseen;
+      if (!shown) continue;
+      EXPECT_NE(phrase(flag.help).chinese, flag.help) << command.name << flag.name;
+    }
+  }
+  const std::string narrow = program_help(40, false, Language::chinese);
+  for (const std::string& line : split(narrow, '\n')) {
+    if (starts_with(line, "  -V")) continue;
+    EXPECT_LE(display_width(line), 40) << line;
   }
 }
 

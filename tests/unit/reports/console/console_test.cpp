@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
@@ -101,6 +102,30 @@ TEST(Console, NothingIsCutAtANarrowTerminal) {
   }
   EXPECT_EQ(flat.find("... "), std::string::npos) << flat;
   EXPECT_NE(flat.find(sentence(run.result.certificate)), std::string::npos) << flat;
+}
+
+// Each label and sentence of a run that was settled; knobs, commands and names stay as they are.
+TEST(Console, SpeaksChineseToo) {
+  RunRecord run = sample_run();
+  run.result.noise_measured = true;
+  const std::string text = console_summary(run, 80, false, Language::chinese);
+  for (const std::string& part :
+       {headline(run).chinese, sentence(run.result.certificate, Language::chinese),
+        sentence(run.result.rules[2].verdict, Language::chinese),
+        sentence(run.result.advice, Language::chinese), std::string("安全"),
+        std::string("95 % 区间"), std::string("重复之间")}) {
+    std::string flat;
+    for (const std::string& line : lines_of(text)) flat += std::string(trim(line));
+    std::string wanted = part;
+    std::erase(wanted, ' ');
+    std::erase(flat, ' ');
+    EXPECT_NE(flat.find(wanted), std::string::npos) << part << "\n" << text;
+  }
+  for (const std::string& line : lines_of(text)) {
+    for (const char* english : {"verdict", "rate ", "memory ", "rules", "avoid", "noise", "next"}) {
+      EXPECT_FALSE(starts_with(line, english)) << line;
+    }
+  }
 }
 
 TEST(Console, ColoursOnlyWhenAsked) {
