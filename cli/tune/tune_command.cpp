@@ -19,6 +19,7 @@
 #include "cli/commands/stored_run.h"
 #include "cli/settings_file.h"
 #include "cli/shell/machine_turn.h"
+#include "cli/shell/notify.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
@@ -26,6 +27,7 @@
 #include "cli/tune/command_flags.h"
 #include "cli/tune/dry_run.h"
 #include "cli/tune/listening.h"
+#include "cli/tune/live_page.h"
 #include "cli/tune/objective_flags.h"
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_flags.h"
@@ -57,8 +59,9 @@ constexpr double kSayAgainSeconds = 30;  // while waiting
 
 // A run goes on with the settings that it has.
 Status check_resume(const std::vector<std::string>& words) {
-  const std::vector<std::string> free = {"--resume", "--budget",  "--db",         "--out",
-                                         "--json",   "--no-wait", "--wait-quiet", "--progress"};
+  const std::vector<std::string> free = {"--resume",     "--budget",   "--db",
+                                         "--out",        "--json",     "--no-wait",
+                                         "--wait-quiet", "--progress", "--notify"};
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
     if (!starts_with(word, "--") || std::find(free.begin(), free.end(), name) != free.end()) {
@@ -75,7 +78,8 @@ Status check_resume(const std::vector<std::string>& words) {
 // A line that says how the search goes, and what is worth a line of its own.
 class TuneLine : public SessionObserver {
  public:
-  TuneLine(bool json, std::optional<StateFiles>& states) : json_(json), states_(states) {}
+  TuneLine(bool json, const std::string& folder, std::optional<StateFiles>& states)
+      : json_(json), states_(states), page_(folder) {}
 
   void waits_for(const std::string& holder) override { say_waiting(holder); }
 
@@ -86,6 +90,7 @@ class TuneLine : public SessionObserver {
   void begins(const RunRecord& run, const Machine& /*here*/, double seconds) override {
     probing_.reset();
     unit_ = rate_unit(run);
+    page_.begins(run);
     baseline_ = run.search.baseline;
     budget_seconds_ = run.search.budget_seconds;
     prints_ = run.job.prints();
@@ -117,6 +122,7 @@ class TuneLine : public SessionObserver {
 
   // For logs and CI: what a trial gave, one line each.
   void measured(const Trial& trial) override {
+    const std::string page = page_.add(trial);
     if (json_) {
       const double best = trial.ok() ? std::max(best_, trial.samples_per_second) : best_;
       std::fprintf(stderr, "%s\n",
@@ -141,6 +147,7 @@ class TuneLine : public SessionObserver {
     line_->note(trial_text(trial));
     const std::string over = number_ == 1 ? overwritten_note(states_) : "";
     if (!over.empty()) line_->note(over);
+    if (!page.empty()) line_->note("Report, written anew after each trial: " + page);
   }
 
   void rehearses() override {
@@ -181,6 +188,7 @@ class TuneLine : public SessionObserver {
   std::optional<WorkLine> probing_;
   std::optional<SearchProgress> line_;
   std::optional<TrialTable> table_;
+  LivePage page_;
 };
 
 void say_note(const std::string& note) {
@@ -198,6 +206,12 @@ void show_last_words(const RunRecord& run) {
                plain_line(knobs_text(trial.knobs)).c_str(), plain_text(trial.log_tail).c_str());
 }
 
+void send_notice(const TuneFlags& flags, const Notice& notice) {
+  std::fflush(stdout);
+  const Status sent = notify(flags.notify, notice);
+  if (!sent) std::fprintf(stderr, "ocrtune tune: --notify: %s\n", sent.error().what.c_str());
+}
+
 Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
   if (flags.json) {
     std::printf("%s\n", run_json(run).c_str());
@@ -211,6 +225,13 @@ Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
     if (!flags.json) std::printf("\nReport: %s/report.html\n", flags.out.c_str());
   }
   if (!run.result.found) show_last_words(run);
+  if (!flags.notify.empty()) {
+    const Bilingual sentence = headline(run);
+    const bool chinese = terminal_language() == Language::chinese;
+    send_notice(flags, {run.id, verdict_name(run.result.verdict),
+                        chinese ? sentence.chinese : sentence.english,
+                        flags.out.empty() ? "" : join_path(flags.out, "report.html")});
+  }
   if (run.state == "interrupted") return kExitInterrupted;
   return exit_code_of(run);
 }
@@ -280,7 +301,7 @@ Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
   const RunRecord stored = OCRTUNE_TRY(store.load_run(request.run));
   const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.job));
   auto states = user_states(stored.job, stored.search);
-  TuneLine line(flags.progress == "json", states);
+  TuneLine line(flags.progress == "json", flags.out, states);
   return resume(request, store, line, doors);
 }
 
@@ -299,7 +320,7 @@ Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors) {
   return job.machine;
 }
 
-Result<int> run_tune(TuneFlags flags) {
+Result<int> tune_as_asked(TuneFlags& flags) {
   if (const Status fits = check_resume(flags.words); flags.resuming && !fits) return fits.error();
   say_settings(flags, "tune");
   OCRTUNE_TRY(read_tune_flags(flags));
@@ -349,11 +370,18 @@ Result<int> run_tune(TuneFlags flags) {
   request.spent_seconds = steady_clock().now_seconds() - start;
   if (!OCRTUNE_TRY(wait_for_quiet(quiet))) return kExitNegative;
   const auto run = [&] {  // the line is gone before the answer is printed
-    TuneLine line(flags.progress == "json", states);
+    TuneLine line(flags.progress == "json", flags.out, states);
     return tune(request, *store, line, doors);
   }();
   say_note(overwritten_note(states));
   return run ? finish(*run, flags) : run.error();
+}
+
+// A person who waits elsewhere is told of errors too; a command that fails changes no answer.
+Result<int> run_tune(TuneFlags flags) {
+  auto code = tune_as_asked(flags);
+  if (!code && !flags.notify.empty()) send_notice(flags, {"", "error", code.error().what, ""});
+  return code;
 }
 
 }  // namespace
@@ -375,6 +403,10 @@ CommandRun declare_tune(Flags& cli) {
   cli.option("--progress", flags->progress, "FORMAT",
              "Report each trial on stderr as text, or as json, one object a line")
       .one_of({"text", "json"});
+  cli.option(
+      "--notify", flags->notify, "CMD",
+      "Run this in a shell at the end, with the answer in OCRTUNE_SENTENCE, and OCRTUNE_RUN, "
+      "OCRTUNE_VERDICT, OCRTUNE_PAGE");
   cli.toggle("--dry-run", flags->dry_run, "Show the space and the cost; start nothing");
   cli.store(flags->db);
   cli.json(flags->json);
