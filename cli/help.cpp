@@ -25,7 +25,8 @@ std::vector<Bilingual> flag_remarks(const Flag& flag) {
   if (flag.positional && !flag.choices.empty()) remarks.emplace_back(join(flag.choices, ", "));
   if (flag.repeated && !flag.positional) remarks.push_back(phrase("repeatable"));
   if (!flag.topic.empty()) remarks.push_back(phrase("see ocrtune list {}", {flag.topic}));
-  if (!flag.fallback.empty()) remarks.push_back(phrase("default: {}", {phrase(flag.fallback)}));
+  if (!flag.fallback.empty())
+    remarks.push_back(phrase("default: {}", {Bilingual(flag.fallback, chinese_of(flag.fallback))}));
   return remarks;
 }
 
@@ -40,7 +41,7 @@ class Words {
       : width_(std::max(width, kLeast)), chinese_(language == Language::chinese) {}
 
   std::string say(std::string_view english) const {
-    return chinese_ ? phrase(english).chinese : std::string(english);
+    return chinese_ ? chinese_of(english) : std::string(english);
   }
   std::string say(std::string_view english, const std::vector<Bilingual>& arguments) const {
     const Bilingual text = phrase(english, arguments);
@@ -197,7 +198,10 @@ std::string program_help(int width, bool all, Language language) {
       words.wrapped(words.say("Finds launch settings for OCR training and inference that are safe "
                               "and fast on this machine"),
                     0) +
-      "\n\n" + words.say("Usage: {}", {std::string("ocrtune COMMAND [OPTIONS] [-- YOUR COMMAND]")}) + "\n";
+      "\n\n" +
+      words.wrapped(
+          words.say("Usage: {}", {std::string("ocrtune COMMAND [OPTIONS] [-- YOUR COMMAND]")}), 0) +
+      "\n";
   std::string section;
   for (const Command& command : command_table()) {
     const bool rest = std::string_view(command.section) == kRest;
@@ -213,9 +217,10 @@ std::string program_help(int width, bool all, Language language) {
           "\n  -V, --version  " + words.say("Print the versions of ocrtune and its libraries") +
           "\n\n";
   return text +
-         words.say(all ? "ocrtune COMMAND --help explains a command."
-                       : "ocrtune COMMAND --help explains a command, ocrtune help --all "
-                         "lists the others.") +
+         words.wrapped(words.say(all ? "ocrtune COMMAND --help explains a command."
+                                     : "ocrtune COMMAND --help explains a command, ocrtune help "
+                                       "--all lists the others."),
+                       0) +
          "\n";
 }
 

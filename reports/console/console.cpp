@@ -26,6 +26,7 @@ namespace {
 
 constexpr int kMaxSummaryLines = 30;
 constexpr int kLeastWidth = 60;
+constexpr int kMaxLines = 6;  // of one label; our own sentences are shorter
 
 // A sentence of a lower floor that has no code.
 std::string said(const std::string& english, Language language) {
@@ -219,7 +220,7 @@ Bilingual noise_words(const RunRecord& run) {
 
 std::string console_summary(const RunRecord& run, int width, bool colour, Language language) {
   const TuneResult& result = run.result;
-  LabelLines lines(std::max(width, kLeastWidth), colour, language);
+  LabelLines lines(std::max(width, kLeastWidth), colour, language, kMaxLines);
   add_head(lines, run);
   if (result.found) {
     add_answer(lines, run);

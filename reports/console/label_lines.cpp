@@ -48,14 +48,16 @@ std::string in(const Bilingual& text, Language language) {
   return language == Language::english ? text.english : text.chinese;
 }
 
-LabelLines::LabelLines(int width, bool colour, Language language)
+LabelLines::LabelLines(int width, bool colour, Language language, int most_lines)
     : columns_(std::max(width, kLeastColumns) - kLabelColumns),
+      most_lines_(most_lines),
       colour_(colour),
       language_(language) {}
 
 void LabelLines::add(std::string_view label, const std::string& text, Tone tone) {
-  const std::string plain = plain_line(text);
+  std::string plain = plain_line(text);
   if (plain.empty()) return;
+  if (most_lines_ > 0) plain = cut_to_width(plain, most_lines_ * columns_);
   for (const std::string& line : broken_lines(plain, columns_)) {
     push(label, line, tone);
     label = "";

@@ -69,7 +69,7 @@ TEST(Help, IsChineseForTheCommandsOfTheFirstTenMinutes) {
   const std::string program = program_help(100, false, Language::chinese);
   for (const Command& command : command_table()) {
     if (program.find("\n  " + std::string(command.name) + " ") == std::string::npos) continue;
-    EXPECT_NE(phrase(command.summary).chinese, command.summary);
+    EXPECT_NE(chinese_of(command.summary), command.summary);
     EXPECT_THAT(program, Not(HasSubstr(command.summary)));
   }
   const std::set<std::string> whole = {"init", "show", "verify", "run", "export"};
@@ -81,7 +81,7 @@ TEST(Help, IsChineseForTheCommandsOfTheFirstTenMinutes) {
                              ? std::find(first.begin(), first.end(), flag.name) != first.end()
                              : whole.count(command.name) > 0 && !flag.positional && !flag.unseen;
       if (!shown) continue;
-      EXPECT_NE(phrase(flag.help).chinese, flag.help) << command.name << flag.name;
+      EXPECT_NE(chinese_of(flag.help), flag.help) << command.name << flag.name;
     }
   }
   const std::string narrow = program_help(40, false, Language::chinese);
