@@ -13,7 +13,7 @@ std::string quoted(const std::string& text) {
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::string heading(const PlanDocument& document) {
+std::string rules_heading(const PlanDocument& document) {
   return fmt::format("# ocrtune plan, {}: an alert for each assumption. {}\n", document.date,
                      document.query_note.english);
 }
@@ -58,12 +58,12 @@ json panel(const PlanWatch& watch, int number) {
 }  // namespace
 
 std::string prometheus_rules(const PlanDocument& document) {
-  return document.watches.empty() ? "" : heading(document) + groups_yaml(document, "");
+  return document.watches.empty() ? "" : rules_heading(document) + groups_yaml(document, "");
 }
 
 std::string prometheus_rule_object(const PlanDocument& document) {
   if (document.watches.empty()) return "";
-  return heading(document) +
+  return rules_heading(document) +
          "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n"
          "  name: ocrtune-plan\nspec:\n" +
          groups_yaml(document, "  ");
