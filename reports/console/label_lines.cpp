@@ -48,16 +48,16 @@ std::string in(const Bilingual& text, Language language) {
   return language == Language::english ? text.english : text.chinese;
 }
 
-LabelLines::LabelLines(int width, bool colour, Language language, int most_lines)
+LabelLines::LabelLines(int width, bool colour, Language language, int max_lines)
     : columns_(std::max(width, kLeastColumns) - kLabelColumns),
-      most_lines_(most_lines),
+      max_lines_(max_lines),
       colour_(colour),
       language_(language) {}
 
 void LabelLines::add(std::string_view label, const std::string& text, Tone tone) {
   std::string plain = plain_line(text);
   if (plain.empty()) return;
-  if (most_lines_ > 0) plain = cut_to_width(plain, most_lines_ * columns_);
+  if (max_lines_ > 0) plain = cut_to_width(plain, max_lines_ * columns_);
   for (const std::string& line : broken_lines(plain, columns_)) {
     push(label, line, tone);
     label = "";

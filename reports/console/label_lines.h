@@ -19,8 +19,8 @@ std::string in(const Bilingual& text, Language language);
 // Chinese text is broken between any two characters, text of ASCII between words.
 class LabelLines {
  public:
-  // A text of more lines than `most_lines` is cut; 0: none is.
-  LabelLines(int width, bool colour, Language language, int most_lines = 0);
+  // A text of more lines than `max_lines` is cut; 0: none is.
+  LabelLines(int width, bool colour, Language language, int max_lines = 0);
 
   // `label` is a phrase. Text of the machine carries no colour of its own. Empty text: no line.
   void add(std::string_view label, const std::string& text, Tone tone = Tone::neutral);
@@ -41,7 +41,7 @@ class LabelLines {
   std::string margin(std::string_view label) const;
   void push(std::string_view label, const std::string& line, Tone tone);
 
-  int columns_, most_lines_;
+  int columns_, max_lines_;
   bool colour_;
   Language language_;
   std::vector<std::string> lines_;

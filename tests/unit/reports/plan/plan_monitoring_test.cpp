@@ -15,7 +15,7 @@ PlanDocument two_watches() {
   document.query_note = {"names \"stand\" for yours", "名称"};
   document.watches = {
       {{"enough machines are up", "机器足够"}, "TooFew", "sum(up{job=\"ocr\"})", "<", "3"},
-      {{"the load is at most the peak", "负载"}, "Load", "sum(rate(x[1m]))", ">", "1.5e+03"}};
+      {{"the load is small", "负载"}, "Load", "sum(rate(x[1m]))", ">", "1.5e+03"}};
   return document;
 }
 
@@ -40,7 +40,7 @@ TEST(PlanMonitoring, EachAssumptionIsAPanelWithItsLimit) {
   const auto dashboard = nlohmann::json::parse(grafana_dashboard(two_watches()));
   ASSERT_EQ(dashboard["panels"].size(), 2u);
   const auto& panel = dashboard["panels"][1];
-  EXPECT_EQ(panel["title"], "the load is at most the peak");
+  EXPECT_EQ(panel["title"], "the load is small");
   EXPECT_EQ(panel["targets"][0]["expr"], "sum(rate(x[1m]))");
   EXPECT_EQ(panel["targets"][1]["expr"], "1.5e+03");
   EXPECT_EQ(panel["gridPos"]["x"], 12);
