@@ -16,7 +16,7 @@ struct PageOptions {
   std::string language = "auto";       // auto: the reader's browser decides; en | zh
   const RunRecord* earlier = nullptr;  // judged too; gets a section that compares
   PageDocuments documents = {};        // sections on capacity, latency, a verdict for each GPU pair
-  int refresh_seconds = 0;             // of a run under way: a browser reads the file again; 0: never
+  int refresh_seconds = 0;  // of a run under way: a browser reads the file again; 0: never
 };
 
 std::string page_html(const RunRecord& run, const PageOptions& options = {});
