@@ -46,8 +46,10 @@ enum class Unit : std::uint8_t {
   general,  // with so many digits in all, or as a whole number where that has more
   bytes,
   seconds,
-  share,  // of one, shown in percent
-  rate,   // three or four digits
+  share,        // of one, shown in percent
+  rate,         // three or four digits
+  sample_rate,  // the same, with "samples/s" or "requests/s" behind it
+  request_rate,
 };
 
 struct Number {
@@ -106,5 +108,9 @@ inline Number in_bytes(double bytes) { return {bytes, Unit::bytes}; }
 inline Number in_seconds(double seconds) { return {seconds, Unit::seconds}; }
 inline Number in_percent(double share) { return {share, Unit::share}; }
 inline Number as_rate(double value) { return {value, Unit::rate}; }
+
+constexpr const char* rate_name(Unit unit) {
+  return unit == Unit::request_rate ? "requests/s" : "samples/s";
+}
 
 }  // namespace ocrtune

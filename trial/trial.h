@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "diagnosis/failure_evidence.h"
 #include "trial/knobs.h"
+#include "trial/load_point.h"
 #include "trial/same_result.h"
 #include "trial/stage_use.h"
 
@@ -129,6 +130,7 @@ struct ServiceFacts {
   double alone_seconds = 0;  // one request alone: the SLO's percentile, else the median; 0: unknown
   bool ended_early = false;  // the search of the highest rate was out of time
   std::string server;        // what its own metrics said, in their words
+  std::vector<LoadPoint> loads{};  // that were tried, in their order
 
   bool measured() const { return in_flight > 0 || alone_seconds > 0; }
 };

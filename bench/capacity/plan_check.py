@@ -214,10 +214,11 @@ def year(program, seed, folder):
                 sum(Machines(rng, world, count).speeds) * rate >= rate_then)
 
     count = said['machines']['high']
-    stated = next(row['probability'] for row in said['rows'] if row['machines'] == count)
-    months = said['year']['months']
+    chances = {row['machines']: row['probability'] for row in said['rows']}
+    fewer = count > 1 and enough(count - 1, peak)
     fleet = statistics.mean(Machines(rng, world, int(count)).speeds) * rate
-    return {'latency': latency, 'machines': count, 'stated': stated, 'now': enough(count, peak),
+    return {'latency': latency, 'machines': count, 'stated': chances[count], 'now': enough(count, peak),
+            'fewer': fewer, 'fewer_stated': chances.get(count - 1, 0),
             'sure': fleet >= said['machine_samples_per_second']['low'],
             'last': enough(months[-1]['machines'], peak * (1 + growth / 100) ** 12),
             'bought': months[-1]['bought_machines'],
@@ -237,7 +238,8 @@ def years(options):
             continue
         of = {key: statistics.mean(one[key] for one in rows) for key in rows[0]}
         print(f"{name}: {len(rows)} years of {of['machines']:.1f} machines now and {of['bought']:.1f} bought for the last "
-              f"month; the count was enough now in {100 * of['now']:.1f} % (stated {100 * of['stated']:.1f} %), in the last "
+              f"month; the count was enough now in {100 * of['now']:.1f} % (stated {100 * of['stated']:.1f} %), one machine fewer in "
+              f"{100 * of['fewer']:.1f} % (stated {100 * of['fewer_stated']:.1f} %), the plan's in the last "
               f"month in {100 * of['last']:.1f} %; each did the rate that is stated as 95 % sure in {100 * of['sure']:.1f} %; "
               f"enough were up {100 - of['short'] / 87.6:.3f} % of the time, fewer than "
               f"99.9 % in {100 * statistics.mean(one['short'] > 8.76 for one in rows):.1f} % of the years")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does a plan hold? A server is measured, planned with, then asked for what the plan gives one machine.
 
-    page_server.py serve --port 8080 [--procs 2] [--threads 1]     # POST a page, get its lines as JSON
+    page_server.py serve --port 8080 [--procs 2] [--threads 1] [--side 320]   # POST a page, get its lines as JSON
     page_server.py check FOLDER [--ocrtune build/ocrtune] [--slo p95=8s] [--budget 10m] [--seconds 240]
     page_server.py lines FOLDER [--ocrtune build/ocrtune] [--slo p99=80ms] [--rate 200] [--budget 3m]
 
@@ -52,7 +52,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def serve(port, procs, threads):
+def serve(port, procs, threads, side):
     """Processes that accept from one socket, each reading one page at a time."""
     listening = socket.create_server(("127.0.0.1", port), backlog=1024)
     children = []
@@ -60,7 +60,8 @@ def serve(port, procs, threads):
         child = os.fork()
         if child == 0:
             from rapidocr_onnxruntime import RapidOCR
-            Pages.engine = RapidOCR(intra_op_num_threads=threads)
+            limits = {"det_limit_side_len": side, "det_limit_type": "max"} if side else {}
+            Pages.engine = RapidOCR(intra_op_num_threads=threads, **limits)
             server = http.server.HTTPServer(("", 0), Pages, bind_and_activate=False)
             server.socket = listening
             server.serve_forever()
@@ -212,6 +213,7 @@ def main():
     one.add_argument("--port", type=int, required=True)
     one.add_argument("--procs", type=int, default=1)
     one.add_argument("--threads", type=int, default=1)
+    one.add_argument("--side", type=int, default=0, help="pixels that detection sees at most; 0: RapidOCR's own")
     two = verbs.add_parser("check")
     two.add_argument("folder", type=pathlib.Path)
     two.add_argument("--ocrtune", default="build/ocrtune")
@@ -230,7 +232,7 @@ def main():
     three.add_argument("--budget", default="3m")
     given = parser.parse_args()
     if given.verb == "serve":
-        serve(given.port, given.procs, given.threads)
+        serve(given.port, given.procs, given.threads, given.side)
     elif given.verb == "lines":
         lines(given)
     else:

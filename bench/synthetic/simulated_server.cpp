@@ -32,6 +32,7 @@ void SimulatedServer::restart() {
 
 void SimulatedServer::end_all() {
   ended_ = "the server ended with exit code 3";
+  end_seen_at_ = clock_.now_seconds() + service_.end_unseen_seconds;
   std::vector<Completion> lost;
   for (; !running_.empty(); running_.pop()) lost.push_back(running_.top());
   for (const Completion& one : lost) running_.push({one.request, clock_.now_seconds(), false});
@@ -46,7 +47,7 @@ void SimulatedServer::start(std::uint64_t request, int kind) {
   };
   if (ended_.empty() && limit(service_.ends_at - 1)) end_all();
   if (!ended_.empty() || limit(service_.max_in_flight)) {
-    running_.push({request, now + kRefusalSeconds, false, ended_.empty()});
+    running_.push({request, now + kRefusalSeconds, false, ended().empty()});
     return;
   }
   const bool connects = in_flight > connections_;

@@ -20,14 +20,15 @@ namespace ocrtune {
 struct SimulatedService {
   int servers = 1;
   std::function<double(Random& random, int kind)> service_seconds;
-  double stall_at_seconds = -1;  // when every process stops; below 0: never
-  double stall_seconds = 0;      // for how long
-  double failed_share = 0;       // of the requests
-  double wait_seconds = 0;       // no answer comes earlier after its request
-  double connect_seconds = 0;    // more of a request that has more beside it than there ever were
-  int max_in_flight = 0;         // one more is turned away at once; 0: none is
-  int ends_at = 0;               // it ends with so many in flight; 0: never
-  bool blocks_caller = false;    // start() returns only when the answer is there
+  double stall_at_seconds = -1;   // when every process stops; below 0: never
+  double stall_seconds = 0;       // for how long
+  double failed_share = 0;        // of the requests
+  double wait_seconds = 0;        // no answer comes earlier after its request
+  double connect_seconds = 0;     // more of a request that has more beside it than there ever were
+  int max_in_flight = 0;          // one more is turned away at once; 0: none is
+  int ends_at = 0;                // it ends with so many in flight; 0: never
+  double end_unseen_seconds = 0;  // its connections break so much earlier than it is seen gone
+  bool blocks_caller = false;     // start() returns only when the answer is there
   std::uint64_t seed = 1;
 };
 
@@ -40,7 +41,7 @@ class SimulatedServer final : public LoadTarget {
   void start(std::uint64_t request, int kind) override;
   void collect(double until_seconds, std::vector<Completion>& finished) override;
   std::string failure() const override;
-  std::string ended() const override { return ended_; }
+  std::string ended() const override { return clock_.now_seconds() < end_seen_at_ ? "" : ended_; }
   void restart();  // after its end: nothing is under way
 
   // When work of this length, begun at `start`, is done: what falls into the stall waits it out.
@@ -50,6 +51,7 @@ class SimulatedServer final : public LoadTarget {
   class ScriptedClock final : public Clock {
    public:
     double now_seconds() override { return now_; }
+    double now_seconds() const { return now_; }
     void sleep_seconds(double seconds) override { now_ += seconds; }
     void move_to(double seconds) { now_ = seconds > now_ ? seconds : now_; }
 
@@ -71,6 +73,7 @@ class SimulatedServer final : public LoadTarget {
   bool failed_ = false;
   std::size_t connections_ = 0;  // the most in flight so far
   std::string ended_;
+  double end_seen_at_ = 0;
 
   void end_all();
 };

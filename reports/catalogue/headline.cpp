@@ -339,7 +339,9 @@ Bilingual phase_text(const std::string& phase) {
   return plain_line(phase, 40);
 }
 
-const char* rate_unit(const RunRecord& run) { return workload_of(run.job, run.search)->unit(); }
+const char* rate_unit(const RunRecord& run) {
+  return rate_name(workload_of(run.job, run.search)->unit());
+}
 
 Bilingual headline(const RunRecord& run) {
   const TuneResult& result = run.result;

@@ -60,6 +60,12 @@ std::string number_text(const Number& number, Language language) {
       return format_percent(number.value);
     case Unit::rate:
       return format_count(number.value);
+    case Unit::sample_rate:
+    case Unit::request_rate: {
+      const Bilingual unit = phrase(rate_name(number.unit));
+      return format_count(number.value) + " " +
+             (language == Language::english ? unit.english : unit.chinese);
+    }
   }
   return "";
 }

@@ -36,6 +36,8 @@ Json probe_json(const RateProbe& probe) {
           {"seconds", probe.seconds},
           {"latency_seconds", known_value(probe.latency_seconds)},
           {"median_seconds", known_value(probe.median_seconds)},
+          {"p95_seconds", known_value(probe.p95_seconds)},
+          {"p99_seconds", known_value(probe.p99_seconds)},
           {"worst_kind_seconds", known_value(probe.worst_kind_seconds)},
           {"judged", probe.judged},
           {"over", probe.over},

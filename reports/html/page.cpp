@@ -158,7 +158,9 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   const PageDocuments& documents = options.documents;
   if (options.earlier != nullptr) body += comparison_section(compare_runs(*options.earlier, run));
   if (documents.plan) body += plan_section(*documents.plan);
-  if (documents.latency) body += latency_section(*documents.latency);
+  const std::optional<LatencyDocument> measured =
+      documents.latency ? documents.latency : latency_of(run);
+  if (measured) body += latency_section(*measured);
   body += answer_section(run);
   body += texts_section(run);
   // Where nothing works, why is what the reader came for.

@@ -44,10 +44,13 @@ LatencyDocument read_latency(const Json& in) {
   out.slo = text(in, "promise");
   out.slo_seconds = number(in, "promise_seconds");
   out.requests_per_second = number(in, "requests_per_second");
+  out.alone_seconds = number(in, "alone_seconds");
   for (const Json& probe : list(in, "probes")) {
-    out.points.push_back({number(probe, "requests_per_second"), number(probe, "latency_seconds"),
-                          number(probe, "median_seconds"), text(probe, "verdict"),
-                          number(probe, "judged"), number(probe, "over")});
+    out.points.push_back(
+        {0, number(probe, "requests_per_second"), number(probe, "median_seconds"),
+         number(probe, "p95_seconds"), number(probe, "p99_seconds"),
+         number(probe, "latency_seconds"), static_cast<std::int64_t>(number(probe, "judged")),
+         static_cast<std::int64_t>(number(probe, "over")), text(probe, "verdict")});
   }
   return out;
 }

@@ -10,19 +10,17 @@
 
 #include "base/result.h"
 #include "reports/plan/plan_document.h"
+#include "trial/load_point.h"
 
 namespace ocrtune {
 
 struct LatencyDocument {
-  struct Point {
-    double requests_per_second = 0, latency_seconds = 0, median_seconds = 0;
-    std::string verdict;  // kept, broken, undecided
-    double judged = 0, over = 0;
-  };
   std::string answer, slo;         // "p99 under 80 ms"
   double slo_seconds = 0;          // 0: not said
   double requests_per_second = 0;  // the highest rate proved; 0: none
-  std::vector<Point> points;       // in the order in which they were tried
+  double ready_seconds = 0;        // of a server that was started; 0: not known
+  double alone_seconds = 0;        // one request at a time; 0: not known
+  std::vector<LoadPoint> points;   // in the order in which they were tried
 };
 
 struct PeerDocument {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/stats.h"
 #include "base/text.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
@@ -17,7 +19,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWidth = 560, kHeight = 260, kLeft = 56, kRight = 16, kTop = 28, kBottom = 40;
+constexpr double kWidth = 560, kHeight = 280, kLeft = 56, kRight = 44, kTop = 28, kBottom = 40;
 
 std::string number(double value) { return html_text(format_count(value)); }
 
@@ -27,27 +29,66 @@ const char* verdict_phrase(const std::string& verdict) {
   return verdict == "kept" ? "met" : verdict == "broken" ? "missed" : "undecided";
 }
 
-// "20/s: 31 ms, kept; 40/s: 95 ms, broken"
-std::string points_text(const LatencyDocument& latency) {
+struct Percentile {
+  const char* name;
+  double LoadPoint::*seconds;
+};
+constexpr Percentile kPercentiles[] = {{"p50", &LoadPoint::p50_seconds},
+                                       {"p95", &LoadPoint::p95_seconds},
+                                       {"p99", &LoadPoint::p99_seconds}};
+
+// "20/s: p50 10 ms, p95 25 ms, p99 31 ms"
+std::string point_text(const LoadPoint& point) {
   std::vector<std::string> texts;
-  for (const auto& point : latency.points) {
-    texts.push_back(fmt::format("{}/s: {} ms, {}", format_count(point.requests_per_second),
-                                milliseconds(point.latency_seconds),
-                                verdict_phrase(point.verdict)));
+  for (const Percentile& one : kPercentiles) {
+    if (point.*one.seconds <= 0) continue;
+    texts.push_back(fmt::format("{} {} ms", one.name, milliseconds(point.*one.seconds)));
   }
+  return fmt::format("{}/s: {}", format_count(point.requests_per_second), join(texts, ", "));
+}
+
+std::string points_text(const std::vector<LoadPoint>& points) {
+  std::vector<std::string> texts;
+  for (const LoadPoint& point : points) texts.push_back(point_text(point));
   return join(texts, "; ");
+}
+
+// Open loads by rate, the closed ones by their number in flight.
+std::vector<LoadPoint> ordered(std::vector<LoadPoint> points) {
+  std::stable_sort(points.begin(), points.end(), [](const LoadPoint& a, const LoadPoint& b) {
+    return a.in_flight != b.in_flight ? a.in_flight < b.in_flight
+                                      : a.requests_per_second < b.requests_per_second;
+  });
+  return points;
+}
+
+std::vector<LoadPoint> closed_points(const LatencyDocument& latency) {
+  std::vector<LoadPoint> points;
+  std::copy_if(latency.points.begin(), latency.points.end(), std::back_inserter(points),
+               [](const LoadPoint& point) { return point.in_flight > 0 && point.requests > 0; });
+  return ordered(points);
+}
+
+// Requests that came at a rate; where nobody sent such, those of the closed load.
+std::vector<LoadPoint> rate_points(const LatencyDocument& latency) {
+  std::vector<LoadPoint> points;
+  std::copy_if(latency.points.begin(), latency.points.end(), std::back_inserter(points),
+               [](const LoadPoint& point) { return point.in_flight == 0; });
+  return points.empty() ? closed_points(latency) : ordered(points);
 }
 
 class LatencyDrawing {
  public:
   explicit LatencyDrawing(const LatencyDocument& latency)
       : latency_(latency),
+        points_(rate_points(latency)),
         svg_(kWidth, kHeight,
-             say_attribute("aria-label", "Latency by rate: {}", {points_text(latency)})) {
+             say_attribute("aria-label", "Latency by rate: {}", {points_text(points_)})) {
     double rate = 0, low = 1e9, high = latency.slo_seconds;
-    for (const auto& point : latency.points) {
+    for (const LoadPoint& point : points_) {
       rate = std::max(rate, point.requests_per_second);
-      for (const double seconds : {point.latency_seconds, point.median_seconds}) {
+      for (const double seconds :
+           {point.latency_seconds, point.p50_seconds, point.p95_seconds, point.p99_seconds}) {
         if (seconds <= 0) continue;
         low = std::min(low, seconds);
         high = std::max(high, seconds);
@@ -65,7 +106,8 @@ class LatencyDrawing {
       svg_.line(kLeft, y, kWidth - kRight, y, "limit");
       svg_.text(kLeft + 4, y - 4, html_text(plain_line(latency_.slo, 100)), "tick");
     }
-    for (const auto& point : latency_.points) draw_point(point);
+    for (const Percentile& one : kPercentiles) draw_curve(one);
+    for (const LoadPoint& point : points_) draw_verdict(point);
     return svg_.markup();
   }
 
@@ -90,19 +132,35 @@ class LatencyDrawing {
     svg_.text(4, 14, say("latency in ms, logarithmic", {}, "tspan"), "axis");
   }
 
-  void draw_point(const LatencyDocument::Point& point) {
-    const double x = rate_.at(point.requests_per_second);
-    const std::string title =
-        fmt::format("{}/s: {} ms, p50 {} ms", number(point.requests_per_second),
-                    milliseconds(point.latency_seconds), milliseconds(point.median_seconds));
-    if (point.latency_seconds > 0 && point.median_seconds > 0) {
-      svg_.line(x, seconds_.at(point.median_seconds), x, seconds_.at(point.latency_seconds),
-                "whisker");
+  void draw_curve(const Percentile& one) {
+    std::string path;
+    double x = 0, y = 0;
+    for (const LoadPoint& point : points_) {
+      if (point.*one.seconds <= 0) continue;
+      x = rate_.at(point.requests_per_second);
+      y = seconds_.at(point.*one.seconds);
+      fmt::format_to(std::back_inserter(path), "{}{:.4g} {:.4g}", path.empty() ? "M" : "L", x, y);
+      svg_.circle(x, y, 2.2, "load-dot", html_text(point_text(point)));
     }
-    if (point.median_seconds > 0) svg_.circle(x, seconds_.at(point.median_seconds), 2.4, "dot");
-    if (point.latency_seconds <= 0) return;
-    const double y = seconds_.at(point.latency_seconds);
+    if (path.empty()) return;
+    svg_.path(path, std::string("load ") + one.name);
+    svg_.text(x + 7, free_of_labels(y) + 4, one.name, "tick");
+  }
+
+  // Labels at one place stand above each other, the higher percentile on top.
+  double free_of_labels(double y) {
+    constexpr double kLine = 12;
+    if (labelled_y_ > 0) y = std::min(y, labelled_y_ - kLine);
+    labelled_y_ = y;
+    return y;
+  }
+
+  // At the percentile of the target.
+  void draw_verdict(const LoadPoint& point) {
+    if (point.verdict.empty() || point.latency_seconds <= 0) return;
+    const double x = rate_.at(point.requests_per_second), y = seconds_.at(point.latency_seconds);
     const std::string css = std::string("slo ") + verdict_phrase(point.verdict);
+    const std::string title = html_text(point_text(point));
     if (point.verdict == "broken") {
       svg_.path(fmt::format("M{:.4g} {:.4g}l8 8m0 -8l-8 8", x - 4, y - 4), css, title);
     } else {
@@ -111,32 +169,146 @@ class LatencyDrawing {
   }
 
   const LatencyDocument& latency_;
+  std::vector<LoadPoint> points_;
   Scale rate_, seconds_;
+  double labelled_y_ = 0;
   Svg svg_;
 };
 
-}  // namespace
+// How much comes back with so many requests in flight.
+class InFlightDrawing {
+ public:
+  explicit InFlightDrawing(const std::vector<LoadPoint>& points)
+      : points_(points),
+        svg_(kWidth, kHeight,
+             say_attribute("aria-label", "Rate by requests in flight: {}", {text(points)})) {
+    double rate = 0;
+    for (const LoadPoint& point : points) rate = std::max(rate, point.requests_per_second);
+    rate_ = {0, std::max(rate, 1e-9) * 1.08, kHeight - kBottom, -(kHeight - kBottom - kTop), false};
+    in_flight_ = {static_cast<double>(points.front().in_flight),
+                  static_cast<double>(points.back().in_flight), kLeft + 8,
+                  kWidth - kLeft - kRight - 16, true};
+  }
 
-std::string latency_section(const LatencyDocument& latency) {
-  std::string body =
-      "<p class=\"verdict\">" + say_sentence(plain_line(latency.answer, 2000)) + "</p>\n";
-  if (latency.points.size() > 1) {
-    body += figure_html(
-        say("Latency at each rate tried, at the percentile of the target: ● met, × missed, ○ "
-            "undecided; the small dot below is the median."),
+  std::string draw() {
+    for (const double tick : round_ticks(0, rate_.high, 5)) {
+      svg_.line(kLeft, rate_.at(tick), kWidth - kRight, rate_.at(tick), "grid");
+      svg_.text(kLeft - 6, rate_.at(tick) + 4, number(tick), "tick", Svg::Anchor::end);
+    }
+    std::string path;
+    double labelled = -1e9;
+    for (const LoadPoint& point : points_) {
+      const double x = in_flight_.at(point.in_flight), y = rate_.at(point.requests_per_second);
+      fmt::format_to(std::back_inserter(path), "{}{:.4g} {:.4g}", path.empty() ? "M" : "L", x, y);
+      if (x - labelled < 20) continue;
+      labelled = x;
+      svg_.text(x, kHeight - kBottom + 16, fmt::format("{}", point.in_flight), "tick",
+                Svg::Anchor::middle);
+    }
+    svg_.path(path, "load p99");
+    for (const LoadPoint& point : points_) {
+      svg_.circle(in_flight_.at(point.in_flight), rate_.at(point.requests_per_second), 3.4,
+                  point.late > 0 ? "slo undecided" : "slo met",
+                  fmt::format("{}: {}", point.in_flight, html_text(point_text(point))));
+    }
+    svg_.text(kWidth - kRight, kHeight - 6, say("requests in flight, logarithmic →", {}, "tspan"),
+              "axis", Svg::Anchor::end);
+    svg_.text(4, 14, say("requests/s", {}, "tspan"), "axis");
+    return svg_.markup();
+  }
+
+ private:
+  static std::string text(const std::vector<LoadPoint>& points) {
+    std::vector<std::string> texts;
+    for (const LoadPoint& point : points) {
+      texts.push_back(
+          fmt::format("{}: {}/s", point.in_flight, format_count(point.requests_per_second)));
+    }
+    return join(texts, "; ");
+  }
+
+  const std::vector<LoadPoint>& points_;
+  Scale rate_, in_flight_;
+  Svg svg_;
+};
+
+std::string figures_html(const LatencyDocument& latency) {
+  std::string figures;
+  const std::vector<LoadPoint> rates = rate_points(latency), closed = closed_points(latency);
+  if (rates.size() > 1) {
+    const bool judged = latency.slo_seconds > 0;
+    figures += figure_html(
+        say(judged ? "Latency at each rate: p50, p95, p99; at the percentile of the target ● met, "
+                     "× missed, ○ undecided."
+                   : "Latency at each rate that came back: p50, p95, p99."),
         LatencyDrawing(latency).draw(), "latency");
   }
+  if (closed.size() > 1) {
+    figures += figure_html(
+        say("Rate with so many requests in flight all the time: ● all answered, ○ some were not."),
+        InFlightDrawing(closed).draw(), "latency");
+  }
+  return figures.empty() ? "" : "<div class=\"pair\">" + figures + "</div>\n";
+}
+
+std::string facts_html(const LatencyDocument& latency) {
+  std::string facts;
+  if (latency.ready_seconds > 0) {
+    facts += fact_html("Time to ready", say_text(duration_text(latency.ready_seconds)),
+                       say("from its start to the first answer"));
+  }
+  if (latency.alone_seconds > 0) {
+    facts += fact_html("One request alone", milliseconds(latency.alone_seconds) + " ms");
+  }
+  return facts.empty() ? "" : "<dl class=\"facts\">" + facts + "</dl>\n";
+}
+
+std::string loads_table(const LatencyDocument& latency) {
   std::vector<std::vector<std::string>> rows;
-  for (const auto& point : latency.points) {
-    rows.push_back({number(point.requests_per_second), say(verdict_phrase(point.verdict)),
-                    milliseconds(point.latency_seconds), milliseconds(point.median_seconds),
-                    fmt::format("{:g}", point.judged), fmt::format("{:g}", point.over)});
+  const auto add = [&](const LoadPoint& point) {
+    rows.push_back({point.in_flight > 0 ? fmt::format("{}", point.in_flight) : "–",
+                    number(point.requests_per_second),
+                    point.verdict.empty() ? "–" : say(verdict_phrase(point.verdict)),
+                    milliseconds(point.p50_seconds), milliseconds(point.p95_seconds),
+                    milliseconds(point.p99_seconds), fmt::format("{}", point.requests),
+                    fmt::format("{}", point.late)});
+  };
+  for (const LoadPoint& point : ordered(latency.points)) add(point);
+  if (rows.empty()) return "";
+  return details_html("All loads that were tried",
+                      table_html({"#in flight", "#requests/s", "target", "#p50 in ms", "#p95 in ms",
+                                  "#p99 in ms", "#requests", "#late or failed"},
+                                 rows, "compact"));
+}
+
+}  // namespace
+
+std::optional<LatencyDocument> latency_of(const RunRecord& run) {
+  const Trial* best = nullptr;
+  for (const Trial& trial : run.trials) {
+    if (trial.service.loads.empty()) continue;
+    if (run.result.found && trial.knobs != run.result.recommendation.knobs) continue;
+    const auto more = [](const Trial& one) { return one.service.loads.size(); };
+    if (best == nullptr || more(trial) >= more(*best)) best = &trial;
   }
-  if (!rows.empty()) {
-    body += table_html(
-        {"#requests/s", "target", "#latency in ms", "#median in ms", "#requests", "#too late"},
-        rows, "compact");
+  if (best == nullptr) return std::nullopt;
+  LatencyDocument latency;
+  latency.points = best->service.loads;
+  latency.ready_seconds = best->start_seconds;
+  latency.alone_seconds = best->service.alone_seconds;
+  if (const auto slo = parse_slo(run.job.slo()); slo) {
+    latency.slo = slo_target(*slo);
+    latency.slo_seconds = slo->seconds;
   }
+  return latency;
+}
+
+std::string latency_section(const LatencyDocument& latency) {
+  std::string body;
+  if (!latency.answer.empty()) {
+    body += "<p class=\"verdict\">" + say_sentence(plain_line(latency.answer, 2000)) + "</p>\n";
+  }
+  body += figures_html(latency) + facts_html(latency) + loads_table(latency);
   return section_html("latency", "Latency against rate", body);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "trial/ipc/same_fields.h"
+#include "trial/ipc/trial_fields.h"
 
 namespace ocrtune {
 namespace {
@@ -96,6 +97,7 @@ Json json_of(const ServiceEvent& event) {
           {"alone_seconds", event.facts.alone_seconds},
           {"ended_early", event.facts.ended_early},
           {"server", valid_utf8(event.facts.server)},
+          {"loads", event.facts.loads},
           {"start_seconds", event.start_seconds}};
 }
 
@@ -172,6 +174,7 @@ ResultEvent result_of(const Json& object) {
   return event;
 }
 
+// Throws std::exception where a load is none.
 ServiceEvent service_of(const Json& object) {
   ServiceEvent event;
   event.rank = whole(object, "rank", 0);
@@ -181,6 +184,7 @@ ServiceEvent service_of(const Json& object) {
   event.facts.alone_seconds = number(object, "alone_seconds");
   event.facts.ended_early = object.contains("ended_early") && object["ended_early"] == true;
   event.facts.server = word(object, "server");
+  event.facts.loads = object.at("loads").get<std::vector<LoadPoint>>();
   event.start_seconds = number(object, "start_seconds");
   return event;
 }
@@ -226,9 +230,9 @@ Result<Event> parse_event(const std::string& line) {
         SlowHostEvent{whole(object, "rank", 0),
                       {word(object, "name"), word(object, "words"), number(object, "cost_share")}});
   }
-  if (name == "service") return Event(service_of(object));
-  if (name == "answers") {
+  if (name == "service" || name == "answers") {
     try {
+      if (name == "service") return Event(service_of(object));
       return Event(AnswersEvent{whole(object, "rank", 0), object.at("same").get<SameResult>()});
     } catch (const std::exception&) {
       return broken(line);

@@ -50,6 +50,25 @@ inline void from_json(const FieldsJson& json, GpuShare& share) {
   share = read_fields<GpuShare>(kGpuShareFields, json);
 }
 
+inline constexpr auto kLoadPointFields = [](auto& point, const auto& visit) {
+  visit("in_flight", point.in_flight);
+  visit("requests_per_second", point.requests_per_second);
+  visit("p50_seconds", point.p50_seconds);
+  visit("p95_seconds", point.p95_seconds);
+  visit("p99_seconds", point.p99_seconds);
+  visit("latency_seconds", point.latency_seconds);
+  visit("requests", point.requests);
+  visit("late", point.late);
+  visit("verdict", point.verdict);
+};
+
+inline void to_json(FieldsJson& json, const LoadPoint& point) {
+  json = fields_json(kLoadPointFields, point);
+}
+inline void from_json(const FieldsJson& json, LoadPoint& point) {
+  point = read_fields<LoadPoint>(kLoadPointFields, json);
+}
+
 inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
   visit("observed_seconds", stages.observed_seconds);
   visit("looks", stages.looks);
@@ -115,6 +134,7 @@ inline constexpr auto kObservedFields = [](auto& trial, const auto& visit) {
   visit("answer_alone_seconds", trial.service.alone_seconds);
   visit("search_ended_early", trial.service.ended_early);
   visit("server_metrics", trial.service.server);
+  visit("loads", trial.service.loads);
   visit("slow_host", trial.slow_host.name);
   visit("slow_host_words", trial.slow_host.words);
   visit("slow_host_cost_share", trial.slow_host.cost_share);

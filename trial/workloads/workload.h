@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "probes/machine/machine.h"
 #include "trial/knobs.h"
+#include "trial/reason.h"
 #include "trial/runner.h"
 #include "trial/workloads/launch.h"
 
@@ -47,8 +48,8 @@ class Workload {
  public:
   virtual ~Workload() = default;
 
-  // Of a trial's samples_per_second: samples/s or requests/s.
-  virtual const char* unit() const { return "samples/s"; }
+  // Of a trial's samples_per_second: sample_rate or request_rate.
+  virtual Unit unit() const { return Unit::sample_rate; }
   virtual WorkloadSpace space(const Machine& machine) const = 0;
   virtual WorkloadMemory memory() const { return {}; }
   // Of a trial that measures for so long; without the limit of its memory.

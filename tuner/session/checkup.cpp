@@ -33,7 +33,7 @@ Check speed_check(const Trial& trial, const Job& job, const SearchRequest& searc
   for (const Sample& sample : trial.samples) steps += sample.steps;
   std::string text =
       fmt::format("{}: {} {}", knobs_text(trial.knobs), format_count(trial.samples_per_second),
-                  workload_of(job, search)->unit());
+                  rate_name(workload_of(job, search)->unit()));
   if (steps > 0) text += " over " + how_many(steps, "step");
   text += fmt::format(", after a start of {}", format_duration(trial.start_seconds));
   return {State::ok, "step", text};

@@ -60,7 +60,6 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   inputs.recommend.rehearsals = run.rehearsals;
   inputs.recommend.soaks = run.soaks;
   inputs.recommend.max_change = run.job.max_change();
-  inputs.recommend.counts_requests = run.job.infers() && !run.job.prints();
   const UserCommandOptions* user = run.job.user();
   inputs.recommend.evaluation_steps = user == nullptr ? 0 : std::max(0, user->evaluation_steps);
   run.result = recommend(inputs.space, *judgement->search, trials, inputs.recommend);

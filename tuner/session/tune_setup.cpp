@@ -118,6 +118,7 @@ Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const 
   setup.search.safety.max_bytes = search.objective.max_peak_bytes;
   setup.search.safety.memory = workload->memory();
   setup.search.objective = search.objective;
+  setup.search.objective.rate = workload->unit();
   setup.search.recipe_batch = setup.recommend.recipe_batch = recipe;
   setup.search.cpus = usable_cpu_count(machine.cpu);
   setup.search.cores = machine.cpu.effective_cores.value_or(setup.search.cpus);
@@ -140,7 +141,7 @@ Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const 
   setup.recommend.gpu_limit_bytes = job.on_gpus() ? job.gpu_memory_bytes() : 0;
   setup.recommend.uses_gpus = job.on_gpus() || job.command_gpus() > 0;
   setup.recommend.margin = search.memory_margin;
-  setup.recommend.objective = search.objective;
+  setup.recommend.objective = setup.search.objective;
   return setup;
 }
 

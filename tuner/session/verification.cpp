@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "base/normal.h"
 #include "base/text.h"
+#include "tuner/job/job_workload.h"
 #include "tuner/models/long_look.h"
 #include "tuner/models/repeats.h"
 #include "tuner/session/tune_setup.h"
@@ -79,6 +80,7 @@ struct Compared {
   Rates now, base_now;
   Interval then, base_then, gain_then;  // as the run claims them
   bool same = false;                    // baseline and recommendation are one
+  const char* unit = "";                // of the rates
   Interval gain, base_ratio;
 };
 
@@ -106,6 +108,7 @@ Compared compare(const RunRecord& run, const Verification& verification) {
   all.now = rates_of(verification.trials, settings, verification.recommended);
   all.base_now = rates_of(verification.trials, settings, verification.baseline);
   all.same = verification.baseline == verification.recommended;
+  all.unit = rate_name(workload_of(run.job, run.search)->unit());
   claim(run, verification, noise, all);
   const Setting* recommended = find_setting(settings, verification.recommended);
   const Setting* baseline = find_setting(settings, verification.baseline);
@@ -187,9 +190,9 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
   const bool off = std::fabs(ratio.median - 1) > options.tolerance;
   if ((off || slow) && !(all.now.all_discarded() && good_as_it_is)) {
     return fmt::format(
-        "the rate may have changed: {} against the claim of {} samples/s{}, but {} trials do "
-        "not settle it{}; give more time with --for",
-        ratio_text(ratio), format_count(all.then.median), gain_words(all), trials,
+        "the rate may have changed: {} against the claim of {} {}{}, but {} trials do not settle "
+        "it{}; give more time with --for",
+        ratio_text(ratio), format_count(all.then.median), all.unit, gain_words(all), trials,
         all.now.discarded > all.now.clean ? " while other load spoils most samples" : "");
   }
   return "";
@@ -214,11 +217,10 @@ std::string drift_reason(const VerifyOptions& options, const Compared& all,
   if (std::fabs(ratio.median - 1) <= options.tolerance || !excluded || slower_by_load) return "";
   const bool both = !all.same && all.base_ratio.median > 0 &&
                     std::fabs(all.base_ratio.median - ratio.median) < options.tolerance;
-  return fmt::format(
-      "the recommended setting gives {} samples/s, {} against the claim of "
-      "{}{}{}",
-      format_count(all.now.undisturbed.median), ratio_text(ratio), format_count(all.then.median),
-      gain_words(all), both ? "; the baseline changed alike, so it is the machine" : "");
+  return fmt::format("the recommended setting gives {} {}, {} against the claim of {}{}{}",
+                     format_count(all.now.undisturbed.median), all.unit, ratio_text(ratio),
+                     format_count(all.then.median), gain_words(all),
+                     both ? "; the baseline changed alike, so it is the machine" : "");
 }
 
 }  // namespace
@@ -244,7 +246,7 @@ void judge_verification(const RunRecord& run, const VerifyOptions& options,
   }
   verification.state = VerifyState::ok;
   verification.reason = fmt::format(
-      "{} samples/s, {} against the claim{}{}", format_count(all.now.undisturbed.median),
+      "{} {}, {} against the claim{}{}", format_count(all.now.undisturbed.median), all.unit,
       ratio_text(verification.ratio), gain_words(all),
       all.now.all_discarded() ? "; although all windows were discarded for other load" : "");
 }

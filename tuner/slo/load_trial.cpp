@@ -23,8 +23,9 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kStepShare = 0.05;  // of the time, for each number in flight
-constexpr double kClimbShare = 1.5;  // of the time, for all of them
+constexpr double kStepShare = 0.05;    // of the time, for each number in flight
+constexpr double kClimbShare = 1.5;    // of the time, for all of them
+constexpr double kRisingSeconds = 15;  // for all of them, while more bring more
 constexpr double kWarmUpSeconds = 0.5;
 constexpr double kSlowSeconds = 1;        // a first answer that took longer is warm-up enough
 constexpr int kWindows = 5;               // of the measurement ...
@@ -195,6 +196,7 @@ class LoadTrial {
     ClosedMaximumOptions options;
     options.step_seconds = std::max(0.2, kStepShare * spec_.seconds);
     options.seconds = kClimbShare * spec_.seconds;
+    options.rising_seconds = kRisingSeconds;
     options.max_in_flight = spec_.max_in_flight;
     options.patience_seconds = patience_seconds_;
     options.kind_weights = weights_;
@@ -215,6 +217,7 @@ class LoadTrial {
       measured = measure(*found);
     }
     facts_.in_flight = found->in_flight;
+    add_loads(*found);
     facts_.alone_seconds = found->alone.latency.quantile(0.5);
     facts_.p50_seconds = measured.all.latency.quantile(0.5);
     facts_.p99_seconds = measured.all.latency.quantile(0.99);
@@ -295,6 +298,29 @@ class LoadTrial {
       OCRTUNE_TRY(make_target());
       return asked_.target.get();
     };
+  }
+
+  void add_loads(const ClosedMaximum& found) {
+    for (const ClosedStep& step : found.steps) {
+      facts_.loads.push_back({step.in_flight, step.requests_per_second, step.p50_seconds,
+                              step.p95_seconds, step.p99_seconds, 0, step.answered,
+                              step.failed + step.refused, ""});
+    }
+  }
+
+  void add_loads(const SloSearchResult& found) {
+    add_loads(found.closed);
+    for (const RateProbe& probe : found.probes) {
+      facts_.loads.push_back({0, probe.requests_per_second, probe.median_seconds, probe.p95_seconds,
+                              probe.p99_seconds, probe.latency_seconds, probe.judged, probe.over,
+                              verdict_word(probe.verdict)});
+    }
+  }
+
+  static const char* verdict_word(SloVerdict verdict) {
+    return verdict == SloVerdict::met        ? "kept"
+           : verdict == SloVerdict::violated ? "broken"
+                                             : "undecided";
   }
 
   void say_step(const ClosedStep& step) {
@@ -420,6 +446,7 @@ class LoadTrial {
                                    : find_highest_rate(*asked_.target, steady_clock(), options);
     if (interrupted()) return true;
     if (found && claimed <= 0) facts_.alone_seconds = found->alone_seconds;
+    if (found) add_loads(*found);
     facts_.ended_early = found && claimed <= 0 && found->open();
     say_facts(metrics);
     if (asked_.pool != nullptr && !asked_.pool->hung().empty()) return hang(asked_.pool->hung());
@@ -441,17 +468,14 @@ class LoadTrial {
   }
 
   void say_probe(const RateProbe& probe) {
-    const char* verdict = probe.verdict == SloVerdict::met        ? "kept"
-                          : probe.verdict == SloVerdict::violated ? "broken"
-                                                                  : "undecided";
     std::string worst;
     if (probe.worst_kind_seconds > 0) {
       worst = fmt::format(", slowest width {} ms", milliseconds_text(probe.worst_kind_seconds));
     }
     events_.say(NoteEvent{
         0, fmt::format("{:.4g} requests/s: {}, {} of {} too late, {} ms at the percentile{}",
-                       probe.requests_per_second, verdict, probe.over, probe.judged,
-                       milliseconds_text(probe.latency_seconds), worst)});
+                       probe.requests_per_second, verdict_word(probe.verdict), probe.over,
+                       probe.judged, milliseconds_text(probe.latency_seconds), worst)});
   }
 
   bool finish(double rate, double seconds, std::int64_t samples, std::string text) {

@@ -99,7 +99,7 @@ bool learns_rates(const Objective& objective) {
 Reason broken_constraint(const Objective& objective, double samples_per_second, double step_seconds,
                          double peak_bytes) {
   if (samples_per_second > 0 && samples_per_second < objective.min_samples_per_second) {
-    return reason<ReasonCode::rate_too_low>(as_rate(samples_per_second),
+    return reason<ReasonCode::rate_too_low>(Number{samples_per_second, objective.rate},
                                             as_rate(objective.min_samples_per_second));
   }
   if (objective.max_step_seconds > 0 && step_seconds > objective.max_step_seconds) {

@@ -38,7 +38,6 @@ struct RecommendOptions {
   std::vector<Trial> rehearsals;           // of settings that won (tuner/verdict/rehearsal.h)
   std::vector<Trial> soaks;                // of settings that won (tuner/verdict/soak.h)
   double max_change = 0;         // share of the characters that a setting may read otherwise
-  bool counts_requests = false;  // the rate is of requests to a server
   int evaluation_steps = 0;      // between two evaluations of the command's own run; 0: unknown
   double seconds = 0;
   std::string stop_reason;

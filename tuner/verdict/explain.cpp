@@ -146,7 +146,8 @@ std::vector<Reason> reasons_for(const Choice& verdict) {
   const Setting& chosen = *verdict.chosen;
   const SettingSummary& summary = chosen.summary;
   const Interval& rate = summary.samples_per_second;
-  reasons.push_back(reason<ReasonCode::ran_times>(counted(summary.trials), as_rate(rate.median),
+  reasons.push_back(reason<ReasonCode::ran_times>(counted(summary.trials),
+                                                  Number{rate.median, verdict.objective.rate},
                                                   as_rate(rate.low), as_rate(rate.high)));
   if (summary.step_seconds > 0 &&
       (verdict.objective.goal == Goal::latency || verdict.objective.max_step_seconds > 0)) {

@@ -258,7 +258,7 @@ Reason no_answer(const std::vector<Setting>& settings, const std::vector<Trial>&
 }
 
 Reason worth(const Recommendation& chosen, const Objective& objective) {
-  const Number rate = as_rate(chosen.samples_per_second.median);
+  const Number rate{chosen.samples_per_second.median, objective.rate};
   switch (objective.goal) {
     case Goal::latency:
       return reason<ReasonCode::worth_latency>(counted(objective.percentile),
@@ -445,8 +445,8 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
   recommend_chosen(result, verdict);
   const SettingSummary& chosen = verdict.chosen->summary;
   all.growth = repeated_growth(trials, chosen.knobs, options.limit_bytes);
-  all.soaked =
-      soak_reason(options.soaks, chosen.knobs, options.limit_bytes, options.counts_requests);
+  all.soaked = soak_reason(options.soaks, chosen.knobs, options.limit_bytes,
+                           options.objective.rate == Unit::request_rate);
   const bool grows = !all.growth.empty() || all.soaked.is(ReasonCode::soak_grows) ||
                      all.soaked.is(ReasonCode::soak_grows_by_request);
   result.verdict.safety = judge_safety(chosen, grows, options);

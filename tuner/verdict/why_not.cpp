@@ -15,8 +15,8 @@ void compare(WhyNot& why, const TuneResult& result) {
   why.ratio = {rate.median / chosen.median, rate.low / chosen.high, rate.high / chosen.low};
 }
 
-Reason rate_beside_recommended(const WhyNot& why) {
-  const Number rate = as_rate(why.samples_per_second.median);
+Reason rate_beside_recommended(const WhyNot& why, Unit unit) {
+  const Number rate{why.samples_per_second.median, unit};
   if (why.ratio.median <= 0) return reason<ReasonCode::worth_rate>(rate);
   const Reason difference = compared(why.ratio.median);
   return difference.is(ReasonCode::as_fast)
@@ -24,7 +24,7 @@ Reason rate_beside_recommended(const WhyNot& why) {
              : reason<ReasonCode::rate_than_recommended>(rate, difference);
 }
 
-void from_setting(WhyNot& why, const Setting& setting, const TuneResult& result) {
+void from_setting(WhyNot& why, const Setting& setting, const TuneResult& result, Unit unit) {
   const SettingSummary& summary = setting.summary;
   why.peak_bytes = why.peak_high_bytes = static_cast<double>(summary.peak_bytes);
   if (!setting.works()) {
@@ -50,8 +50,8 @@ void from_setting(WhyNot& why, const Setting& setting, const TuneResult& result)
   if (limit > 0 && why.peak_bytes > 0) {
     peak = reason<ReasonCode::its_peak>(in_bytes(why.peak_bytes), in_bytes(limit));
   }
-  why.answer =
-      reason<ReasonCode::was_measured>(counted(summary.trials), rate_beside_recommended(why), peak);
+  why.answer = reason<ReasonCode::was_measured>(counted(summary.trials),
+                                                rate_beside_recommended(why, unit), peak);
   if (why.ratio.low < 1 && why.ratio.high > 1) {
     why.to_find_out = reason<ReasonCode::measure_both_again>();
   }
@@ -65,7 +65,8 @@ void compare_prediction(WhyNot& why, const TuneResult& result) {
   why.ratio = {rate.median / chosen, rate.low / chosen, rate.high / chosen};
 }
 
-void from_prediction(WhyNot& why, const Prediction& prediction, const TuneResult& result) {
+void from_prediction(WhyNot& why, const Prediction& prediction, const TuneResult& result,
+                     Unit unit) {
   why.samples_per_second = prediction.samples_per_second;
   why.peak_bytes = prediction.memory.bytes;
   why.peak_high_bytes = prediction.memory.high_bytes;
@@ -86,7 +87,7 @@ void from_prediction(WhyNot& why, const Prediction& prediction, const TuneResult
   if (why.ratio.high > 1) {
     better = reason<ReasonCode::could_be_better>(counted(percent_of_gain(why.ratio.high - 1)));
   }
-  why.answer = reason<ReasonCode::was_predicted>(rate_beside_recommended(why),
+  why.answer = reason<ReasonCode::was_predicted>(rate_beside_recommended(why, unit),
                                                  as_rate(why.samples_per_second.low),
                                                  as_rate(why.samples_per_second.high), better);
   why.to_find_out = reason<ReasonCode::one_trial_of_it>();
@@ -107,13 +108,13 @@ WhyNot why_not(const Knobs& knobs, const Space& space, const Search& search,
     why.ratio = {1, 1, 1};
     why.answer = reason<ReasonCode::is_recommended>();
   } else if (setting != nullptr) {
-    from_setting(why, *setting, result);
+    from_setting(why, *setting, result, search.objective().rate);
   } else if (space.find(knobs) < 0) {
     why.kind = WhyNotKind::outside;
     why.answer = reason<ReasonCode::outside_searched_space>();
     why.to_find_out = reason<ReasonCode::name_its_values>();
   } else {
-    from_prediction(why, search.predict(knobs), result);
+    from_prediction(why, search.predict(knobs), result, search.objective().rate);
   }
   return why;
 }

@@ -37,7 +37,13 @@ Trial example_trial() {
   trial.possible_peak_bytes = 7ULL << 33;
   trial.gpus = {{0, 2, true, 3ULL << 33, 9ULL << 33}, {1, 0, false, 1 << 20, 9ULL << 33}};
   trial.growth = {8, 1000, 900, 1100, 5ULL << 33, true};
-  trial.service = {64, 0.25, 0.5, 0.125, true, "requests_total 50/s"};
+  trial.service = {64,
+                   0.25,
+                   0.5,
+                   0.125,
+                   true,
+                   "requests_total 50/s",
+                   {{0, 9, 0.1, 0.2, 0.3, 0.2, 90, 4, "kept"}}};
   trial.slow_host = {"b", "of a step, computing 5 ms", 0.25};
   trial.links_down = {"eth0"};
   trial.threads.alive = 9;

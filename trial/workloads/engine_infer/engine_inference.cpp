@@ -50,7 +50,7 @@ class EngineInference : public Workload {
   EngineInference(InferenceWorkload inference, int classes)
       : inference_(std::move(inference)), classes_(classes) {}
 
-  const char* unit() const override { return has_slo() ? "requests/s" : "samples/s"; }
+  Unit unit() const override { return has_slo() ? Unit::request_rate : Unit::sample_rate; }
 
   WorkloadSpace space(const Machine& machine) const override {
     WorkloadSpace space = on_gpus() ? space_on_gpus(machine) : space_on_cpus(machine);

@@ -16,7 +16,7 @@ class UserService : public Workload {
   UserService(InferenceWorkload inference, UserCommandOptions command)
       : inference_(std::move(inference)), command_(std::move(command)) {}
 
-  const char* unit() const override { return "requests/s"; }
+  Unit unit() const override { return Unit::request_rate; }
 
   WorkloadSpace space(const Machine& machine) const override {
     return command_space(command_, machine);

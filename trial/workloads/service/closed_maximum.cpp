@@ -18,12 +18,14 @@ constexpr std::int64_t kFewAlone = 5;
 constexpr double kRounds = 3;              // of answers in a step ...
 constexpr double kRoundsSeconds = 3;       // ... where that takes no longer than this
 constexpr double kSlowSeconds = 0.5;       // answers that take longer: steps are four times apart
+constexpr double kRisingRounds = 120;      // of one request alone, while more bring more
 constexpr double kFixedWaitSeconds = 0.5;  // shorter waits are told by nobody
 constexpr int kFixedWaitInFlight = 16;
 constexpr double kFixedWaitGrowth = 1.15;
 constexpr double kNearEnough = 1.1;     // between a number in flight that is answered and one not
 constexpr double kMostRequests = 1e15;  // of a step that only its time ends
 constexpr double kDrainRounds = 4;      // of the last answers' time
+constexpr double kGoneSeconds = 1;  // from a connection that broke until its process is seen gone
 
 class MaximumSearch {
  public:
@@ -60,6 +62,7 @@ class MaximumSearch {
         bad = 0;
         seconds = options_.step_seconds;
       } else if (++bad == 2 || (next > 4 && shows_a_queue(before, one))) {
+        found_.open = false;
         return Status();
       } else {
         seconds = 2 * options_.step_seconds;
@@ -94,7 +97,9 @@ class MaximumSearch {
   bool too_late(int next) const {
     const double spent = clock_.now_seconds() - start_;
     const double round = found_.requests_per_second > 0 ? next / found_.requests_per_second : 0;
-    return spent + 2 * round > std::max(options_.seconds, kDrainRounds * kRounds * alone_seconds());
+    const double most = std::max(options_.seconds, kDrainRounds * kRounds * alone_seconds());
+    const double rising = std::min(options_.rising_seconds, kRisingRounds * alone_seconds());
+    return spent + 2 * round > (found_.open ? std::max(most, rising) : most);
   }
 
   double alone_seconds() const { return found_.alone.latency.quantile(0.5); }
@@ -158,10 +163,11 @@ class MaximumSearch {
     one.refused = got.refused;
     if (found_.steps.empty()) answer_seconds_ = one.p50_seconds;
     found_.steps.push_back(one);
-    const bool lives = target_->ended().empty();
-    if (lives && got.refused_share() > kMaxRefusedShare) limit_ = found_.refused_from = in_flight;
-    if (lives && got.failed_share() > options_.max_failed_share)
-      limit_ = found_.failed_from = in_flight;
+    const bool refused = got.refused_share() > kMaxRefusedShare;
+    const bool failed = got.failed_share() > options_.max_failed_share;
+    const bool lives = !((refused || failed) && has_ended()) && target_->ended().empty();
+    if (lives && refused) limit_ = found_.refused_from = in_flight;
+    if (lives && failed) limit_ = found_.failed_from = in_flight;
     if (options_.on_step) options_.on_step(one);
     if (limit_ == 1) return silent(got);
     if (!target_->ended().empty()) {
@@ -170,6 +176,20 @@ class MaximumSearch {
       connected_ = 1;
     }
     return one;
+  }
+
+  // A process that dies closes its connections first. Who took that for requests turned away would
+  // go on with fewer, all refused, and never start the target anew.
+  bool has_ended() {
+    const double end = clock_.now_seconds() + kGoneSeconds;
+    std::vector<Completion> late;
+    while (target_->ended().empty() && clock_.now_seconds() < end && !interrupted()) {
+      late.clear();
+      target_->collect(std::min(end, clock_.now_seconds() + kGoneSeconds / 10), late);
+      found_.unanswered -= std::min(found_.unanswered, static_cast<std::int64_t>(late.size()));
+    }
+    if (!target_->ended().empty()) found_.unanswered = 0;
+    return !target_->ended().empty();
   }
 
   // One answer says little of what a request takes alone, where more cost little time.

@@ -11,9 +11,12 @@ namespace {
 std::string chinese(const Reason& said) { return sentence(said, Language::chinese); }
 
 TEST(Reasons, NumbersHaveTheirUnits) {
-  EXPECT_EQ(sentence(reason<ReasonCode::ran_times>(counted(3), as_rate(907.21), as_rate(694.1),
-                                                   as_rate(1186.2))),
+  EXPECT_EQ(sentence(reason<ReasonCode::ran_times>(counted(3), Number{907.21, Unit::sample_rate},
+                                                   as_rate(694.1), as_rate(1186.2))),
             "Ran 3 times: 907.2 samples/s (694.1 to 1186).");
+  const Reason requests = reason<ReasonCode::worth_rate>(Number{151.02, Unit::request_rate});
+  EXPECT_EQ(sentence(requests), "151.0 requests/s");
+  EXPECT_EQ(chinese(requests), "151.0 请求/秒");
   EXPECT_EQ(sentence(reason<ReasonCode::peak_of_limit>(in_bytes(104e6), in_bytes(2e10),
                                                        in_percent(0.995), in_percent(0.1))),
             "Peak memory 99.2 MiB of 18.6 GiB: 99.5 % stay free (at least 10.0 % asked).");
@@ -26,8 +29,8 @@ TEST(Reasons, NumbersHaveTheirUnits) {
 
 TEST(Reasons, OneIsSingular) {
   const auto ran = [](int times) {
-    return sentence(
-        reason<ReasonCode::ran_times>(counted(times), as_rate(1), as_rate(1), as_rate(1)));
+    return sentence(reason<ReasonCode::ran_times>(counted(times), Number{1, Unit::sample_rate},
+                                                  as_rate(1), as_rate(1)));
   };
   EXPECT_EQ(ran(1), "Ran 1 time: 1 samples/s (1 to 1).");
   EXPECT_EQ(ran(0), "Ran 0 times: 1 samples/s (1 to 1).");

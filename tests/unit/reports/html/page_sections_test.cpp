@@ -122,6 +122,31 @@ TEST(PageSections, LatencyIsDrawnWithTheTarget) {
   EXPECT_THAT(latency_section(empty), Not(HasSubstr("<svg")));
 }
 
+TEST(PageSections, AServicesLoadsStandFirst) {
+  RunRecord run = sample_run(4);
+  EXPECT_FALSE(latency_of(run));
+  Trial& trial = run.trials.back();
+  run.result.found = true;
+  run.result.recommendation.knobs = trial.knobs;
+  trial.start_seconds = 3.2;
+  trial.service.alone_seconds = 0.05;
+  trial.service.loads = {{1, 20, 0.05, 0.051, 0.052, 0, 40, 0, ""},
+                         {2, 38, 0.052, 0.055, 0.06, 0, 80, 0, ""},
+                         {0, 30, 0.06, 0.11, 0.2, 0.11, 300, 2, "kept"},
+                         {0, 36, 0.1, 0.5, 0.9, 0.5, 360, 60, "broken"}};
+  const auto latency = latency_of(run);
+  ASSERT_TRUE(latency);
+  const std::string html = latency_section(*latency);
+  for (const char* part :
+       {"class=\"load p50\"", "class=\"load p95\"", "class=\"load p99\"", "class=\"slo met\"",
+        "class=\"slo missed\"", "Time to ready", "就绪时间", "3.2 s", "2: 38.0/s"}) {
+    EXPECT_THAT(html, HasSubstr(part));
+  }
+  EXPECT_EQ(html.find("NaN"), std::string::npos);
+  const std::string page = page_html(run, {});
+  EXPECT_LT(page.find("id=\"latency\""), page.find("id=\"answer\""));
+}
+
 TEST(PageSections, PeersAreAMatrix) {
   const RunRecord run = two_gpus();
   const std::string html = p2p_section(run, nullptr);
@@ -273,7 +298,8 @@ TEST(Phrases, DurationsAreChineseToo) {
   EXPECT_EQ(chinese_of("unknown s"), "unknown s");
   EXPECT_EQ(chinese_of("no measurement within 1 min 40 s: 2 intervals measured, 8 needed"),
             "1 分 40 秒 内没有得到测量结果：测得 2 段，需要 8 段");
-  EXPECT_EQ(sentence(reason<ReasonCode::worth_latency>(counted(99), in_seconds(0.05), as_rate(80)),
+  EXPECT_EQ(sentence(reason<ReasonCode::worth_latency>(counted(99), in_seconds(0.05),
+                                                       Number{80, Unit::sample_rate}),
                      Language::chinese),
             "99 % 的步在 50.0 毫秒 内完成，80 样本/秒");
 }

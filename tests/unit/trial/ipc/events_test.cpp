@@ -50,6 +50,16 @@ TEST(Events, SurviveALine) {
   EXPECT_EQ(error.outcome, Outcome::out_of_memory);
   EXPECT_EQ(error.cause, "shm");
   EXPECT_EQ(error.reason, "a \"quote\"\nline");
+
+  ServiceEvent service;
+  service.facts.loads = {{4, 31.5, 0.1, 0.2, 0.3, 0, 90, 1, ""},
+                         {0, 28, 0.1, 0.2, 0.4, 0.2, 80, 2, "kept"}};
+  const auto told = round_trip(service).facts.loads;
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0].in_flight, 4);
+  EXPECT_EQ(told[0].p99_seconds, 0.3);
+  EXPECT_EQ(told[1].late, 2);
+  EXPECT_EQ(told[1].verdict, "kept");
 }
 
 TEST(Events, TakeWhatJsonCannotHold) {
@@ -61,7 +71,8 @@ TEST(Events, TakeWhatJsonCannotHold) {
 TEST(Events, RefuseGarbage) {
   for (const char* line :
        {"", "{", "[]", "7", "null", "{\"event\":5}", "{\"event\":\"fly\"}", "\xff\xfe",
-        "{\"event\":\"step\",\"samples\":4}", "{\"event\":\"step\",\"samples\":4,\"seconds\":0}",
+        "{\"event\":\"step\",\"samples\":4}", "{\"event\":\"service\",\"loads\":[5]}",
+        "{\"event\":\"step\",\"samples\":4,\"seconds\":0}",
         "{\"event\":\"step\",\"samples\":4,\"seconds\":-1}",
         "{\"event\":\"step\",\"samples\":-4,\"seconds\":1}",
         "{\"event\":\"step\",\"steps\":0,\"samples\":4,\"seconds\":1}"}) {

@@ -57,7 +57,7 @@ TEST(Objective, ConstraintsSayWhatTheyMiss) {
   objective.max_peak_bytes = 1ULL << 30;
   EXPECT_TRUE(broken_constraint(objective, 120, 0.1, 1e9).empty());
   EXPECT_EQ(broken_constraint(objective, 80, 0.1, 1e9),
-            reason<ReasonCode::rate_too_low>(as_rate(80), as_rate(100)));
+            reason<ReasonCode::rate_too_low>(Number{80, Unit::sample_rate}, as_rate(100)));
   EXPECT_EQ(broken_constraint(objective, 120, 0.3, 1e9).code, ReasonCode::steps_too_long);
   EXPECT_EQ(broken_constraint(objective, 120, 0.1, 2e9),
             reason<ReasonCode::peak_too_high>(in_bytes(2e9), in_bytes(1 << 30)));

@@ -135,6 +135,41 @@ TEST(ClosedMaximum, ATargetThatEndsIsStartedAnewWithFewer) {
   EXPECT_EQ(found->unanswered, 0);
 }
 
+// Its connections break before its process is seen gone: refused ones are not capacity then.
+TEST(ClosedMaximum, AnEndThatIsSeenLateIsAnEnd) {
+  SimulatedService service = fixed_service(0.2, 1000);
+  service.ends_at = 50;
+  service.end_unseen_seconds = 0.4;
+  SimulatedServer server(service);
+  ClosedMaximumOptions options;
+  options.restart = [&]() -> Result<LoadTarget*> {
+    server.restart();
+    return &server;
+  };
+  const auto found = find_closed_maximum(server, server.clock(), options);
+  ASSERT_TRUE(found.ok());
+  EXPECT_GE(found->requests_per_second, 0.9 * 49 / 0.2);
+  EXPECT_EQ(found->refused_from, 0);
+  EXPECT_EQ(found->failed_from, 0);
+  EXPECT_GE(found->ended_from, 50);
+  EXPECT_EQ(found->target->ended(), "");
+}
+
+// A short trial that stops at 8 would find a server of 16 at once as good as one of 256.
+TEST(ClosedMaximum, WhatStillRisesIsSeenToItsEnd) {
+  for (const int servers : {16, 100}) {
+    ClosedMaximumOptions options;
+    options.seconds = 2;
+    options.rising_seconds = 15;
+    SimulatedServer server(fixed_service(0.1, servers));
+    const auto found = find_closed_maximum(server, server.clock(), options);
+    ASSERT_TRUE(found.ok());
+    EXPECT_NEAR(found->requests_per_second, 10 * servers, 0.5 * servers);
+    EXPECT_FALSE(found->open);
+    EXPECT_LT(server.clock().now_seconds(), 20);
+  }
+}
+
 TEST(ClosedMaximum, ItNeverHasMoreInFlightThanAllowed) {
   SimulatedService service = fixed_service(0.01, 64);
   service.max_in_flight = 10;
