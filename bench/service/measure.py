@@ -66,7 +66,7 @@ def true_rate(kind, percentile, limit):
 
 def line_of(options, name, folder):
     page = folder / "page.png"
-    page.write_bytes(b"\x89PNG" + os.urandom(200))
+    page.write_bytes(b"\x89PNG" + os.urandom(bed.PICTURE - 4))
     form = folder / "job.request.toml"
     form.write_text(JOB_FORM)
     jobs = bed.KINDS[name].special.get("jobs")

@@ -19,7 +19,9 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWidth = 560, kHeight = 280, kLeft = 56, kRight = 44, kTop = 28, kBottom = 40;
+// Narrow, so that a phone shows all of it.
+constexpr double kWidth = 420, kHeight = 270, kLeft = 48, kRight = 34, kTop = 28, kBottom = 40;
+constexpr double kFromZero = 0.3;  // the axis of rates starts at 0 where one is so much lower
 
 std::string number(double value) { return html_text(format_count(value)); }
 
@@ -84,9 +86,10 @@ class LatencyDrawing {
         points_(rate_points(latency)),
         svg_(kWidth, kHeight,
              say_attribute("aria-label", "Latency by rate: {}", {points_text(points_)})) {
-    double rate = 0, low = 1e9, high = latency.slo_seconds;
+    double rate = 0, slowest = 1e9, low = 1e9, high = latency.slo_seconds;
     for (const LoadPoint& point : points_) {
       rate = std::max(rate, point.requests_per_second);
+      slowest = std::min(slowest, point.requests_per_second);
       for (const double seconds :
            {point.latency_seconds, point.p50_seconds, point.p95_seconds, point.p99_seconds}) {
         if (seconds <= 0) continue;
@@ -94,7 +97,8 @@ class LatencyDrawing {
         high = std::max(high, seconds);
       }
     }
-    rate_ = {0, std::max(rate, 1e-9) * 1.05, kLeft, kWidth - kLeft - kRight, false};
+    const double first = slowest < kFromZero * rate ? 0 : 0.95 * slowest;
+    rate_ = {first, std::max(rate, 1e-9), kLeft, kWidth - kLeft - kRight, false};
     seconds_ = {std::min(low, high) * 0.8, high * 1.3, kHeight - kBottom,
                 -(kHeight - kBottom - kTop), true};
   }
@@ -104,7 +108,7 @@ class LatencyDrawing {
     if (latency_.slo_seconds > 0) {
       const double y = seconds_.at(latency_.slo_seconds);
       svg_.line(kLeft, y, kWidth - kRight, y, "limit");
-      svg_.text(kLeft + 4, y - 4, html_text(plain_line(latency_.slo, 100)), "tick");
+      svg_.text(kLeft + 4, y - 4, say_sentence(plain_line(latency_.slo, 100), "tspan"), "tick");
     }
     for (const Percentile& one : kPercentiles) draw_curve(one);
     for (const LoadPoint& point : points_) draw_verdict(point);
@@ -123,9 +127,10 @@ class LatencyDrawing {
         svg_.text(kLeft - 6, seconds_.at(at) + 4, milliseconds(at), "tick", Svg::Anchor::end);
       }
     }
-    for (const double tick : round_ticks(0, rate_.high, 6)) {
+    for (const double tick : round_ticks(rate_.low, rate_.high, 5)) {
       if (tick > rate_.high) continue;
-      svg_.text(rate_.at(tick), kHeight - kBottom + 16, number(tick), "tick", Svg::Anchor::middle);
+      svg_.text(rate_.at(tick), kHeight - kBottom + 16, fmt::format("{:g}", tick), "tick",
+                Svg::Anchor::middle);
     }
     svg_.text(kWidth - kRight, kHeight - 6, say("requests/s →", {}, "tspan"), "axis",
               Svg::Anchor::end);
@@ -193,7 +198,7 @@ class InFlightDrawing {
   std::string draw() {
     for (const double tick : round_ticks(0, rate_.high, 5)) {
       svg_.line(kLeft, rate_.at(tick), kWidth - kRight, rate_.at(tick), "grid");
-      svg_.text(kLeft - 6, rate_.at(tick) + 4, number(tick), "tick", Svg::Anchor::end);
+      svg_.text(kLeft - 6, rate_.at(tick) + 4, fmt::format("{:g}", tick), "tick", Svg::Anchor::end);
     }
     std::string path;
     double labelled = -1e9;
@@ -236,7 +241,7 @@ std::string figures_html(const LatencyDocument& latency) {
   std::string figures;
   const std::vector<LoadPoint> rates = rate_points(latency), closed = closed_points(latency);
   if (rates.size() > 1) {
-    const bool judged = latency.slo_seconds > 0;
+    const bool judged = !rates.front().verdict.empty();
     figures += figure_html(
         say(judged ? "Latency at each rate: p50, p95, p99; at the percentile of the target ● met, "
                      "× missed, ○ undecided."
@@ -258,7 +263,7 @@ std::string facts_html(const LatencyDocument& latency) {
                        say("from its start to the first answer"));
   }
   if (latency.alone_seconds > 0) {
-    facts += fact_html("One request alone", milliseconds(latency.alone_seconds) + " ms");
+    facts += fact_html("One request alone", say_text(duration_text(latency.alone_seconds)));
   }
   return facts.empty() ? "" : "<dl class=\"facts\">" + facts + "</dl>\n";
 }
