@@ -182,6 +182,7 @@ void CauseRanker::hear_log(int index) {
     clue.lasting = over ? clue.weight : signature.weight;
     if (signature.role != Role::proof && finding->first.number > termination) clue.weight *= 0.5;
     weigh_kernel_kill(*finding, clue);
+    weigh_listed_object(*finding, clue);
     const bool exception = std::string_view(signature.id) == "exception_line";
     const LogLine& line =
         signature.role == Role::generic && !exception ? finding->last : finding->first;

@@ -77,6 +77,7 @@ class CauseRanker {
   void hear_uneven_batches();
   // outside_evidence.cpp: exit code, counters, kernel
   void weigh_kernel_kill(const Finding& finding, Clue& clue) const;
+  void weigh_listed_object(const Finding& finding, Clue& clue) const;
   void doubt_kills_by_others();
   void hear_exit_code();
   void hear_counters();

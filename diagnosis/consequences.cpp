@@ -181,7 +181,7 @@ double survival_factor(const Finding& finding, const LogScan& log, bool ended_we
     factor *= 0.45;
   }
   if (log.finished) {
-    factor *= 0.3;
+    factor *= log.succeeded ? 0.1 : 0.3;
   } else if (ended_well) {
     factor *= 0.5;  // trainers that report an error of their own and exit with 0 do exist
   }

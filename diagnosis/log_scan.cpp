@@ -97,10 +97,10 @@ std::string kept_text(std::string_view text) {
 }  // namespace
 
 bool is_progress_line(std::string_view line) {
-  constexpr std::string_view kWords[] = {"loss",         "ips: ",  "it/s",           "s/it",
-                                         "Loss",         "epoch:", "dataloader has", "samples/s",
-                                         "batch_cost",   "Epoch ", "global_step",    "\" 200 ",
-                                         "succeeded in "};
+  constexpr std::string_view kWords[] = {
+      "loss",        "ips: ",          "it/s",          "s/it",           "Loss",
+      "epoch:",      "dataloader has", "samples/s",     "batch_cost",     "Epoch ",
+      "global_step", "\" 200 ",        "succeeded in ", "Accuracy report"};
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](std::string_view word) { return contains(line, word); });
 }
@@ -328,7 +328,10 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     dated_here = line.substr(0, 64);
     if (!scan.first_when) scan.first_when = parse_log_time(line);
   }
-  if (scan.lines < kFirstLines) first_lines.take_line(line);
+  if (scan.lines < kFirstLines) {
+    first_lines.take_line(line);
+    if (std::string name = listed_object(line); !name.empty()) scan.listed.push_back(name);
+  }
   std::string plain;
   if (line.find('\x1b') != std::string_view::npos) {
     plain = without_colours(line);
@@ -440,6 +443,10 @@ LogScan LogScanner::finish() {
     finding.progress_after = scan.progress_lines - state.before[key].progress;
     finding.served_after = scan.served_lines - state.before[key].served;
     finding.lines_after = scan.lines - finding.last.number;
+    // The events that such a document lists below it came before.
+    if (finding.signature->id == std::string_view("finish_state")) {
+      scan.finished = scan.succeeded = true;
+    }
     scan.findings.push_back(std::move(finding));
   }
   return std::move(scan);

@@ -61,10 +61,12 @@ struct LogScan {
   SourceKind kind = SourceKind::program;
   std::uint32_t programs = 0;  // bits of Program
   bool finished = false;       // the log says that the run came to its end
+  bool succeeded = false;      // and whoever started the run says that it ended well
   bool cut_off = false;        // it ends in the middle of a line
   // Of the configuration that PaddleOCR prints at its start: "Train.loader.num_workers" -> "8".
   std::map<std::string, std::string> config;
   std::vector<FirstFailure> first_failures;  // as launchers report them
+  std::vector<std::string> listed;           // objects of a table, such as that of kubectl get pods
   std::vector<Finding> findings;
 };
 

@@ -71,6 +71,25 @@ std::vector<std::string> killed_pids(const std::vector<Clue>& clues) {
 
 }  // namespace
 
+// In a table of several objects the row of one that no log is of, beside the row of one that a log
+// is of ("ocr-api.log" of ocr-api-7d9c-abcde), tells of a neighbour.
+void CauseRanker::weigh_listed_object(const Finding& finding, Clue& clue) const {
+  constexpr double kNeighbour = 0.1;
+  const LogScan& table = logs_[static_cast<std::size_t>(clue.file)];
+  const std::string name = listed_object(finding.first.text);
+  if (name.empty() || finding.count > 1) return;
+  const auto has_log = [&](const std::string& object) {
+    return std::any_of(logs_.begin(), logs_.end(), [&](const LogScan& log) {
+      std::string stem = log.file.substr(log.file.rfind('/') + 1);
+      stem = stem.substr(0, stem.find('.'));
+      return &log != &table && !stem.empty() && starts_with(object + "-", stem + "-");
+    });
+  };
+  if (!has_log(name) && std::any_of(table.listed.begin(), table.listed.end(), has_log)) {
+    clue.weight *= kNeighbour;
+  }
+}
+
 // A kill in the kernel log is this run's when pid or name say so, and not when training went on.
 void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
   const std::string_view id = finding.signature->id;

@@ -201,13 +201,15 @@ std::optional<std::string> without_payload(std::string_view line) {
   static const re2::RE2 kOfAFile(
       R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf|md|txt|html?|json))["']?\s*[:,]\s*"((?:[^"\\]|\\.)+)"?)re",
       bytes());
+  // A test's name and result as pytest lists them: what the tests are about.
+  static const re2::RE2 kTest(R"(^(\S+::\S.* (?:PASSED|XFAIL|XPASS|SKIPPED)\b.*)$)", bytes());
   static const re2::RE2 kTells(R"((?:^|[\s\[|(])(?:INFO|DEBUG|TRACE)(?:[\s\]|:)]|$))", bytes());
   constexpr std::size_t kHead = 100;
   constexpr std::string_view kOwnWords = ", error happened with msg";  // PaddleOCR's, of a label
   const std::size_t own = line.find(kOwnWords);
   Blanker blanker(line.substr(0, own));
   blanker.blank_keyed_values();
-  for (const re2::RE2* pattern : {&kScored, &kOnlyAString, &kTagged, &kImage, &kOfAFile}) {
+  for (const re2::RE2* pattern : {&kScored, &kOnlyAString, &kTagged, &kImage, &kOfAFile, &kTest}) {
     blanker.blank_captures(*pattern);
   }
   if (line.find("loss") == std::string_view::npos) blanker.blank_captures(kScoredLine);
@@ -228,6 +230,7 @@ bool PayloadBlock::take_line(std::string_view line) {
   static const re2::RE2 kOfALogger(
       R"(^\S{0,3}\d{2,4}[-/:]\d\d[-/:]\d\d|^\[\d{4}[-/]|^(?:INFO|DEBUG|WARNING|ERROR)\b|^[IWEF]\d{4} )",
       bytes());
+  static const re2::RE2 kOfATest(R"(^-+ Captured (?:stdout|stderr|log) \w+ -+$)", bytes());
   static const re2::RE2 kRule(R"(^\s*(?:[-=#*_~]{3,}|```|"""|</\w+>).*$)", bytes());
   constexpr std::size_t kLongestHeading = 160;
   line = trim(line);
@@ -239,11 +242,12 @@ bool PayloadBlock::take_line(std::string_view line) {
   const bool logged = re2::RE2::PartialMatch(piece, kOfALogger);
   if (lines_left_ > 0) {
     lines_left_ -= 1;
-    const bool ends = logged || (!dated_ && re2::RE2::PartialMatch(piece, kRule));
-    if (!ends) return true;
+    const bool ruled = !dated_ && re2::RE2::PartialMatch(piece, kRule);
+    if (!ruled && (of_a_test_ || !logged)) return true;
     lines_left_ = 0;
   }
-  if (may_open && re2::RE2::PartialMatch(piece, kHeading) && !is_error_line(line)) {
+  of_a_test_ = may_open && re2::RE2::PartialMatch(piece, kOfATest);
+  if (of_a_test_ || (may_open && re2::RE2::PartialMatch(piece, kHeading) && !is_error_line(line))) {
     lines_left_ = kLongest;
     dated_ = logged;
   }

@@ -16,7 +16,7 @@ namespace ocrtune {
 // such as msg, message and error are the program's own.
 std::optional<std::string> without_payload(std::string_view line);
 
-// Several lines of payload behind a heading, such as "recognised text:".
+// Several lines of payload behind a heading, such as "recognised text:", or of a test.
 class PayloadBlock {
  public:
   // Each line in turn. True: it stands in an open block.
@@ -25,7 +25,8 @@ class PayloadBlock {
 
  private:
   int lines_left_ = 0;
-  bool dated_ = false;  // the heading has a logger's prefix, so a line with one ends the block
+  bool of_a_test_ = false;  // what pytest has captured of it: only a rule ends that
+  bool dated_ = false;      // the heading has a logger's prefix, so a line with one ends the block
 };
 
 }  // namespace ocrtune

@@ -85,6 +85,13 @@ std::string program_names(std::uint32_t programs) {
   return join(names, ", ");
 }
 
+std::string listed_object(std::string_view line) {
+  static const re2::RE2 kRow(R"(^(?:[\w-]+ +)?([a-z0-9][a-z0-9.-]*) +\d+/\d+ +[A-Z]\w+)");
+  std::string name;
+  re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kRow, &name);
+  return name;
+}
+
 void SourceLines::take_line(std::string_view line) {
   constexpr int kEnough = 200;
   static const re2::RE2 kKernel(

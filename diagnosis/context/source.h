@@ -49,6 +49,9 @@ inline constexpr Program kOllama = 1U << 27;         // llama.cpp and what stand
 std::uint32_t programs_in(std::string_view text);
 std::string program_names(std::uint32_t programs);  // "vLLM, PyTorch"
 
+// Whom a row of `kubectl get pods` is about; empty: it is no such row.
+std::string listed_object(std::string_view line);
+
 // Counts the first lines of a file.
 class SourceLines {
  public:

@@ -27,6 +27,27 @@ TEST(OrderOfCauses, APodsStateHasNoPlaceInTheOrderOfLines) {
   EXPECT_EQ(first_cause(pending + waited), "not_scheduled");
 }
 
+TEST(OrderOfCauses, EventsBelowAPodsEndCameBeforeIt) {
+  const std::string events =
+      "  Warning  FailedMount  8h  kubelet  MountVolume.SetUp failed for volume \"cfg\" : timed "
+      "out\n";
+  EXPECT_FALSE(diagnose_text("Status:         Succeeded\nEvents:\n" + events).failed);
+  EXPECT_EQ(first_cause("Status:         Pending\nEvents:\n" + events), "container_setup_failed");
+}
+
+TEST(OrderOfCauses, InATableTheRowOfAnotherIsANeighbours) {
+  const std::string table =
+      "NAME                 READY   STATUS      RESTARTS      AGE\n"
+      "ocr-api-7d9c-abcde   1/1     Running     0             9d\n"
+      "postgres-0           0/1     OOMKilled   12 (4m ago)   30d\n";
+  const LogScan pods = scan_text("get_pods.txt", table);
+  const LogScan ours = scan_text("a/ocr-api.log", "INFO: \"POST /v1/ocr HTTP/1.1\" 200 OK\n");
+  EXPECT_FALSE(diagnose({pods, ours}, {}).failed);
+  const LogScan theirs = scan_text("a/postgres-0.log", "checkpoint starting\n");
+  EXPECT_TRUE(diagnose({pods, theirs}, {}).failed);
+  EXPECT_TRUE(diagnose({pods}, {}).failed);
+}
+
 TEST(OrderOfCauses, AVerdictOfASchedulerHasACause) {
   const std::string node = "srun: error: Node failure on n7\n";
   EXPECT_EQ(first_cause(node), "preempted_or_evicted");

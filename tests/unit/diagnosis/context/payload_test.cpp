@@ -29,6 +29,20 @@ TEST(Payload, RecognisedTextIsNoEvent) {
   }
 }
 
+// Names of tests, and what tests print on purpose.
+TEST(Payload, WhatTestsAreAboutIsNoEvent) {
+  const std::string listed =
+      "tests/test_a.py::test_oom XFAIL (CUDA out of memory on small cards)  [ 50%]\n"
+      "--------------------- Captured stderr call ---------------------\n"
+      "ERROR as it should: [Errno 2] No such file or directory: nope.txt\n";
+  EXPECT_FALSE(
+      diagnose_text(listed + "=== 236 passed, 4 xfailed, 12 warnings in 73.21s ===\n").failed);
+  const Diagnosis broken = diagnose_text(
+      listed +
+      "==== short test summary info ====\nMemoryError: no room\n1 failed, 3 passed in 1s\n");
+  EXPECT_TRUE(broken.failed);
+}
+
 // The same words as the program's own.
 TEST(Payload, WhatTheProgramSaysOfItselfCounts) {
   for (const char* line : {
