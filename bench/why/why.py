@@ -49,6 +49,21 @@ SECOND = {
     'pingpong.c': (THREADS, '', {'held_by_turns'}),
     'mixed.py': (THREADS, '', set()),
 }
+# Written by somebody who had not read the rules.
+THIRD = {
+    'queue.c': (THREADS, '', {'held_by_one_thread'}),
+    'device.c': (THREADS, '', {'held_by_lock'}),
+    'buffers.c': (THREADS, '--threads {threads}', {'held_by_faults'}),
+    'license.py': (THREADS, '', {'held_by_sleep'}),
+    'per_page.sh': (THREADS, '', {'held_by_start', 'held_by_one_thread'}),
+    'http_pages.py': (THREADS, '--port {service}', {'held_by_network'}),
+    'direct.c': (THREADS, '', {'held_by_disk'}),
+    'team.c': (THREADS, '', {'held_by_one_thread'}),
+    'blas.py': (THREADS, '', {'oversubscribed'}),
+    'active_wait.c': (THREADS, '--threads {threads}', {'held_by_spin', 'held_by_serial_share'}),
+    'pack.sh': (THREADS, '', {'held_by_one_thread'}),
+    'steps.py': (THREADS, '', set()),
+}
 
 
 class Service(socketserver.BaseRequestHandler):
@@ -72,6 +87,8 @@ def command_of(name, folder):
         return ['taskset', '-c', '0', str(folder / 'compute')]
     if name.endswith('.py'):
         return [sys.executable, str(HERE / name)]
+    if name.endswith('.sh'):
+        return [str(HERE / name)]
     return [str(folder / name[:-2])]
 
 
@@ -97,10 +114,10 @@ def main():
     options, extra = parser.parse_known_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix='ocrtune-why-'))
     for source in HERE.glob('*.c'):
-        subprocess.run(['gcc', '-O1', '-pthread', '-o', str(folder / source.stem), str(source)], check=True)
+        subprocess.run(['gcc', '-O1', '-pthread', '-fopenmp', '-o', str(folder / source.stem), str(source)], check=True)
     port = start_service()
     right = asked = 0
-    for half, rows in (('first', FIRST), ('second', SECOND)):
+    for half, rows in (('first', FIRST), ('second', SECOND), ('third', THIRD)):
         for name, row in rows.items():
             if options.only and name not in options.only.split(','):
                 continue
@@ -115,7 +132,8 @@ def main():
                 print('       ', found['error'].replace('\n', ' '))
     print(f'{right} of {asked}')
     shutil.rmtree(folder)
-    for path in ('/tmp/ocrtune-why-disk', '/tmp/ocrtune-why-cached', '/tmp/ocrtune-why-fsync'):
+    for path in ('/tmp/ocrtune-why-disk', '/tmp/ocrtune-why-cached', '/tmp/ocrtune-why-fsync', '/tmp/ocrtune-why-direct',
+                 '/tmp/ocrtune-why-pack'):
         pathlib.Path(path).unlink(missing_ok=True)
 
 
