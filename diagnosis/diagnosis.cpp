@@ -44,6 +44,12 @@ bool throttled(const Finding& counts) {
   return 2 * parse_integer(values[1]).value_or(0) >= parse_integer(values[0]).value_or(0);
 }
 
+// Lightning's profiler: the percentage of the run in the loader's next().
+bool waits_for_loader(const Finding& row) {
+  constexpr double kMuchPercent = 30;
+  return !row.captures.empty() && parse_number(row.captures[0]).value_or(0) >= kMuchPercent;
+}
+
 // One cause a name, with the evidence of all files.
 void add_once(Cause cause, Diagnosis& diagnosis) {
   const auto known = std::find_if(diagnosis.causes.begin(), diagnosis.causes.end(),
@@ -66,7 +72,7 @@ void add_slow(const char* cause, double confidence, const char* signature, const
 
 // What a step costs: waiting for data, and a rate that falls.
 void add_costs(const LogScan& log, Diagnosis& diagnosis) {
-  constexpr double kMuch = 0.3, kFall = 0.6;
+  constexpr double kMuch = 0.3;
   const StepCosts& costs = log.costs;
   if (costs.data_share >= kMuch) {
     std::string text = fmt::format("{} of the step waits for data: {}",
@@ -78,7 +84,7 @@ void add_costs(const LogScan& log, Diagnosis& diagnosis) {
     }
     add_slow("data_loading_bound", std::min(0.9, 0.3 + 0.7 * costs.data_share), "reader_cost", log,
              text, diagnosis);
-  } else if (costs.last_rate > 0 && costs.last_rate < kFall * costs.first_rate) {
+  } else if (costs.fell()) {
     add_slow("throughput_fell", 0.6, "rate_fell", log,
              fmt::format("{} a second at first, {} at last: {}", format_count(costs.first_rate),
                          format_count(costs.last_rate), log.last_progress.text),
@@ -94,6 +100,7 @@ void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
       const std::string_view id = finding.signature->id;
       if (id == "smi_card" && !one_card_works(finding)) continue;
       if (id == "cpu_stat" && !throttled(finding)) continue;
+      if (id == "lightning_profile" && !waits_for_loader(finding)) continue;
       add_once({&row,
                 finding.signature->weight,
                 Role::note,

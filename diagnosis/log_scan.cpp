@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "diagnosis/context/card_report.h"
 #include "diagnosis/context/log_encoding.h"
 #include "diagnosis/context/log_time.h"
 #include "diagnosis/context/payload.h"
@@ -141,6 +142,7 @@ struct LogScanner::State {
   LauncherReport report;
   Tracebacks tracebacks;
   StepCostReader costs;
+  CardReport cards;
   SourceLines first_lines;
   PayloadBlock payload;
   std::vector<Told> in_payload;  // counts unless the program ends the block
@@ -343,9 +345,11 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     line = answer;
   }
   asked = hot ? asked_by(line) : Asked::nothing;
+  const std::string card = cards.take_line(line);
+  if (!card.empty()) line = card;
   if (unfinished) continue_message(line);
   const bool quoted = payload.take_line(line);
-  Told told = told_by(line, hot);
+  Told told = told_by(line, hot || !card.empty());
   if (quoted) {
     if (!told.matches.empty()) in_payload.push_back(std::move(told));
     return;

@@ -11,11 +11,13 @@ namespace {
 constexpr std::size_t kKept = 16;
 constexpr std::size_t kFewest = 8;  // rates, to speak of a fall
 
-// PaddleOCR, MMEngine and mmcv, PyTorch's ImageNet example and its many children, timm.
+// PaddleOCR, PaddleDetection, MMEngine and mmcv, PyTorch's ImageNet example and its many children,
+// timm.
 struct StepWords {
   std::string_view data, step;
 };
 constexpr StepWords kStepWords[] = {{"reader_cost: ", "batch_cost: "},
+                                    {"data_cost: ", "batch_cost: "},
                                     {"data_time: ", " time: "},
                                     {"data_time=", "step_time="},
                                     {"data_time ", "step_time "},
@@ -37,7 +39,22 @@ std::optional<double> number_after(std::string_view line, std::string_view key) 
   return value ? std::optional<double>(*value) : std::nullopt;
 }
 
-// "880.4 img/s", "ips: 99.1 samples/s", "4.1it/s" -> the number; "s/it" is no rate.
+// "2.25s/it", "250ms/step" -> 0.44, 4; 0: none.
+double inverse_of_time(std::string_view line) {
+  for (const std::string_view unit : {"s/it", "s/step", "s/batch", "s/img", "s/sample"}) {
+    const std::size_t at = line.find(unit);
+    if (at == std::string_view::npos || at == 0) continue;
+    const bool milliseconds = line[at - 1] == 'm';
+    const std::size_t end = milliseconds ? at - 1 : at;
+    std::size_t from = end;
+    while (from > 0 && is_of_number(line[from - 1])) --from;
+    const auto value = parse_number(line.substr(from, end - from));
+    if (value && *value > 0) return (milliseconds ? 1000 : 1) / *value;
+  }
+  return 0;
+}
+
+// "880.4 img/s", "ips: 99.1 samples/s", "4.1it/s" -> the number.
 double rate_of(std::string_view line) {
   for (std::size_t at = line.find("/s"); at != std::string_view::npos;
        at = line.find("/s", at + 1)) {
@@ -53,7 +70,19 @@ double rate_of(std::string_view line) {
     const auto value = parse_number(line.substr(from, end - from));
     if (value) return *value;
   }
-  return 0;
+  return inverse_of_time(line);
+}
+
+// The steps of a progress bar: " 12%|#2   | 120/1000 [02:31<18:50, ..." of tqdm and Lightning,
+// "120/1000 ----- 2:11 250ms/step" of Keras; 0: none.
+std::int64_t steps_of_bar(std::string_view line) {
+  const std::size_t bar = line.rfind("| ");
+  std::string_view rest = bar == std::string_view::npos ? line : line.substr(bar + 2);
+  const std::size_t slash = rest.find('/');
+  if (slash == std::string_view::npos || !parse_integer(trim(rest.substr(0, slash)))) return 0;
+  rest.remove_prefix(slash + 1);
+  const std::size_t end = rest.find(' ');
+  return end == std::string_view::npos ? 0 : parse_integer(rest.substr(0, end)).value_or(0);
 }
 
 template <typename Costs, typename Of>
@@ -79,8 +108,12 @@ double share_of(const Costs& costs) {
 
 void StepCostReader::take_line(std::string_view line) {
   constexpr std::int64_t kAll = 256, kEach = 8;  // of more lines a part is enough
-  lines_ += 1;
-  if (lines_ == 1 || (lines_ > kAll && lines_ % kEach != 0)) return;
+  constexpr std::size_t kMostSeries = 16;
+  const std::int64_t steps = steps_of_bar(line);
+  if (series_.size() >= kMostSeries && !series_.contains(steps)) return;
+  Series& series = series_[steps];
+  series.lines += 1;
+  if (series.lines == 1 || (series.lines > kAll && series.lines % kEach != 0)) return;
   Cost cost;
   cost.rate = rate_of(line);
   for (const StepWords& words : kStepWords) {
@@ -91,18 +124,24 @@ void StepCostReader::take_line(std::string_view line) {
     break;
   }
   if (cost.rate <= 0 && cost.step_seconds <= 0) return;
-  if (first_.size() < kKept) first_.push_back(cost);
-  if (last_.size() < kKept) {
-    last_.push_back(cost);
+  if (series.first.size() < kKept) series.first.push_back(cost);
+  if (series.last.size() < kKept) {
+    series.last.push_back(cost);
   } else {
-    last_[oldest_] = cost;
-    oldest_ = (oldest_ + 1) % kKept;
+    series.last[series.oldest] = cost;
+    series.oldest = (series.oldest + 1) % kKept;
   }
 }
 
 StepCosts StepCostReader::costs() const {
   const auto rate = [](const Cost& cost) { return cost.rate; };
-  return {median_of(first_, rate), median_of(last_, rate), share_of(last_), share_of(first_)};
+  const auto longest = std::max_element(
+      series_.begin(), series_.end(),
+      [](const auto& a, const auto& b) { return a.second.lines < b.second.lines; });
+  if (longest == series_.end()) return {};
+  const Series& said = longest->second;
+  return {median_of(said.first, rate), median_of(said.last, rate), share_of(said.last),
+          share_of(said.first)};
 }
 
 }  // namespace ocrtune

@@ -1,8 +1,12 @@
 // What a step costs, by the numbers in a trainer's own lines: samples a second, and the share of
 // its time that it waits for data. The first and the last of them, because slowness may grow.
+//
+// Progress bars of different lengths (training, evaluation, a conversion of the data set) are
+// different work; the longest series of lines speaks.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +16,8 @@ struct StepCosts {
   double first_rate = 0, last_rate = 0;  // medians of the first and last lines; 0: too few
   double data_share = 0;                 // of the last lines; 0: not printed
   double first_data_share = 0;
+
+  bool fell() const { return last_rate > 0 && last_rate < 0.6 * first_rate; }
 };
 
 class StepCostReader {
@@ -23,9 +29,13 @@ class StepCostReader {
   struct Cost {
     double rate = 0, data_seconds = 0, step_seconds = 0;
   };
-  std::int64_t lines_ = 0;
-  std::vector<Cost> first_, last_;  // the very first line is left out: a start
-  std::size_t oldest_ = 0;          // of last_, a ring
+  struct Series {
+    std::int64_t lines = 0;
+    std::vector<Cost> first, last;  // the very first line is left out: a start
+    std::size_t oldest = 0;         // of last, a ring
+  };
+
+  std::map<std::int64_t, Series> series_;  // by the steps of its progress bar; 0: of no bar
 };
 
 }  // namespace ocrtune

@@ -9,6 +9,8 @@ namespace {
 
 std::vector<SignatureRow> torch_loader_rows() {
   return {
+      {"lightning_profile", "data_loading_bound", Role::note, 0.75,
+       R"(train_dataloader_next\s*\|.*\|\s*([0-9.]+)\s*\|\s*$)"},
       {"torch_worker_sigkill", "host_out_of_memory", Role::primary, 0.8,
        R"(DataLoader worker \(pid\(?s?\)? ?(\d+)\) is killed by signal: (?:Killed|9|已杀死))"},
       {"torch_worker_sigbus", "shm_full", Role::primary, 0.92,

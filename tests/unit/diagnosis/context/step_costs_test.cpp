@@ -23,6 +23,12 @@ TEST(StepCosts, WaitingForDataIsReadInTheWordsOfTrainers) {
         "Epoch(train) [1][50/900]  lr: 1e-03  time: 2.0  data_time: 1.5  memory: 50  loss: 1.2",
         "Epoch [1][100/7962] lr: 1.0e-04, time: 2.0, data_time: 1.5, memory: 5120, loss: 2.1",
         "step 7 loss=2.1 data_time=1.5 step_time=2.0",
+        "[03/05 10:11:12] ppdet.engine INFO: Epoch: [0] [20/7329] learning_rate: 0.1 loss: 2.1 "
+        "eta: 8:03:12 batch_cost: 2.0 data_cost: 1.5 ips: 4.0 images/s",
+        "[03/05 10:11:12 d2.utils.events]:  eta: 5:11:10  iter: 119  total_loss: 2.1  time: 2.0  "
+        "last_time: 1.1  data_time: 1.5  last_data_time: 1.4  lr: 0.0001  max_mem: 5120M",
+        "Train: 0 [ 100/1251 (  8%)]  Loss: 6.93 (6.94)  Time: 2.0s,  207.45/s  (2.1s,  196.9/s)  "
+        "LR: 1.0e-05  Data: 1.5 (1.4)",
         "Epoch: [0][10/500]\tTime  2.0 ( 2.1)\tData  1.5 ( 1.4)\tLoss 6.9e+00 (7.0e+00)"}) {
     EXPECT_NEAR(costs_of(line, 3).data_share, 0.75, 1e-9) << line;
   }
@@ -33,7 +39,9 @@ TEST(StepCosts, RatesAreReadWithTheirUnits) {
                            "Speed: 880.4 samples/sec accuracy=0.9", "12%| 3/25 [880.4it/s]"}) {
     EXPECT_NEAR(costs_of(line, 20).last_rate, 880.4, 1e-9) << line;
   }
-  EXPECT_EQ(costs_of("3/25 [00:01<00:09, 2.25s/it]", 20).last_rate, 0);
+  EXPECT_NEAR(costs_of("Epoch 0: 12%|#  | 3/25 [00:01<00:09,  2.50s/it, v_num=3]", 20).last_rate,
+              0.4, 1e-9);
+  EXPECT_NEAR(costs_of("120/1000 ---- 2:11 250ms/step - loss: 2.1", 20).last_rate, 4, 1e-9);
 }
 
 std::string slowing(double first, double last, const char* line) {
@@ -49,6 +57,46 @@ TEST(StepCosts, ARateThatFallsIsSlowness) {
   EXPECT_STREQ(fell.causes[0].row->name, "throughput_fell");
   EXPECT_FALSE(fell.failed);
   EXPECT_TRUE(diagnose_text(slowing(880, 850, "step loss: 0.5 {} img/s")).causes.empty());
+}
+
+// tqdm, and with it the HF Trainer and Lightning, turn the unit over where a step takes longer.
+TEST(StepCosts, ABarThatTurnsToSecondsForAStepFell) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) {
+    const double rate = 2.4 / (1 + i / 8.0);
+    text += fmt::format(
+        "{:3}%|##  | {}/1000 [00:31<03:50, {}]\n", 2 * i, 20 * i,
+        rate >= 1 ? fmt::format("{:5.2f}it/s", rate) : fmt::format("{:5.2f}s/it", 1 / rate));
+    if (i % 5 == 0) text += "{'loss': 2.1, 'grad_norm': 1.2, 'learning_rate': 4.9e-05}\n";
+  }
+  const Diagnosis fell = diagnose_text(text);
+  ASSERT_FALSE(fell.causes.empty());
+  EXPECT_STREQ(fell.causes[0].row->name, "throughput_fell");
+}
+
+// The conversion of the data set and the evaluation have bars of their own.
+TEST(StepCosts, BarsOfOtherLengthAreOtherWork) {
+  std::string text;
+  const auto bar = [&](int steps, int of, double rate) {
+    for (int i = 1; i <= steps; ++i)
+      text += fmt::format("{}%|#  | {}/{} [00:31<03:50, {:5.2f}it/s]\n", i, i, of, rate);
+  };
+  bar(25, 500, 900);
+  bar(60, 1000, 4);
+  bar(25, 50, 1.1);
+  EXPECT_TRUE(diagnose_text(text).causes.empty());
+}
+
+TEST(StepCosts, TheProfileOfLightningNamesItsLoader) {
+  const char* row =
+      "|  [_TrainingEpochLoop].train_dataloader_next  |  0.90075        |  100            |  "
+      "90.075         |  {}              |\n";
+  const auto causes = [&](const char* percent) {
+    return diagnose_text("FIT Profiler Report\n" + fmt::format(fmt::runtime(row), percent)).causes;
+  };
+  ASSERT_FALSE(causes("75.0").empty());
+  EXPECT_STREQ(causes("75.0")[0].row->name, "data_loading_bound");
+  EXPECT_TRUE(causes("5.0").empty());
 }
 
 // Good at first, and at the end nearly all of the step: the mean of the run would hide it.

@@ -1,0 +1,71 @@
+#include "diagnosis/context/card_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr std::string_view kWidth = "pcie.link.width.current", kMostWidth = "pcie.link.width.max";
+
+bool has(std::string_view line, std::string_view part) {
+  return line.find(part) != std::string_view::npos;
+}
+
+std::vector<std::string> cells_of(std::string_view line) {
+  std::vector<std::string> cells;
+  for (const std::string& cell : split(std::string(line), ',')) cells.emplace_back(trim(cell));
+  return cells;
+}
+
+// "16x" -> 16.
+int lanes(std::string_view text) {
+  const std::string_view number = text.substr(0, text.find('x'));
+  return static_cast<int>(parse_integer(trim(number)).value_or(0));
+}
+
+}  // namespace
+
+std::string CardReport::take_line(std::string_view line) {
+  if (in_link_ || has(line, "Link Width")) return take_link(line);
+  const bool heads = has(line, kWidth) || has(line, "_reasons.");
+  if (heads && has(line, ",")) {
+    columns_ = cells_of(line);
+    return "";
+  }
+  return columns_.empty() ? "" : take_row(line);
+}
+
+std::string CardReport::take_link(std::string_view line) {
+  const std::size_t colon = line.find(':');
+  const std::string_view name = trim(line.substr(0, std::min(colon, line.size())));
+  in_link_ = colon == std::string_view::npos || name == "Max";
+  if (colon == std::string_view::npos) {
+    in_link_ = name == "Link Width";
+    return "";
+  }
+  const int found = lanes(line.substr(colon + 1));
+  if (name == "Max") most_lanes_ = found;
+  if (name != "Current" || found <= 0 || found >= most_lanes_) return "";
+  return fmt::format("Link Width Current : {}x (of {}x)", found, most_lanes_);
+}
+
+std::string CardReport::take_row(std::string_view line) const {
+  const std::vector<std::string> cells = cells_of(line);
+  if (cells.size() != columns_.size()) return "";
+  int found = 0, most = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (columns_[i] == kWidth) found = lanes(cells[i]);
+    if (columns_[i] == kMostWidth) most = lanes(cells[i]);
+    if (has(columns_[i], "_reasons.") && cells[i] == "Active") {
+      return fmt::format("{}: Active", columns_[i]);
+    }
+  }
+  if (found <= 0 || found >= most) return "";
+  return fmt::format("{}: {} (of {})", kWidth, found, most);
+}
+
+}  // namespace ocrtune

@@ -1,0 +1,71 @@
+#include "diagnosis/context/card_report.h"
+
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/diagnosis.h"
+
+namespace ocrtune {
+namespace {
+
+// Part of `nvidia-smi -q` on a card of 16 lanes.
+std::string query(const char* width, const char* thermal, const char* cap) {
+  return fmt::format(
+      "        GPU Link Info\n"
+      "            PCIe Generation\n"
+      "                Max                       : 4\n"
+      "                Current                   : 1\n"
+      "            Link Width\n"
+      "                Max                       : 16x\n"
+      "                Current                   : {}\n"
+      "    Clocks Event Reasons\n"
+      "        SW Power Cap                      : {}\n"
+      "        SW Thermal Slowdown               : {}\n",
+      width, cap, thermal);
+}
+
+std::string first_cause(const std::string& text) {
+  const Diagnosis found = diagnose_text(text);
+  return found.causes.empty() ? "" : found.causes[0].row->name;
+}
+
+TEST(CardReport, ALinkOfFewerLanesThanTheCardHas) {
+  const char *no = "Not Active", *yes = "Active";
+  EXPECT_EQ(first_cause(query("16x", no, no)), "") << "a generation falls while a card rests";
+  EXPECT_EQ(first_cause(query("4x", no, no)), "pcie_link_slow");
+  EXPECT_EQ(first_cause(query("16x", yes, no)), "gpu_throttled");
+  EXPECT_EQ(first_cause(query("16x", no, yes)), "gpu_throttled");
+}
+
+TEST(CardReport, ColumnsOfATable) {
+  const std::string link =
+      "index, name, pcie.link.gen.current, pcie.link.width.current, pcie.link.width.max\n"
+      "0, NVIDIA GeForce RTX 4090, 4, 16, 16\n";
+  EXPECT_EQ(first_cause(link), "");
+  EXPECT_EQ(first_cause(link + "1, NVIDIA GeForce RTX 4090, 4, 4, 16\n"), "pcie_link_slow");
+  const std::string reasons =
+      "timestamp, clocks_throttle_reasons.sw_power_cap, "
+      "clocks_throttle_reasons.hw_thermal_slowdown\n";
+  EXPECT_EQ(first_cause(reasons + "2024/03/05 10:11:12.123, Not Active, Not Active\n"), "");
+  EXPECT_EQ(first_cause(reasons + "2024/03/05 10:11:12.123, Not Active, Active\n"),
+            "gpu_throttled");
+}
+
+TEST(CardReport, ACpuThatIsTooHotInTheKernelsWords) {
+  EXPECT_EQ(first_cause("[ 1234.567890] mce: CPU3: Core temperature is above threshold, cpu clock "
+                        "is throttled (total events = 1)\n"),
+            "cpu_throttled");
+}
+
+TEST(CardReport, OtherLinesStayAsTheyAre) {
+  CardReport report;
+  for (const char* line : {"Current : 4x", "Max : 16x", "a, b, c", "", "Link Width", "16x",
+                           "loss: 0.5, ips: 99.1 samples/s"}) {
+    EXPECT_EQ(report.take_line(line), "") << line;
+  }
+}
+
+}  // namespace
+}  // namespace ocrtune
