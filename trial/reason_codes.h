@@ -187,6 +187,7 @@
   X(held_by_lock, 2) \
   X(held_by_interpreter, 3) \
   X(held_by_turns, 3) \
+  X(held_by_one_process, 2) \
   X(held_by_faults, 2) \
   X(held_by_one_thread, 4) \
   X(held_by_few_threads, 2) \
@@ -216,6 +217,8 @@
   X(next_more_cpus, 0) \
   X(next_watch_longer, 0) \
   X(next_cold_pass, 0) \
+  X(next_cold_slower, 3) \
+  X(next_cold_alike, 2) \
   /* Threads: how they used the CPUs, and knobs without effect. */ \
   X(oversubscribed, 2) \
   X(throttled, 3) \

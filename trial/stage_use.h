@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace ocrtune {
 
@@ -30,6 +32,7 @@ struct StageUse {
   double written_bytes_per_second = 0;  // to the disk
   double read_bytes_per_second = 0;     // read by system calls, page cache included
   std::uint64_t opened_bytes = 0;       // size of the regular files seen open for reading
+  std::shared_ptr<const std::vector<std::string>> opened_files;  // theirs; null: of a stored trial
 
   // Mean number of threads in each state at a look.
   double running_threads = 0;   // running or waiting for a CPU
@@ -39,6 +42,8 @@ struct StageUse {
   double network_threads = 0;   // in poll, epoll, select, recv, accept
   double sleeping_threads = 0;  // in nanosleep
   double pipe_threads = 0;      // in read or write of a pipe
+  double fed_threads = 0;       // of these, in processes where nothing waits in another way
+  double child_threads = 0;     // waiting for the end of a child process
 
   double data_share = -1;  // of a step, waiting for data, by the log; below 0: not told
   double first_rate = 0;   // of the first third of the windows; 0: too few

@@ -158,6 +158,10 @@ class TuneLine : public SessionObserver {
     if (!json_) line_->note("a longer trial of it: " + format_duration(seconds));
   }
 
+  void reads_cold() override {
+    if (!json_ && is_terminal(stderr)) line_->note("its files out of memory, as in a first epoch");
+  }
+
   void proves() override {
     if (!json_ && is_terminal(stderr)) line_->note("proving the winner's rate at full length");
   }

@@ -395,6 +395,9 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "{} 个线程轮流运行（同一个 Python 解释器）：合计只用 {} 个 CPU，可用 {} 个"},
     {ReasonCode::held_by_turns, "{} threads take turns: together they use {} of {} CPUs",
      "{} 个线程轮流运行：合计只用 {} 个 CPU，可用 {} 个"},
+    {ReasonCode::held_by_one_process,
+     "Its processes run one after another: together they use {} of {} CPUs",
+     "其进程逐个依次运行：合计只用 {} 个 CPU，可用 {} 个"},
     {ReasonCode::held_by_faults,
      "{} of its CPU time is spent in the kernel, with {} page faults a second: memory is taken and "
      "given back all the time",
@@ -466,6 +469,14 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::next_cold_pass,
      "Next: expect a slower first pass, from the disk, where the files are not in memory.",
      "下一步：若文件不在内存中，第一遍从磁盘读取会更慢。"},
+    {ReasonCode::next_cold_slower,
+     "Next: expect a slower first epoch; with the files out of memory it made {} samples/s (in "
+     "memory {}) and read {}/s from the disk.",
+     "下一步：第一个 epoch 会更慢；文件不在内存中时为 {} 样本/秒（在内存中为 {}），从磁盘每秒读取 "
+     "{}。"},
+    {ReasonCode::next_cold_alike,
+     "Next: nothing; with the files out of memory it made {} samples/s (in memory {}).",
+     "下一步：无需处理；文件不在内存中时为 {} 样本/秒（在内存中为 {}）。"},
     // Threads: how they used the CPUs, and knobs without effect.
     {ReasonCode::oversubscribed, "oversubscribed: {} threads want to run on {} {1:CPU|CPUs}",
      "超额占用 CPU：{} 个线程争用 {} 个 CPU"},

@@ -186,17 +186,6 @@ Json inert_json(const std::vector<InertKnob>& knobs) {
   return list;
 }
 
-Json held_back_json(const std::vector<HeldBack>& held) {
-  Json list = Json::array();
-  for (const HeldBack& one : held) {
-    list.push_back({{"cause", said(one.cause)},
-                    {"cause_code", code(one.cause)},
-                    {"next", said(one.next)},
-                    {"next_code", code(one.next)}});
-  }
-  return list;
-}
-
 Json rules_json(const std::vector<RuleVerdict>& rules) {
   Json list = Json::array();
   for (const RuleVerdict& rule : rules) {
@@ -222,6 +211,17 @@ Json neighbours_json(const std::vector<Neighbour>& neighbours) {
 }
 
 }  // namespace
+
+Json held_back_json(const std::vector<HeldBack>& held) {
+  Json list = Json::array();
+  for (const HeldBack& one : held) {
+    list.push_back({{"cause", said(one.cause)},
+                    {"cause_code", code(one.cause)},
+                    {"next", said(one.next)},
+                    {"next_code", code(one.next)}});
+  }
+  return list;
+}
 
 std::string run_json(const RunRecord& run, int indent) {
   const TuneResult& result = run.result;

@@ -4,12 +4,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "tuner/store/run_record.h"
 
 namespace ocrtune {
 
 std::string run_json(const RunRecord& run, int indent = 2);  // indent -1: one line
+
+nlohmann::ordered_json held_back_json(const std::vector<HeldBack>& held);
 
 // One line of `tune --progress json`: a trial that has ended.
 struct TrialProgress {

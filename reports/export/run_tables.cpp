@@ -109,7 +109,7 @@ std::vector<Cell> trial_cells(const std::string& run_id, std::size_t place, cons
 // Those of the search, then those that can overturn its answer.
 std::vector<const Trial*> all_trials(const RunRecord& run) {
   std::vector<const Trial*> all;
-  for (const auto* part : {&run.trials, &run.rehearsals, &run.soaks}) {
+  for (const auto* part : {&run.trials, &run.rehearsals, &run.soaks, &run.cold}) {
     for (const Trial& trial : *part) all.push_back(&trial);
   }
   return all;

@@ -94,6 +94,8 @@ inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
   visit("network_threads", stages.network_threads);
   visit("sleeping_threads", stages.sleeping_threads);
   visit("pipe_threads", stages.pipe_threads);
+  visit("fed_threads", stages.fed_threads);
+  visit("child_threads", stages.child_threads);
   visit("data_share", stages.data_share);
   visit("first_rate", stages.first_rate);
   visit("last_rate", stages.last_rate);

@@ -56,24 +56,42 @@ void ThreadLooks::look_at(const std::string& folder, const ProcessFacts& process
   if (first) {
     seen.name = stat.name;
     seen.process = process.name;
+    seen.pid = process.pid;
     seen.first_runs = runs;
   }
   seen.last_runs = runs;
   ++seen.looks[static_cast<std::size_t>(wait_kind(stat.state, place, call))];
 }
 
+bool ThreadLooks::waits_for_nothing(const Seen& seen) const {
+  const auto running = seen.looks[static_cast<std::size_t>(WaitKind::running)];
+  return seen.last_runs == seen.first_runs && running == 0;
+}
+
 void ThreadLooks::fill(StageUse& use) const {
   use.looks = looks_;
   if (looks_ == 0) return;
-  std::array<double, kWaitKinds> mean = {};
+  using Means = std::array<double, kWaitKinds>;
+  const auto in = [](const Means& means, WaitKind kind) {
+    return means[static_cast<std::size_t>(kind)];
+  };
+  Means all = {};
+  std::map<int, Means> processes;
   for (const auto& [id, seen] : threads_) {
-    const auto running = seen.looks[static_cast<std::size_t>(WaitKind::running)];
-    if (seen.last_runs == seen.first_runs && running == 0) continue;
-    for (std::size_t kind = 0; kind < mean.size(); ++kind) {
-      mean[kind] += static_cast<double>(seen.looks[kind]) / static_cast<double>(looks_);
+    if (waits_for_nothing(seen)) continue;
+    for (std::size_t kind = 0; kind < all.size(); ++kind) {
+      const double mean = static_cast<double>(seen.looks[kind]) / static_cast<double>(looks_);
+      all[kind] += mean;
+      processes[seen.pid][kind] += mean;
     }
   }
-  const auto threads = [&](WaitKind kind) { return mean[static_cast<std::size_t>(kind)]; };
+  for (const auto& [pid, means] : processes) {
+    const double others =
+        in(means, WaitKind::sleeping) + in(means, WaitKind::network) + in(means, WaitKind::disk);
+    const double pipe = in(means, WaitKind::pipe);
+    if (others < pipe / 10) use.fed_threads += pipe;
+  }
+  const auto threads = [&](WaitKind kind) { return in(all, kind); };
   use.running_threads = threads(WaitKind::running);
   use.disk_threads = threads(WaitKind::disk);
   use.mutex_threads = threads(WaitKind::mutex);
@@ -81,6 +99,7 @@ void ThreadLooks::fill(StageUse& use) const {
   use.network_threads = threads(WaitKind::network);
   use.sleeping_threads = threads(WaitKind::sleeping);
   use.pipe_threads = threads(WaitKind::pipe);
+  use.child_threads = threads(WaitKind::child);
 }
 
 std::string ThreadLooks::name_of(int thread) const {

@@ -34,10 +34,12 @@ class ThreadLooks {
  private:
   struct Seen {
     std::string name, process;
+    int pid = 0;
     std::uint64_t first_runs = 0, last_runs = 0;  // times that it got a CPU
     std::array<int, kWaitKinds> looks = {};
   };
 
+  bool waits_for_nothing(const Seen& seen) const;
   void look_at(const std::string& folder, const ProcessFacts& process, int thread);
 
   FileRoot root_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxFiles = 1 << 16;  // that are remembered
+constexpr std::size_t kMaxPaths = 1 << 12;  // of these, by path
 constexpr std::size_t kMaxOpen = 256;       // of one process that are looked at
 constexpr std::string_view kRead = "rchar", kStorage = "read_bytes", kWritten = "write_bytes";
 
@@ -80,13 +82,17 @@ void TreeCounters::note_files(int pid) {
     if (::lstat(link.c_str(), &opened) != 0 || (opened.st_mode & S_IRUSR) == 0) continue;
     if (::stat(link.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || file.st_size <= 0) continue;
     if (files_.size() >= kMaxFiles) return;
-    files_[{file.st_dev, file.st_ino}] = static_cast<std::uint64_t>(file.st_size);
+    const auto [entry, fresh] = files_.try_emplace({file.st_dev, file.st_ino});
+    entry->second = static_cast<std::uint64_t>(file.st_size);
+    if (!fresh || paths_.size() >= kMaxPaths) continue;
+    if (auto path = real_path(link)) paths_.push_back(*std::move(path));
   }
 }
 
 void TreeCounters::fill(StageUse& use) const {
   const double seconds = last_ - begin_;
   for (const auto& [file, bytes] : files_) use.opened_bytes += bytes;
+  use.opened_files = std::make_shared<const std::vector<std::string>>(paths_);
   if (!(seconds > 0)) return;
   use.minor_faults_per_second = grown_.minor_faults / seconds;
   use.major_faults_per_second = grown_.major_faults / seconds;

@@ -38,6 +38,7 @@ class TreeCounters {
   Sums before_, grown_;
   std::map<int, std::pair<double, double>> cpu_seconds_;  // by pid: at the first look, at the last
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> files_;  // bytes by identity
+  std::vector<std::string> paths_;                                          // of these
 };
 
 }  // namespace ocrtune

@@ -66,10 +66,11 @@ std::optional<Call> parse_call(std::string_view line) {
 }
 
 bool is_mutex(const Call& call) {
-  constexpr std::uint64_t kHeldWithWaiters = 2;
+  constexpr std::uint64_t kHeldWithWaiters = 2, kWriterOfReadWriteLock = 3;
   const std::uint64_t operation = call.arguments[1] & FUTEX_CMD_MASK;
   const bool waits = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
-  return waits && (call.arguments[2] & 0xffffffffU) == kHeldWithWaiters;
+  const std::uint64_t word = call.arguments[2] & 0xffffffffU;
+  return waits && (word == kHeldWithWaiters || word == kWriterOfReadWriteLock);
 }
 
 // poll and select of no descriptor are a sleep.

@@ -21,7 +21,8 @@ inline constexpr int kWaitKinds = static_cast<int>(WaitKind::other) + 1;
 
 // state: the letter in stat. place: the kernel's function in wchan, "" or "0" where it is not
 // given. call: the line of syscall, "" where it may not be read. It tells a poll of nothing, which
-// is a sleep, and a mutex: glibc, libgomp and Rust wait for one by FUTEX_WAIT while its word is 2.
+// is a sleep, and a mutex: glibc, libgomp and Rust wait for one by FUTEX_WAIT while its word is 2;
+// glibc's read-write locks while it is 2 or 3.
 WaitKind wait_kind(char state, std::string_view place, std::string_view call);
 
 // Whether wait_kind() makes use of `call` here.

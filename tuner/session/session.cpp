@@ -15,6 +15,7 @@
 #include "tuner/slo/slo_words.h"
 #include "tuner/store/program_versions.h"
 #include "tuner/verdict/growth.h"
+#include "tuner/verdict/held_back.h"
 
 namespace ocrtune {
 namespace {
@@ -99,6 +100,36 @@ double long_seconds(const RunRecord& run, double left, std::size_t count) {
   const double each = left / static_cast<double>(count) - 1.2 * median(std::move(starts));
   const double seconds = std::min(kMost, each / kMargin);
   return seconds < kTimes * run.search.trial_seconds ? 0 : seconds;
+}
+
+// The recommended setting once more, with the files that its trials read out of memory: the rate of
+// a first epoch. Where they came from the disk anyway there is nothing to learn.
+Status read_cold(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
+                 const SessionDoors& doors) {
+  if (!run.job.prints() || interrupted() || !run.cold.empty()) return Status();
+  OCRTUNE_TRY(judge(run));
+  const Knobs& knobs = run.result.recommendation.knobs;
+  if (!run.result.found || nodes_of(knobs) > 1) return Status();
+  const auto warm = std::find_if(run.trials.rbegin(), run.trials.rend(), [&](const Trial& trial) {
+    return trial.ok() && trial.knobs == knobs && trial.stages.opened_files != nullptr;
+  });
+  if (warm == run.trials.rend() || !reads_from_memory(warm->stages)) return Status();
+  constexpr double kSlower = 3;  // times as long as a warm one, at most
+  const double seconds = kSlower * warm->seconds;
+  if (end_seconds - doors.clock->now_seconds() < seconds) return Status();
+  const auto runner = OCRTUNE_TRY(runner_of(doors, run.job, run.search, run.machine));
+  observer.reads_cold();
+  if (doors.drop_from_memory(*warm->stages.opened_files) == 0) return Status();
+  TrialLimits limits = trial_limits(run.job, run.search);
+  limits.max_seconds = seconds;
+  Trial trial = runner->run(knobs, limits);
+  if (!trial.ok()) return Status();
+  trial.knobs = knobs;
+  trial.phase = kColdPhase;
+  trial.why = "its files out of memory, as in a first epoch";
+  OCRTUNE_TRY(store.add_trial(run.id, trial));
+  run.cold.push_back(std::move(trial));
+  return Status();
 }
 
 // What the search leaves of the budget shows whether the rates of the start and of the winner last.
@@ -229,6 +260,7 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   TuneLoopEnd end = *std::move(ended);
   run.trials = std::move(end.trials);
   run.stop_reason = end.stop_reason;
+  OCRTUNE_TRY(read_cold(run, store, end_of_search, observer, doors));
   OCRTUNE_TRY(look_longer(run, store, end_of_search, observer, doors));
   OCRTUNE_TRY(prove(run, store, end_seconds, observer, doors));
   OCRTUNE_TRY(rehearse(run, store, end_seconds, observer, doors));

@@ -9,11 +9,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
 #include "probes/probe.h"
 #include "trial/runner.h"
+#include "trial/stages/page_cache.h"
 #include "trial/trial.h"
 #include "tuner/session/tune_loop.h"
 #include "tuner/session/verification.h"
@@ -36,6 +38,7 @@ class SessionObserver {
   virtual void proves() {}                   // the winner's latency target, at full length
   virtual void rehearses() {}                // the winner's evaluation and checkpoint
   virtual void soaks(double /*seconds*/) {}  // the winner, for longer than a trial
+  virtual void reads_cold() {}               // the winner, with its files out of memory
 };
 
 // What a session reaches the outside by; tests bring their own.
@@ -46,6 +49,8 @@ struct SessionDoors {
   std::function<Result<std::unique_ptr<Runner>>(const Job&, const SearchRequest&, const Machine&,
                                                 double prove_per_second)>
       runner;  // empty: the workload's own
+  std::function<std::uint64_t(const std::vector<std::string>&)> drop_from_memory =
+      ocrtune::drop_from_memory;
 };
 
 struct TuneRequest {

@@ -18,6 +18,7 @@ namespace ocrtune {
 
 inline constexpr const char* kSoakPhase = "soak";            // of RunRecord::soaks
 inline constexpr const char* kRehearsalPhase = "rehearsal";  // of RunRecord::rehearsals
+inline constexpr const char* kColdPhase = "cold";            // of RunRecord::cold
 
 struct RunRecord {
   std::string id;                               // "2026-11-21-a3f9": date and a short random part
@@ -35,6 +36,7 @@ struct RunRecord {
   // trial's rates.
   std::vector<Trial> rehearsals;
   std::vector<Trial> soaks;  // of settings that won, at full load for longer (tuner/verdict/soak.h)
+  std::vector<Trial> cold;   // of settings that won, with their files out of memory at the start
   TuneResult result;         // empty as loaded; filled by judge()
 };
 

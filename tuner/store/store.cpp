@@ -323,6 +323,7 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
   OCRTUNE_TRY(read_samples(sqlite, run, places));
   run.rehearsals = take_phase(run.trials, kRehearsalPhase);
   run.soaks = take_phase(run.trials, kSoakPhase);
+  run.cold = take_phase(run.trials, kColdPhase);
   return run;
 }
 

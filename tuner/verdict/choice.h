@@ -37,6 +37,7 @@ struct RecommendOptions {
   double tie_tolerance = 0.005;            // settings further apart than this never tie
   std::vector<Trial> rehearsals;           // of settings that won (tuner/verdict/rehearsal.h)
   std::vector<Trial> soaks;                // of settings that won (tuner/verdict/soak.h)
+  std::vector<Trial> cold;                 // of settings that won (tuner/verdict/held_back.h)
   double max_change = 0;     // share of the characters that a setting may read otherwise
   int evaluation_steps = 0;  // between two evaluations of the command's own run; 0: unknown
   double seconds = 0;

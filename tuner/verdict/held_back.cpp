@@ -33,6 +33,7 @@ struct Case {
   double given = 0;                    // usable CPUs
   double cpus = 0;                     // of these, that the threads may use
   const std::set<std::string>& fixed;  // knobs that the command ignores
+  const Trial* cold = nullptr;         // of the same setting, with its files out of memory
 
   const StageUse& use() const { return trial->stages; }
   const ThreadUse& threads() const { return trial->threads; }
@@ -147,7 +148,8 @@ Found waits_for_lock(const Case& one) {
   const StageUse& use = one.use();
   const double awake = one.awake() - use.lock_threads + use.mutex_threads;
   const bool much = use.mutex_threads >= kThreads && use.mutex_threads >= kShare * awake;
-  if (!one.looked() || !much || !one.has_free_cpus()) return std::nullopt;
+  // Whom the lock wakes waits for a CPU where other load has them: what the threads use decides.
+  if (!one.looked() || !much || one.threads().cpus > kFull * one.cpus) return std::nullopt;
   return HeldBack{
       reason<ReasonCode::held_by_lock>(decimal(use.mutex_threads, 1), decimal(awake, 1)),
       more_processes(one)};
@@ -176,6 +178,19 @@ Found take_turns(const Case& one) {
   return HeldBack{python ? reason<ReasonCode::held_by_interpreter>(threads, used, cpus)
                          : reason<ReasonCode::held_by_turns>(threads, used, cpus),
                   more_processes(one)};
+}
+
+// A script that starts a program for each page, and waits for its end.
+Found one_after_another(const Case& one) {
+  constexpr double kWaits = 0.5, kStarts = 0.2, kLow = 0.6, kHigh = 1.25, kOneThread = 0.8;
+  const StageUse& use = one.use();
+  if (!one.looked() || one.cpus < 2 || !one.has_free_cpus()) return std::nullopt;
+  if (use.child_threads < kWaits || use.starts_per_second < kStarts) return std::nullopt;
+  if (one.runnable() < kLow || one.runnable() > kHigh) return std::nullopt;
+  if (use.busiest_thread_share >= kOneThread) return std::nullopt;
+  return HeldBack{
+      reason<ReasonCode::held_by_one_process>(decimal(one.runnable(), 1), general(one.given, 3)),
+      more_processes(one)};
 }
 
 Found faults_pages(const Case& one) {
@@ -208,24 +223,27 @@ Found few_threads(const Case& one) {
                   more_of(one, "threads", &Knobs::threads, reason<ReasonCode::try_more_threads>())};
 }
 
+// Threads that compute or wait, less those that wait for another process of these.
+double awake_by_itself(const Case& one) { return one.awake() - one.use().fed_threads; }
+
 // Hardly anything computes, and nearly all that is awake waits in one way.
 bool waits_for(const Case& one, double threads) {
   constexpr double kThreads = 0.5;
   if (!one.looked() || one.serves() || one.on_gpu() || !one.has_free_cpus()) return false;
-  return threads >= kThreads && threads >= kDominant * one.awake();
+  return threads >= kThreads && threads >= kDominant * awake_by_itself(one);
 }
 
 Found waits_for_network(const Case& one) {
   const double threads = one.use().network_threads;
   if (!waits_for(one, threads)) return std::nullopt;
-  return HeldBack{reason<ReasonCode::held_by_network>(in_percent(threads / one.awake())),
+  return HeldBack{reason<ReasonCode::held_by_network>(in_percent(threads / awake_by_itself(one))),
                   reason<ReasonCode::next_more_at_once>()};
 }
 
 Found sleeps(const Case& one) {
   const double threads = one.use().sleeping_threads;
   if (!waits_for(one, threads)) return std::nullopt;
-  return HeldBack{reason<ReasonCode::held_by_sleep>(in_percent(threads / one.awake())),
+  return HeldBack{reason<ReasonCode::held_by_sleep>(in_percent(threads / awake_by_itself(one))),
                   reason<ReasonCode::next_find_sleep>()};
 }
 
@@ -335,24 +353,32 @@ Found falls(const Case& one) {
   const StageUse& use = one.use();
   if (!(use.first_rate > 0) || use.last_rate > kMuch * use.first_rate) return std::nullopt;
   if (!falls_surely(steady_rates(one.trial->samples))) return std::nullopt;
-  const double a_minute =
-      60 * (1 - use.last_rate / use.first_rate) / (kThirds * one.trial->measured_seconds());
-  return HeldBack{reason<ReasonCode::rate_falls>(as_rate(use.first_rate), as_rate(use.last_rate),
-                                                 in_percent(std::min(1.0, a_minute))),
-                  reason<ReasonCode::next_watch_longer>()};
+  return rate_fell(use.first_rate, use.last_rate, kThirds * one.trial->measured_seconds());
 }
 
-// What it read by system calls was in memory already.
+// What the trial with the files out of memory showed; one that still found them there shows
+// nothing.
+Reason after_cold_pass(const Case& one) {
+  constexpr double kAlike = 0.9;
+  if (one.cold == nullptr || reads_from_memory(one.cold->stages)) {
+    return reason<ReasonCode::next_cold_pass>();
+  }
+  const double cold = one.cold->samples_per_second;
+  const double warm = one.setting->summary.samples_per_second.median;
+  if (cold >= kAlike * warm) {
+    return reason<ReasonCode::next_cold_alike>(as_rate(cold), as_rate(warm));
+  }
+  return reason<ReasonCode::next_cold_slower>(as_rate(cold), as_rate(warm),
+                                              in_bytes(one.cold->stages.storage_bytes_per_second));
+}
+
 Found cached(const Case& one) {
-  constexpr double kFromDisk = 0.02, kMuch = 32e6, kRead = 0.5;
   const StageUse& use = one.use();
-  const auto files = static_cast<double>(use.opened_bytes);
-  const double read = use.read_bytes_per_second * use.observed_seconds;
-  if (files < kMuch || read < kRead * files) return std::nullopt;
-  if (use.storage_bytes_per_second > kFromDisk * use.read_bytes_per_second) return std::nullopt;
+  if (!reads_from_memory(use)) return std::nullopt;
   return HeldBack{
-      reason<ReasonCode::reads_from_memory>(in_bytes(use.read_bytes_per_second), in_bytes(files)),
-      reason<ReasonCode::next_cold_pass>()};
+      reason<ReasonCode::reads_from_memory>(in_bytes(use.read_bytes_per_second),
+                                            in_bytes(static_cast<double>(use.opened_bytes))),
+      after_cold_pass(one)};
 }
 
 // Of one kind the first that holds is said.
@@ -364,18 +390,42 @@ struct Rule {
 };
 
 constexpr std::array kRules = {
-    Rule{Kind::stage, masked},         Rule{Kind::stage, crowded},
-    Rule{Kind::data, waits_for_data},  Rule{Kind::disk, waits_for_disk},
-    Rule{Kind::stage, waits_for_lock}, Rule{Kind::stage, take_turns},
-    Rule{Kind::waste, faults_pages},   Rule{Kind::stage, one_thread},
-    Rule{Kind::stage, few_threads},    Rule{Kind::stage, waits_for_network},
-    Rule{Kind::stage, sleeps},         Rule{Kind::waste, start_up},
-    Rule{Kind::waste, spins},          Rule{Kind::waste, serial_share},
-    Rule{Kind::stage, all_cpus},       Rule{Kind::change, falls},
+    Rule{Kind::stage, masked},
+    Rule{Kind::stage, waits_for_lock},
+    Rule{Kind::stage, crowded},
+    Rule{Kind::data, waits_for_data},
+    Rule{Kind::disk, waits_for_disk},
+    Rule{Kind::stage, one_after_another},
+    Rule{Kind::stage, take_turns},
+    Rule{Kind::waste, faults_pages},
+    Rule{Kind::stage, one_thread},
+    Rule{Kind::stage, few_threads},
+    Rule{Kind::stage, waits_for_network},
+    Rule{Kind::stage, sleeps},
+    Rule{Kind::waste, start_up},
+    Rule{Kind::waste, spins},
+    Rule{Kind::waste, serial_share},
+    Rule{Kind::stage, all_cpus},
+    Rule{Kind::change, falls},
     Rule{Kind::change, cached},
 };
 
 }  // namespace
+
+HeldBack rate_fell(double first, double last, double seconds) {
+  const double a_minute = 60 * (1 - last / first) / seconds;
+  return {reason<ReasonCode::rate_falls>(as_rate(first), as_rate(last),
+                                         in_percent(std::min(1.0, a_minute))),
+          reason<ReasonCode::next_watch_longer>()};
+}
+
+bool reads_from_memory(const StageUse& use) {
+  constexpr double kFromDisk = 0.02, kMuch = 32e6, kRead = 0.5;
+  const auto files = static_cast<double>(use.opened_bytes);
+  const double read = use.read_bytes_per_second * use.observed_seconds;
+  return files >= kMuch && read >= kRead * files &&
+         use.storage_bytes_per_second <= kFromDisk * use.read_bytes_per_second;
+}
 
 Reason held_back_reason(const HeldBack& held) {
   return reason<ReasonCode::held_back>(held.cause, held.next);
@@ -383,15 +433,21 @@ Reason held_back_reason(const HeldBack& held) {
 
 std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                                 const std::vector<Setting>& settings, const Knobs& knobs,
-                                double cpus, const std::set<std::string>& fixed) {
+                                double cpus, const std::set<std::string>& fixed,
+                                const std::vector<Trial>& cold) {
   constexpr std::size_t kMost = 2;
   const Setting* setting = find_setting(settings, knobs);
   const Trial* trial = longest_of(trials, knobs);
   if (cpus <= 0 || setting == nullptr || trial == nullptr) return {};
   if (trial->threads.alive == 0) return {};
   const int allowed = trial->stages.allowed_cpus;
-  const Case one{
-      trial, setting, settings, cpus, allowed > 0 ? std::min<double>(allowed, cpus) : cpus, fixed};
+  const Case one{trial,
+                 setting,
+                 settings,
+                 cpus,
+                 allowed > 0 ? std::min<double>(allowed, cpus) : cpus,
+                 fixed,
+                 longest_of(cold, knobs)};
   std::vector<HeldBack> found;
   std::vector<Kind> kinds;
   for (const Rule& rule : kRules) {

@@ -17,10 +17,18 @@ namespace ocrtune {
 
 // At most two causes, of different kinds, the surest first; each with what to try next, and whether
 // these settings have tried it. `cpus` are the usable ones; 0: unknown, nothing is said. `fixed`:
-// knobs that the command ignores, so that a list of their values would be refused.
+// knobs that the command ignores, so that a list of their values would be refused. `cold`: trials
+// whose files were out of memory when they began.
 std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                                 const std::vector<Setting>& settings, const Knobs& knobs,
-                                double cpus, const std::set<std::string>& fixed = {});
+                                double cpus, const std::set<std::string>& fixed = {},
+                                const std::vector<Trial>& cold = {});
+
+// A rate that fell within so many seconds; both above 0.
+HeldBack rate_fell(double first, double last, double seconds);
+
+// Whether what it read came from memory, so that a first epoch may be slower.
+bool reads_from_memory(const StageUse& use);
 
 // The cause and what to try next, as one.
 Reason held_back_reason(const HeldBack& held);

@@ -486,8 +486,8 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   if (!hosts.empty()) result.recommendation.reasons.push_back(hosts);
   add_trial_facts(trials, verdict.chosen->summary.knobs, result.recommendation.reasons);
   if (options.baseline) claim_texts(trials, *options.baseline, options.max_change, result);
-  result.held_back =
-      held_back(trials, settings, verdict.chosen->summary.knobs, options.cpus, options.fixed);
+  result.held_back = held_back(trials, settings, verdict.chosen->summary.knobs, options.cpus,
+                               options.fixed, options.cold);
   tell_threads(result, options.cpus);
   const Reason matters = importance_reason(result.settings, result.predicted);
   if (!matters.empty()) result.recommendation.reasons.push_back(matters);
@@ -525,6 +525,7 @@ auto judged(const Space& space, const Search& search, const std::vector<Trial>& 
   RecommendOptions asked = options;
   for (Trial& trial : asked.rehearsals) trial = folded(trial, inert);
   for (Trial& trial : asked.soaks) trial = folded(trial, inert);
+  for (Trial& trial : asked.cold) trial = folded(trial, inert);
   if (asked.baseline) asked.baseline = fold(*asked.baseline, inert);
   for (RuleSetting& rule : asked.rules) rule.knobs = fold(rule.knobs, inert);
   return judge(*search.own_space(), kept, asked);

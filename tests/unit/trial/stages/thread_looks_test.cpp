@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -101,6 +102,24 @@ TEST_F(ThreadLooksTest, ThreadsThatNeverRanAreLeftOut) {
   EXPECT_DOUBLE_EQ(use.pipe_threads, 1);
 }
 
+TEST_F(ThreadLooksTest, AProcessThatOnlyReadsAPipeIsFedByAnother) {
+  ThreadLooks looks(root());
+  for (int times = 1; times <= 2; ++times) {
+    thread(10, 10, "trainer", 'S', "unix_stream_read_generic", times);
+    thread(20, 20, "loader", 'S', "hrtimer_nanosleep", times);
+    thread(30, 30, "client", 'S', "unix_stream_read_generic", times);
+    thread(30, 31, "sampler", 'S', "hrtimer_nanosleep", times);
+    thread(40, 40, "script", 'S', "do_wait", times);
+    looks.look({member(10), member(20), member(30), member(40)});
+  }
+  StageUse use;
+  looks.fill(use);
+  EXPECT_DOUBLE_EQ(use.pipe_threads, 2);
+  EXPECT_DOUBLE_EQ(use.fed_threads, 1)
+      << "its own thread sleeps: whom the client asks is not known";
+  EXPECT_DOUBLE_EQ(use.child_threads, 1);
+}
+
 TEST_F(ThreadLooksTest, ProcessesThatAreGoneAreNoLook) {
   ThreadLooks looks(root());
   looks.look({member(10)});
@@ -155,6 +174,8 @@ TEST_F(TreeCountersTest, SizesOfFilesOpenForReading) {
   StageUse use;
   counters.fill(use);
   EXPECT_EQ(use.opened_bytes, 5000u) << "a file counts once";
+  ASSERT_TRUE(use.opened_files);
+  EXPECT_EQ(*use.opened_files, std::vector<std::string>{real_path(file).value()});
 }
 
 }  // namespace

@@ -40,7 +40,9 @@ TEST(WaitKind, AMutexIsAWordOfTwo) {
   const std::string rust_mutex = call(SYS_futex, "0x55e31ec1ce50 0x89 0x2 0x0");
   const std::string semaphore = call(SYS_futex, "0x55e31ec1ce50 0x189 0x0 0x0");
   const std::string wake = call(SYS_futex, "0x55e31ec1ce50 0x81 0x2 0x0");
+  const std::string read_write_lock = call(SYS_futex, "0x55e31ec1ce50 0x189 0x3 0x0");
   EXPECT_EQ(wait_kind('S', "futex_do_wait", glibc_mutex), WaitKind::mutex);
+  EXPECT_EQ(wait_kind('S', "futex_do_wait", read_write_lock), WaitKind::mutex);
   EXPECT_EQ(wait_kind('S', "futex_do_wait", rust_mutex), WaitKind::mutex);
   EXPECT_EQ(wait_kind('S', "futex_do_wait", semaphore), WaitKind::futex);
   EXPECT_EQ(wait_kind('S', "futex_do_wait", wake), WaitKind::futex);

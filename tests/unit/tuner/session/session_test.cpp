@@ -257,6 +257,59 @@ TEST_F(SessionTest, AWinnerThatEvaluatesIsRehearsedOnce) {
   EXPECT_EQ(rehearsal_seconds(request(100).job, request(100).search), 0) << "nothing to rehearse";
 }
 
+// Reads its files from memory until they are dropped: then from the disk, at half the rate.
+class CachingRunner : public Runner {
+ public:
+  CachingRunner(RecordedTable table, Clock& clock, const bool& dropped)
+      : inner_(std::move(table), clock, 1), dropped_(dropped) {}
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    Trial trial = inner_.run(knobs, limits);
+    StageUse& use = trial.stages;
+    use.observed_seconds = 4;
+    use.opened_bytes = 200'000'000;
+    use.read_bytes_per_second = 100e6;
+    use.opened_files = std::make_shared<const std::vector<std::string>>(1, "pages.lmdb");
+    trial.threads.alive = 1;
+    if (dropped_) {
+      use.storage_bytes_per_second = 50e6;
+      trial.samples_per_second /= 2;
+    }
+    return trial;
+  }
+
+ private:
+  TableRunner inner_;
+  const bool& dropped_;
+};
+
+TEST_F(SessionTest, AWinnerThatReadsFromMemoryRunsOnceFromTheDisk) {
+  bool dropped = false;
+  std::vector<std::string> files;
+  doors_.drop_from_memory = [&](const std::vector<std::string>& named) {
+    files = named;
+    dropped = true;
+    return std::uint64_t{1};
+  };
+  doors_.runner = [&](const Job&, const SearchRequest&, const Machine&, double) {
+    return Result<std::unique_ptr<Runner>>(
+        std::make_unique<CachingRunner>(table_, clock_, dropped));
+  };
+  TuneRequest reads = request(100);
+  reads.job = command_job({"train"}, "", "torch");
+  const auto run = tune(reads, *store_, witness_, doors_);
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_THAT(files, ::testing::ElementsAre("pages.lmdb"));
+  const auto kept = judged_run(*store_, "last");
+  ASSERT_TRUE(kept) << kept.error().what;
+  ASSERT_EQ(kept->cold.size(), 1U);
+  EXPECT_EQ(kept->trials.size(), run->trials.size()) << "its rate is no trial's rate";
+  EXPECT_EQ(kept->cold[0].knobs, kept->result.recommendation.knobs);
+  const auto& held = kept->result.held_back;
+  ASSERT_FALSE(held.empty());
+  EXPECT_TRUE(held.back().next.is(ReasonCode::next_cold_slower));
+  EXPECT_LT(held.back().next.number(0), 0.6 * held.back().next.number(1));
+}
+
 TEST_F(SessionTest, StoppedInTheRehearsalIsInterrupted) {
   struct Stopper : Witness {
     void rehearses() override {

@@ -166,6 +166,39 @@ TEST(HeldBack, ALockHasManyWaitersAndFreeCpus) {
   EXPECT_THAT(causes({lock}), IsEmpty());
 }
 
+// Whom the lock wakes cannot run at once: many threads are runnable although one CPU is enough.
+TEST(HeldBack, ALockIsNoCrowdWhereOtherLoadHasTheCpus) {
+  Trial lock = trial(with(1, 6), 100, 0.9);
+  lock.threads.runnable = 7;
+  lock.stages.running_threads = 3.5;
+  lock.stages.mutex_threads = lock.stages.lock_threads = 2.5;
+  lock.stages.sleeping_threads = 1;
+  EXPECT_THAT(causes({lock}), ElementsAre(ReasonCode::held_by_lock));
+  Trial crowd = lock;
+  crowd.threads.cpus = kCpus;
+  EXPECT_THAT(causes({crowd}), ElementsAre(ReasonCode::oversubscribed));
+}
+
+TEST(HeldBack, AProgramForEachPageRunsOneAfterAnother) {
+  Trial script = trial(with(1, 1), 3, 0.9);
+  script.stages.child_threads = 1;
+  script.stages.starts_per_second = 3;
+  EXPECT_THAT(causes({script}), ElementsAre(ReasonCode::held_by_one_process));
+  Trial pool = script;  // two at a time
+  pool.threads.runnable = pool.threads.cpus = 1.9;
+  EXPECT_THAT(causes({pool}), IsEmpty());
+  script.stages.starts_per_second = 0;  // a launcher that waits for its one rank
+  EXPECT_THAT(causes({script}), IsEmpty());
+}
+
+TEST(HeldBack, WhoWaitsForAnotherProcessOfThemIsNoCause) {
+  Trial asks = waiting(&StageUse::sleeping_threads, 0.9);
+  asks.stages.pipe_threads = 1;
+  EXPECT_THAT(causes({asks}), IsEmpty()) << "whom it waits for is not known";
+  asks.stages.fed_threads = 1;
+  EXPECT_THAT(causes({asks}), ElementsAre(ReasonCode::held_by_sleep));
+}
+
 TEST(HeldBack, ThreadsThatTakeTurnsRunLikeOne) {
   Trial turns = trial(with(1, 4), 100, 1);
   turns.threads.busy = 4;
@@ -266,6 +299,30 @@ TEST(HeldBack, FilesThatWereInMemoryAreNamed) {
   EXPECT_THAT(causes({reads}), ElementsAre(ReasonCode::reads_from_memory));
   reads.stages.storage_bytes_per_second = 30e6;
   EXPECT_THAT(causes({reads}), IsEmpty());
+}
+
+TEST(HeldBack, ATrialFromTheDiskSaysWhatAFirstEpochMakes) {
+  Trial reads = trial(with(1, 1), 100, 0.5);
+  reads.stages.opened_bytes = 200'000'000;
+  reads.stages.read_bytes_per_second = 100e6;
+  const std::vector<Trial> trials = {reads};
+  const auto next = [&](const std::vector<Trial>& cold) {
+    const auto held =
+        held_back(trials, settings_of(trials, kBetweenRepeats), reads.knobs, kCpus, {}, cold);
+    return held.empty() ? Reason() : held[0].next;
+  };
+  EXPECT_TRUE(next({}).is(ReasonCode::next_cold_pass));
+  EXPECT_TRUE(next({reads}).is(ReasonCode::next_cold_pass)) << "the files were still in memory";
+  Trial cold = trial(with(1, 1), 40, 0.3);
+  cold.stages.storage_bytes_per_second = 40e6;
+  ASSERT_TRUE(next({cold}).is(ReasonCode::next_cold_slower));
+  EXPECT_DOUBLE_EQ(next({cold}).number(0), 40);
+  EXPECT_DOUBLE_EQ(next({cold}).number(1), 100);
+  EXPECT_DOUBLE_EQ(next({cold}).number(2), 40e6);
+  cold.samples_per_second = 97;
+  EXPECT_TRUE(next({cold}).is(ReasonCode::next_cold_alike));
+  cold.knobs = with(2, 1);
+  EXPECT_TRUE(next({cold}).is(ReasonCode::next_cold_pass)) << "of another setting";
 }
 
 TEST(HeldBack, NothingIsSaidOfTrialsThatNobodyWatched) {
