@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -57,6 +58,7 @@ class Supervisor {
   Result<AttemptPlan> plan_attempt(int number);
   void watch(const AttemptStatus& status);
   void tell_log_problem(const AttemptStatus& status);
+  void tell_held(const AttemptStatus& status);
   void warn(const std::string& kind, const std::string& words, double seconds);
   void begin_attempt();
   std::map<std::string, FileVersion> other_logs() const;
@@ -88,6 +90,7 @@ class Supervisor {
   std::map<std::string, double> warned_at_;  // kind -> second of this attempt
   std::vector<std::string> warnings_;        // of this attempt
   std::map<int, std::string> places_;
+  std::set<ReasonCode> held_told_;  // of all attempts
   bool log_problem_told_ = false;
   int warned_ = 0, failures_ = 0, unchanged_ = 0;
   int incurable_ = 0;                  // failures in a row that a restart cannot cure
@@ -161,6 +164,14 @@ void Supervisor::tell_log_problem(const AttemptStatus& status) {
   warn("log", status.log_problem + "; the log is cut", status.seconds);
 }
 
+void Supervisor::tell_held(const AttemptStatus& status) {
+  for (const HeldBack& held : status.held) {
+    if (!held_told_.insert(held.cause.code).second) continue;
+    journal_.write("held back", {{"cause", row_of(held.cause.code).name}});
+    if (listeners_.on_held) listeners_.on_held(held);
+  }
+}
+
 void Supervisor::watch(const AttemptStatus& status) {
   if (status.places != places_) {
     places_ = status.places;
@@ -172,6 +183,7 @@ void Supervisor::watch(const AttemptStatus& status) {
     if (words.empty()) words = warning.words;
   }
   tell_log_problem(status);
+  tell_held(status);
   if (!status.idle_gpus.empty()) warn("GPUs", status.idle_gpus, status.seconds);
   if (!status.stall.empty()) {
     warn("stall", status.stall, status.seconds);
@@ -319,6 +331,7 @@ AttemptSummary Supervisor::summary(const AttemptPlan& plan, const AttemptEnd& en
   summary.places = end.last.places;
   summary.memory = growth_.memory_trace();
   summary.warnings = warnings_;
+  summary.held = end.last.held;
   std::string unsure = unsure_peak_words(end.peak_bytes, end.possible_peak_bytes);
   if (!unsure.empty()) summary.warnings.push_back(std::move(unsure));
   return summary;

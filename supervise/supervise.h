@@ -53,6 +53,7 @@ struct AttemptSummary {
   std::map<int, std::string> places;  // local rank -> the CPUs that it had
   std::vector<TracePoint> memory;     // of the tree over the attempt's seconds
   std::vector<std::string> warnings;  // "12 min: memory grows by ..."
+  std::vector<HeldBack> held;         // what held it back, by the last look
 };
 
 enum class SuperviseState { done, gave_up, interrupted };
@@ -68,6 +69,7 @@ struct SuperviseEnd {
 struct SuperviseListeners {
   std::function<void(const AttemptStatus&, const std::string& forecast)> on_status;
   std::function<void(const std::string& line)> on_note;  // started, warning, failed, restarting
+  std::function<void(const HeldBack&)> on_held;          // what holds it back, where that is news
 };
 
 using AttemptRunner =

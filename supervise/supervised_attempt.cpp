@@ -15,12 +15,14 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
 #include "base/process_tree.h"
 #include "base/text.h"
 #include "diagnosis/log_scan.h"
+#include "probes/host/cpu_limits.h"
 #include "supervise/gpu_memory_watch.h"
 #include "supervise/stall_watch.h"
 #include "trial/observe/count_limits.h"
@@ -146,12 +148,27 @@ std::optional<std::uint64_t> shm_size() {
   return static_cast<std::uint64_t>(facts.f_blocks) * facts.f_frsize;
 }
 
+double usable_cpus() {
+  Notes notes;
+  return read_cpu_limits(FileRoot(), process_environment(), {}, notes).usable.value_or(0);
+}
+
+// Counts that the command has no place for.
+std::set<std::string> fixed_knobs(const CommandWorkload& workload) {
+  std::set<std::string> fixed;
+  for (const char* name : {"nproc", "threads", "workers", "batch"}) {
+    if (!turns(workload, name)) fixed.insert(name);
+  }
+  return fixed;
+}
+
 class Attempt {
  public:
   Attempt(const AttemptPlan& plan, const AttemptListeners& listeners)
       : plan_(plan),
         listeners_(listeners),
         memory_(std::thread::hardware_concurrency()),
+        stages_(tree_, usable_cpus(), fixed_knobs(plan.setting.workload), plan.stages),
         binder_(plan.masks),
         stall_watch_(plan.stall_seconds > 0
                          ? std::min(plan.stall_seconds, plan.stall_warning_seconds)
@@ -177,6 +194,7 @@ class Attempt {
   ProcessTree tree_;
   Process* root_ = nullptr;
   MemorySampler memory_;
+  StageWatch stages_;
   ShmLeftovers shm_;
   AttemptFiles files_;
   LineSplitter lines_;
@@ -206,6 +224,7 @@ void Attempt::listen(std::string_view bytes) {
   if (listeners_.on_output) listeners_.on_output(bytes);
   lines_.add(bytes, [this](const std::string& line) {
     if (!is_progress_line(line)) return;
+    stages_.take_line(line);
     AttemptStatus& status = end_.last;
     status.progress_lines += 1;
     status.last_progress = line.substr(0, 400);
@@ -373,6 +392,7 @@ Result<AttemptEnd> Attempt::run() {
     root_->read_output({});
     const double now = clock.now_seconds();
     look_for_processes(now);
+    if (auto held = stages_.look(now)) end_.last.held = *std::move(held);
     if (now >= next_look) {
       look(now);
       next_look = now + kStatusEvery;

@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "diagnosis/failure_evidence.h"
 #include "supervise/background_writer.h"
+#include "supervise/stage_watch.h"
 #include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {
@@ -34,6 +35,7 @@ struct AttemptPlan {
   std::vector<CpuSet> masks;             // of the local ranks; empty: not bound
   std::uint64_t memory_limit_bytes = 0;  // the tree is stopped before it passes this; 0: none
   double stop_grace_seconds = 10;
+  StageTimes stages;
 };
 
 // How far a training says that it is; -1: it did not say.
@@ -66,6 +68,7 @@ struct AttemptStatus {
   std::uint64_t gpu_bytes = 0, gpu_limit_bytes = 0;   // of the fullest GPU; 0: none known
   std::string idle_gpus;                              // that have nothing to do, in words
   std::string stall;                                  // why no step ends, in words; empty: they do
+  std::vector<HeldBack> held;                         // what holds it back, by the last look
   std::string log_problem;                            // why the log is cut; empty: it is whole
   std::map<int, std::string> places;                  // local rank -> the CPUs that it may use
 };

@@ -28,6 +28,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/console/diagnosis_text.h"
+#include "reports/export/run_json.h"
 #include "reports/export/run_metrics.h"
 #include "reports/html/supervised_page.h"
 #include "supervise/background_writer.h"
@@ -35,6 +36,7 @@
 #include "trial/workloads/command/command_prepare.h"
 #include "tuner/session/run_launch.h"
 #include "tuner/space/space.h"
+#include "tuner/verdict/held_back.h"
 
 namespace ocrtune {
 namespace {
@@ -244,6 +246,7 @@ nlohmann::ordered_json summary_json(const SuperviseOptions& options, const Super
                         {"evidence", valid_utf8(attempt.evidence)},
                         {"placement", attempt.places},
                         {"warnings", attempt.warnings},
+                        {"held_back", held_back_json(attempt.held)},
                         {"change", attempt.change}});
   }
   const char* const states[] = {"done", "gave_up", "interrupted"};
@@ -383,6 +386,9 @@ Result<int> run_run(RunFlags flags) {
   SuperviseListeners listeners;
   listeners.on_note = [terminal](const std::string& line) {
     std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", plain_line(line).c_str());
+  };
+  listeners.on_held = [note = listeners.on_note](const HeldBack& held) {
+    note("why: " + sentence(held_back_reason(held)));
   };
   const double planned = options.planned_seconds;
   listeners.on_status = [terminal, planned, &metrics](const AttemptStatus& status,

@@ -100,6 +100,33 @@ TEST_F(Supervise, WhatARestartCannotCureEndsAtOnce) {
   EXPECT_THAT(end.reason, testing::HasSubstr("missing_file"));
 }
 
+TEST_F(Supervise, WhatHoldsItBackIsSaidOnceForEachCause) {
+  HeldBack slow{reason<ReasonCode::held_by_data>(in_percent(0.7)),
+                reason<ReasonCode::next_faster_disk>()};
+  HeldBack disk{reason<ReasonCode::held_by_disk>(decimal(1, 1), in_bytes(40e6), in_bytes(0)),
+                reason<ReasonCode::next_faster_disk>()};
+  const auto attempt = [&](const AttemptPlan&,
+                           const AttemptListeners& given) -> Result<AttemptEnd> {
+    AttemptEnd end;
+    for (const auto& held : {std::vector{slow}, {slow}, {slow, disk}, {}}) {
+      end.last.held = held;
+      given.on_status(end.last);
+    }
+    end.last.held = {disk};
+    return end;
+  };
+  std::vector<ReasonCode> told;
+  SuperviseListeners listeners;
+  listeners.on_held = [&](const HeldBack& held) { told.push_back(held.cause.code); };
+  NoWait clock;
+  const auto end = supervise(options_, attempt, listeners, clock);
+  ASSERT_TRUE(end);
+  EXPECT_THAT(told, testing::ElementsAre(ReasonCode::held_by_data, ReasonCode::held_by_disk));
+  ASSERT_EQ(end->attempts[0].held.size(), 1u);
+  EXPECT_THAT(*read_file(join_path(options_.run_directory, "journal.jsonl")),
+              testing::HasSubstr("\"cause\":\"held_by_disk\""));
+}
+
 TEST_F(Supervise, FailuresInARowAreBounded) {
   options_.max_failures = 3;
   const SuperviseEnd end = scripted(std::vector<std::string>(50, kKilled));

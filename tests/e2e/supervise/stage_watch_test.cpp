@@ -1,0 +1,67 @@
+#include "supervise/stage_watch.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+
+namespace ocrtune {
+namespace {
+
+using testing::ElementsAre;
+
+// What one look at this command says, whose progress lines are `lines`.
+std::vector<HeldBack> seen_of(const std::string& script, const std::vector<std::string>& lines) {
+  ProcessTree tree;
+  ProcessOptions options;
+  options.arguments = {"sh", "-c", script};
+  EXPECT_TRUE(tree.start(options));
+  StageTimes times;
+  times.settle_seconds = 0.1;
+  times.look_seconds = 1;
+  StageWatch watch(tree, 2, {"nproc"}, times);
+  for (const std::string& line : lines) watch.take_line(line);
+  std::optional<std::vector<HeldBack>> held;
+  for (int i = 0; i < 1000 && !held; ++i) {
+    tree.scan();
+    held = watch.look(steady_clock().now_seconds());
+    steady_clock().sleep_seconds(0.02);
+  }
+  EXPECT_TRUE(held);
+  EXPECT_FALSE(watch.look(steady_clock().now_seconds())) << "a pause follows";
+  return held.value_or(std::vector<HeldBack>());
+}
+
+std::vector<ReasonCode> codes_of(const std::vector<HeldBack>& held) {
+  std::vector<ReasonCode> codes;
+  for (const HeldBack& one : held) codes.push_back(one.cause.code);
+  return codes;
+}
+
+TEST(StageWatch, NamesTheOneThreadThatWorks) {
+  const auto held = seen_of("while :; do :; done", {});
+  ASSERT_THAT(codes_of(held), ElementsAre(ReasonCode::held_by_one_thread));
+  EXPECT_TRUE(held[0].next.is(ReasonCode::next_in_command));
+}
+
+TEST(StageWatch, TheLogSaysWhatAStepWaitsForAndThatTheRateFell) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 40; ++i) {
+    lines.push_back(fmt::format(
+        "epoch: [1/9], loss: 1.1, avg_reader_cost: 1.5 s, avg_batch_cost: 2.0 s, ips: {} samples/s",
+        i < 20 ? 64 : 20));
+  }
+  EXPECT_THAT(codes_of(seen_of("exec sleep 60", lines)),
+              ElementsAre(ReasonCode::held_by_data, ReasonCode::rate_falls));
+}
+
+TEST(StageWatch, NothingIsSaidOfAProgramThatRests) {
+  EXPECT_TRUE(seen_of("exec sleep 60", {"epoch: [1/9], loss: 1.1"}).empty());
+}
+
+}  // namespace
+}  // namespace ocrtune
