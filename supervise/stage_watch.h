@@ -43,7 +43,6 @@ class StageWatch {
   StageTimes times_;
   StepCostReader costs_;
   std::optional<LoadWatch> load_;  // while it looks
-  std::vector<Sample> samples_;
   double begun_ = -1, next_ = -1, window_end_ = 0, look_end_ = 0;
 };
 

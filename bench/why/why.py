@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether `ocrtune tune` names the stage that holds a program back, over programs whose stage is known.
 
-  bench/why/why.py build/ocrtune [--only NAME,...] [--budget 16s]
+  bench/why/why.py build/ocrtune [--only NAME,...] [--budget 16s] [--real]
 
 The first half of the programs was written before the rules of tuner/verdict/held_back.cpp. A program is right where its
 stage is the first or the second cause; one without a known stage, where no cause is named.
@@ -64,6 +64,13 @@ THIRD = {
     'pack.sh': (THREADS, '', {'held_by_one_thread'}),
     'steps.py': (THREADS, '', set()),
 }
+# Programs of the field, each with what pidstat, strace and its own times say of it. They need a Python with paddle, rapidocr and cv2.
+REAL = {
+    'tesseract': ('--threads 1,2,4', 'work tesseract {pages} --procs 1 --threads {threads}', {'held_by_one_process', 'held_by_one_thread'}),
+    'rapidocr': ('--batch 1', 'work rapidocr {pages} --procs 1 --threads 10', {'oversubscribed'}),
+    'reader': ('--batch 16', '--workers 0 --read-ms 60', {'held_by_data'}),
+    'loader': ('--batch 16', '--style doctr --workers 1 --decode 40', {'held_by_one_thread'}),
+}
 
 
 class Service(socketserver.BaseRequestHandler):
@@ -83,6 +90,10 @@ def start_service():
 
 
 def command_of(name, folder):
+    if name in ('tesseract', 'rapidocr'):
+        return [sys.executable, str(HERE.parent.parent / 'clients' / 'ocr_pages.py')]
+    if name in ('reader', 'loader'):
+        return [sys.executable, str(HERE / 'train_reader.py')]
     if name == 'masked':
         return ['taskset', '-c', '0', str(folder / 'compute')]
     if name.endswith('.py'):
@@ -94,8 +105,8 @@ def command_of(name, folder):
 
 def tune(ocrtune, name, row, folder, port, budget, extra):
     flags, words, _ = row
-    metric = ['--log-reader', 'torch'] if name == 'data_time.py' else ['--metric', 'speed']
-    words = words.replace('{service}', str(port)).split()
+    metric = [] if name in REAL else ['--log-reader', 'torch'] if name == 'data_time.py' else ['--metric', 'speed']
+    words = words.replace('{service}', str(port)).replace('{pages}', str(folder / 'pages')).split()
     home = folder / 'home'
     done = subprocess.run([ocrtune, 'tune', '--json', '--budget', budget, *flags.split(), *metric, *extra, '--',
                            *command_of(name, folder), *words],
@@ -110,6 +121,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('ocrtune')
     parser.add_argument('--only', default='')
+    parser.add_argument('--real', action='store_true', help='the programs of the field in place of the small ones')
     parser.add_argument('--budget', default='16s')
     options, extra = parser.parse_known_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix='ocrtune-why-'))
@@ -117,7 +129,11 @@ def main():
         subprocess.run(['gcc', '-O1', '-pthread', '-fopenmp', '-o', str(folder / source.stem), str(source)], check=True)
     port = start_service()
     right = asked = 0
-    for half, rows in (('first', FIRST), ('second', SECOND), ('third', THIRD)):
+    halves = [('first', FIRST), ('second', SECOND), ('third', THIRD)]
+    if options.real:
+        halves = [('real', REAL)]
+        subprocess.run([*command_of('tesseract', folder), 'make', str(folder / 'pages'), '--lines', '1'], check=True)
+    for half, rows in halves:
         for name, row in rows.items():
             if options.only and name not in options.only.split(','):
                 continue

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kWidth = "pcie.link.width.current", kMostWidth = "pcie.link.width.max";
 
-bool has(std::string_view line, std::string_view part) {
+bool mentions(std::string_view line, std::string_view part) {
   return line.find(part) != std::string_view::npos;
 }
 
@@ -30,9 +30,9 @@ int lanes(std::string_view text) {
 }  // namespace
 
 std::string CardReport::take_line(std::string_view line) {
-  if (in_link_ || has(line, "Link Width")) return take_link(line);
-  const bool heads = has(line, kWidth) || has(line, "_reasons.");
-  if (heads && has(line, ",")) {
+  if (in_link_ || mentions(line, "Link Width")) return take_link(line);
+  const bool heads = mentions(line, kWidth) || mentions(line, "_reasons.");
+  if (heads && mentions(line, ",")) {
     columns_ = cells_of(line);
     return "";
   }
@@ -60,7 +60,7 @@ std::string CardReport::take_row(std::string_view line) const {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (columns_[i] == kWidth) found = lanes(cells[i]);
     if (columns_[i] == kMostWidth) most = lanes(cells[i]);
-    if (has(columns_[i], "_reasons.") && cells[i] == "Active") {
+    if (mentions(columns_[i], "_reasons.") && cells[i] == "Active") {
       return fmt::format("{}: Active", columns_[i]);
     }
   }
