@@ -167,7 +167,7 @@ void Supervisor::tell_log_problem(const AttemptStatus& status) {
 void Supervisor::tell_held(const AttemptStatus& status) {
   for (const HeldBack& held : status.held) {
     if (!held_told_.insert(held.cause.code).second) continue;
-    journal_.write("held back", {{"cause", row_of(held.cause.code).name}});
+    journal_.write("held back", {{"cause", std::string(row_of(held.cause.code).name)}});
     if (listeners_.on_held) listeners_.on_held(held);
   }
 }

@@ -26,37 +26,38 @@ std::string query(const char* width, const char* thermal, const char* cap) {
       width, cap, thermal);
 }
 
-std::string first_cause(const std::string& text) {
+std::string cause_of_report(const std::string& text) {
   const Diagnosis found = diagnose_text(text);
   return found.causes.empty() ? "" : found.causes[0].row->name;
 }
 
 TEST(CardReport, ALinkOfFewerLanesThanTheCardHas) {
   const char *no = "Not Active", *yes = "Active";
-  EXPECT_EQ(first_cause(query("16x", no, no)), "") << "a generation falls while a card rests";
-  EXPECT_EQ(first_cause(query("4x", no, no)), "pcie_link_slow");
-  EXPECT_EQ(first_cause(query("16x", yes, no)), "gpu_throttled");
-  EXPECT_EQ(first_cause(query("16x", no, yes)), "gpu_throttled");
+  EXPECT_EQ(cause_of_report(query("16x", no, no)), "") << "a generation falls while a card rests";
+  EXPECT_EQ(cause_of_report(query("4x", no, no)), "pcie_link_slow");
+  EXPECT_EQ(cause_of_report(query("16x", yes, no)), "gpu_throttled");
+  EXPECT_EQ(cause_of_report(query("16x", no, yes)), "gpu_throttled");
 }
 
 TEST(CardReport, ColumnsOfATable) {
   const std::string link =
       "index, name, pcie.link.gen.current, pcie.link.width.current, pcie.link.width.max\n"
       "0, NVIDIA GeForce RTX 4090, 4, 16, 16\n";
-  EXPECT_EQ(first_cause(link), "");
-  EXPECT_EQ(first_cause(link + "1, NVIDIA GeForce RTX 4090, 4, 4, 16\n"), "pcie_link_slow");
+  EXPECT_EQ(cause_of_report(link), "");
+  EXPECT_EQ(cause_of_report(link + "1, NVIDIA GeForce RTX 4090, 4, 4, 16\n"), "pcie_link_slow");
   const std::string reasons =
       "timestamp, clocks_throttle_reasons.sw_power_cap, "
       "clocks_throttle_reasons.hw_thermal_slowdown\n";
-  EXPECT_EQ(first_cause(reasons + "2024/03/05 10:11:12.123, Not Active, Not Active\n"), "");
-  EXPECT_EQ(first_cause(reasons + "2024/03/05 10:11:12.123, Not Active, Active\n"),
+  EXPECT_EQ(cause_of_report(reasons + "2024/03/05 10:11:12.123, Not Active, Not Active\n"), "");
+  EXPECT_EQ(cause_of_report(reasons + "2024/03/05 10:11:12.123, Not Active, Active\n"),
             "gpu_throttled");
 }
 
 TEST(CardReport, ACpuThatIsTooHotInTheKernelsWords) {
-  EXPECT_EQ(first_cause("[ 1234.567890] mce: CPU3: Core temperature is above threshold, cpu clock "
-                        "is throttled (total events = 1)\n"),
-            "cpu_throttled");
+  EXPECT_EQ(
+      cause_of_report("[ 1234.567890] mce: CPU3: Core temperature is above threshold, cpu clock "
+                      "is throttled (total events = 1)\n"),
+      "cpu_throttled");
 }
 
 TEST(CardReport, OtherLinesStayAsTheyAre) {
