@@ -48,9 +48,9 @@ std::string CardReport::take_link(std::string_view line) {
     return "";
   }
   const int found = lanes(line.substr(colon + 1));
-  if (name == "Max") most_lanes_ = found;
-  if (name != "Current" || found <= 0 || found >= most_lanes_) return "";
-  return fmt::format("Link Width Current : {}x (of {}x)", found, most_lanes_);
+  if (name == "Max") max_lanes_ = found;
+  if (name != "Current" || found <= 0 || found >= max_lanes_) return "";
+  return fmt::format("Link Width Current : {}x (of {}x)", found, max_lanes_);
 }
 
 std::string CardReport::take_row(std::string_view line) const {

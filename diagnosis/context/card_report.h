@@ -19,7 +19,7 @@ class CardReport {
   std::string take_row(std::string_view line) const;
 
   bool in_link_ = false;
-  int most_lanes_ = 0;                // of the link that is being read
+  int max_lanes_ = 0;                 // of the link that is being read
   std::vector<std::string> columns_;  // of the table that is being read
 };
 
