@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "diagnosis/failure_evidence.h"
 #include "trial/knobs.h"
+#include "trial/learning.h"
 #include "trial/load_point.h"
 #include "trial/same_result.h"
 #include "trial/stage_use.h"
@@ -178,6 +179,7 @@ struct Trial {
   ThreadUse threads;
   StageUse stages;
   SameResult same;                      // its answers beside those of the present setting
+  Learning learning;                    // of a trial that trains to be compared
   double joules_per_sample = 0;         // of the processor packages; 0: no counter
   double network_bytes_per_second = 0;  // of a job over several hosts, the first one's; 0: unknown
   double control_share = 0;  // control kernel beside this trial over its usual rate; 0: unknown

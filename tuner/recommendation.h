@@ -13,6 +13,7 @@
 #include "trial/answers/same_judgement.h"
 #include "trial/reason.h"
 #include "trial/trial.h"
+#include "tuner/learning_worth.h"
 
 namespace ocrtune {
 
@@ -151,6 +152,7 @@ struct BeyondRecipe {
   Knobs knobs;
   Interval ratio;  // of samples per second, to the recommended setting's
   std::int64_t global_batch = 0;
+  std::optional<LearningWorth> worth;  // of its samples; unset: not known
 };
 
 // The fastest setting that reads another text.

@@ -162,6 +162,11 @@ class TuneLine : public SessionObserver {
     if (!json_ && is_terminal(stderr)) line_->note("its files out of memory, as in a first epoch");
   }
 
+  void learns(double seconds) override {
+    if (!json_)
+      line_->note("training, to compare what samples are worth: " + format_duration(seconds));
+  }
+
   void proves() override {
     if (!json_ && is_terminal(stderr)) line_->note("proving the winner's rate at full length");
   }

@@ -106,6 +106,9 @@ void declare_amounts(Flags& cli, TuneFlags& flags) {
   cli.option("--soak", flags.soak, "DURATION",
              "After the search, run the winner for this time to detect memory growth")
       .default_text("part of the budget for servers; 0s disables");
+  cli.option("--prove-learning", flags.prove_learning, "DURATION",
+             "After the search, train by the present recipe and by the fastest other one for this "
+             "time, to compare the samples that they take to the same loss");
   cli.option(
          "--data", flags.data, "DATA",
          "Folder with labels.txt or data.mdb, or a label file; for --mode infer also a folder or "

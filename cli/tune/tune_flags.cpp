@@ -215,6 +215,11 @@ Status read_amounts(TuneFlags& flags) {
     if (!seconds) return Error{ErrorKind::usage, "--soak: " + seconds.error().what};
     search.soak_seconds = *seconds;
   }
+  if (!flags.prove_learning.empty()) {
+    const auto seconds = parse_duration(flags.prove_learning);
+    if (!seconds) return Error{ErrorKind::usage, "--prove-learning: " + seconds.error().what};
+    search.learning_seconds = *seconds;
+  }
   if (search.budget_seconds < 2 * search.trial_seconds) {
     return Error{
         ErrorKind::usage,

@@ -27,8 +27,8 @@ struct TuneFlags {
   HostFlags hosts;
   HostChoice chosen;  // of them; empty: this machine alone
   std::string nodes;  // "1,2"
-  std::string budget, trial_time, soak, memory_limit, data, db, out, resume, name, wait_quiet,
-      notify;
+  std::string budget, trial_time, soak, prove_learning, memory_limit, data, db, out, resume, name,
+      wait_quiet, notify;
   std::string progress = "text";
   std::string buckets;  // of the lines, in words
   DeviceRequest device;

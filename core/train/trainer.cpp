@@ -145,6 +145,7 @@ class TrainerOnGraph final : public Trainer {
     if (!loss) return loss.error();
     report.loss = loss->mean;
     report.impossible_labels = loss->impossible;
+    if (options_.watch_gradients) part_squares_ += square_of(gradients_);
     if (!last) {
       hold_gradients();
       report.compute_seconds = now_seconds() - start;
@@ -156,6 +157,10 @@ class TrainerOnGraph final : public Trainer {
     OCRTUNE_TRY(overlaps() ? comm_.finish_means(&report.wait_seconds)
                            : comm_.all_reduce_mean(0, gradients_.size(), &report.wait_seconds));
     const double reduce_end = now_seconds();
+    if (options_.watch_gradients) {
+      report.part_square = std::exchange(part_squares_, 0) / options_.accumulate;
+      report.whole_square = square_of(gradients_);
+    }
     const AdamW settings{schedule_.rate_at(moments_.steps), options_.weight_decay,
                          options_.clip_norm};
     update_parameters(settings, graph_, gradients_, moments_, parameters_);
@@ -210,7 +215,15 @@ class TrainerOnGraph final : public Trainer {
   }
 
  private:
-  bool overlaps() const { return options_.bucket_bytes > 0 && comm_.place().world_size > 1; }
+  // What is averaged while backward goes on is never this rank's gradient alone.
+  bool overlaps() const {
+    return options_.bucket_bytes > 0 && comm_.place().world_size > 1 && !options_.watch_gradients;
+  }
+
+  double square_of(std::span<const float> gradients) const {
+    const double norm = gradient_norm(graph_, gradients);
+    return norm * norm;
+  }
 
   void hold_gradients() {
     float* const sums = sums_.floats();
@@ -285,9 +298,10 @@ class TrainerOnGraph final : public Trainer {
   Network network_;
   Comm& comm_;
   LearningSchedule schedule_;
-  Memory state_;  // parameters, both moments, statistics
-  Memory sums_;   // of the gradients of steps that did not change the weights
-  int held_ = 0;  // of those
+  Memory state_;             // parameters, both moments, statistics
+  Memory sums_;              // of the gradients of steps that did not change the weights
+  int held_ = 0;             // of those
+  double part_squares_ = 0;  // of these and the last one, summed
   std::span<float> parameters_, statistics_, gradients_;
   AdamWState moments_;
 };

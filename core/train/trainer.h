@@ -37,6 +37,8 @@ struct TrainerOptions {
   double clip_norm = 0;    // averaged gradients of a greater norm, all together, are scaled to it;
                            // 0: never
   std::uint64_t seed = 1;  // of the initial weights; the same on all ranks
+  bool watch_gradients = false;  // StepReport has their squared norms; gradients are then averaged
+                                 // all at once
 };
 
 // Of the steps of a run with these options.
@@ -51,6 +53,11 @@ struct StepReport {
   double compute_seconds = 0;     // forward, backward, optimiser
   double all_reduce_seconds = 0;  // moving gradients, without waiting
   double wait_seconds = 0;        // waiting for the other ranks
+  // Where gradients are watched, of the step that changes the weights: squared norms of the
+  // gradient of one call of one rank, mean over this rank's `accumulate` calls, and of the mean
+  // over all calls of all ranks. 0: not watched, or weights that did not change.
+  double part_square = 0;
+  double whole_square = 0;
 };
 
 class Trainer {

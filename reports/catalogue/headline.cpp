@@ -104,8 +104,44 @@ Bilingual what_is_left(const TuneResult& result) {
                 {fmt::format("{}", percent_of_gain(result.certified_gap))});
 }
 
+// How fast the other recipe learns, where that was measured.
+Bilingual worth_words(const RunRecord& run, const BeyondRecipe& beyond) {
+  if (!beyond.worth) {
+    return run.learning.empty()
+               ? phrase("what a sample is worth then is not known.")
+               : phrase(
+                     "what a sample is worth then is not known: the trainings that were to "
+                     "compare them reached no loss in common.");
+  }
+  const LearningWorth& worth = *beyond.worth;
+  const std::string samples = format_count(static_cast<double>(worth.samples));
+  if (!worth.proved) {
+    return phrase(
+        "to the same loss it is at most {} times as fast, by the noise of the gradients of the "
+        "first {} samples; --prove-learning measures it.",
+        {fmt::format("{:.2f}", worth.speedup.high), samples});
+  }
+  Bilingual words = phrase(
+      "to the same loss ({}) it is {} times as fast ({}..{}), over the first {} samples of {} "
+      "starts, ",
+      {fmt::format("{:.3g}", worth.loss), fmt::format("{:.2f}", worth.speedup.median),
+       fmt::format("{:.2f}", worth.speedup.low), fmt::format("{:.2f}", worth.speedup.high), samples,
+       fmt::format("{}", worth.starts)});
+  const Bilingual rate =
+      worth.rate_factor > 0
+          ? phrase("with a learning rate {} times as high; early training prefers small batches.",
+                   {fmt::format("{:.2f}", worth.rate_factor)})
+          : phrase(
+                "with the learning rate that the command takes; early training prefers small "
+                "batches.");
+  words.english += rate.english;
+  words.chinese += rate.chinese;
+  return words;
+}
+
 // What the answer keeps of the recipe, and what another recipe would bring.
-Bilingual recipe_words(const TuneResult& result) {
+Bilingual recipe_words(const RunRecord& run) {
+  const TuneResult& result = run.result;
   Bilingual words;
   const auto add = [&](const Bilingual& more) {
     words.english += more.english;
@@ -120,11 +156,11 @@ Bilingual recipe_words(const TuneResult& result) {
   if (!result.beyond_recipe) return words;
   const BeyondRecipe& beyond = *result.beyond_recipe;
   add(phrase(
-      " By another recipe, global batch {}, {} processes {} times as many samples/s "
-      "({}..{}); what a sample is worth then was not measured.",
+      " By another recipe, global batch {}, {} processes {} times as many samples/s ({}..{}); ",
       {fmt::format("{}", beyond.global_batch), knobs_text(beyond.knobs, result.inert_names()),
        fmt::format("{:.2f}", beyond.ratio.median), fmt::format("{:.2f}", beyond.ratio.low),
        fmt::format("{:.2f}", beyond.ratio.high)}));
+  add(worth_words(run, beyond));
   return words;
 }
 
@@ -364,7 +400,7 @@ Bilingual headline(const RunRecord& run) {
   if (other_goal && !text.english.empty()) add({".", "。"});
   add(text);
   if (other_goal) return sentence;
-  add(recipe_words(result));
+  add(recipe_words(run));
   add(payback(run));
   add(result.verdict.beside_load ? beside_load(result) : what_is_left(result));
   return sentence;

@@ -182,10 +182,24 @@ const std::vector<Phrase>& phrase_table() {
       {"MEMORY NOT SURE", "内存峰值未确定"},
       {"LOADED HOST", "主机有其他负载"},
       {" The recipe is unchanged (global batch {}).", "训练方案不变（全局 batch size {}）。"},
-      {" By another recipe, global batch {}, {} processes {} times as many samples/s ({}..{}); "
-       "what a sample is worth then was not measured.",
-       "若改变训练方案（全局 batch size {}），{} 每秒处理的样本数为其 {} 倍（{}..{}）；"
-       "此时每个样本的学习价值未测量。"},
+      {" By another recipe, global batch {}, {} processes {} times as many samples/s ({}..{}); ",
+       "若改变训练方案（全局 batch size {}），{} 每秒处理的样本数为其 {} 倍（{}..{}）；"},
+      {"what a sample is worth then is not known.", "此时每个样本的学习价值未知。"},
+      {"what a sample is worth then is not known: the trainings that were to compare them reached "
+       "no loss in common.",
+       "此时每个样本的学习价值未知：用于比较的训练未达到共同的损失值。"},
+      {"to the same loss it is at most {} times as fast, by the noise of the gradients of the "
+       "first "
+       "{} samples; --prove-learning measures it.",
+       "达到相同损失的速度至多为其 {} 倍，依据最初 {} 个样本的梯度噪声；可用 --prove-learning "
+       "实测。"},
+      {"to the same loss ({}) it is {} times as fast ({}..{}), over the first {} samples of {} "
+       "starts, ",
+       "达到相同损失（{}）的速度为其 {} 倍（{}..{}），依据最初 {} 个样本、{} 次训练，"},
+      {"with a learning rate {} times as high; early training prefers small batches.",
+       "学习率为 {} 倍；训练初期更适合较小的 batch。"},
+      {"with the learning rate that the command takes; early training prefers small batches.",
+       "学习率由命令自行设定；训练初期更适合较小的 batch。"},
       {"the same setting for PaddleOCR, not measured", "用于 PaddleOCR 的相同配置，未实测"},
       {"the same setting for PaddleOCR, not measured; a second thread can halve its speed: tune "
        "your own command",

@@ -128,13 +128,26 @@ Json contender_json(const TuneResult& result) {
   return {{"knobs", knobs_json(knobs)}, {"gain", interval_json(gain, true)}};
 }
 
+Json worth_json(const std::optional<LearningWorth>& worth) {
+  if (!worth) return nullptr;
+  return {{"proved", worth->proved},
+          {"noise_samples", worth->noise_samples > 0 ? Json(worth->noise_samples) : Json()},
+          {"efficiency", interval_json(worth->efficiency, true)},
+          {"speedup", interval_json(worth->speedup, true)},
+          {"loss", worth->proved ? Json(worth->loss) : Json()},
+          {"samples", worth->samples},
+          {"starts", worth->starts},
+          {"rate_factor", worth->rate_factor > 0 ? Json(worth->rate_factor) : Json()}};
+}
+
 Json recipe_json(const TuneResult& result) {
   if (result.recipe_batch == 0) return nullptr;
   Json beyond;
   if (result.beyond_recipe) {
     beyond = {{"knobs", knobs_json(result.beyond_recipe->knobs)},
               {"global_batch", result.beyond_recipe->global_batch},
-              {"ratio", interval_json(result.beyond_recipe->ratio, true)}};
+              {"ratio", interval_json(result.beyond_recipe->ratio, true)},
+              {"worth", worth_json(result.beyond_recipe->worth)}};
   }
   return {{"global_batch", result.recipe_batch}, {"beyond", beyond}};
 }

@@ -106,10 +106,10 @@ std::vector<Cell> trial_cells(const std::string& run_id, std::size_t place, cons
   return cells;
 }
 
-// Those of the search, then those that can overturn its answer.
+// Those of the search, then those that can overturn its answer or add to it.
 std::vector<const Trial*> all_trials(const RunRecord& run) {
   std::vector<const Trial*> all;
-  for (const auto* part : {&run.trials, &run.rehearsals, &run.soaks, &run.cold}) {
+  for (const auto* part : {&run.trials, &run.rehearsals, &run.soaks, &run.cold, &run.learning}) {
     for (const Trial& trial : *part) all.push_back(&trial);
   }
   return all;

@@ -41,7 +41,9 @@ Json json_of(const StepEvent& event) {
           {"compute_seconds", event.times.compute_seconds},
           {"all_reduce_seconds", event.times.all_reduce_seconds},
           {"wait_seconds", event.times.wait_seconds},
-          {"loss", event.loss}};
+          {"loss", event.loss},
+          {"part_square", event.part_square},
+          {"whole_square", event.whole_square}};
 }
 
 Json json_of(const DoneEvent& event) {
@@ -151,6 +153,8 @@ StepEvent step_of(const Json& object) {
   event.times.all_reduce_seconds = number(object, "all_reduce_seconds");
   event.times.wait_seconds = number(object, "wait_seconds");
   event.loss = number(object, "loss");
+  event.part_square = number(object, "part_square");
+  event.whole_square = number(object, "whole_square");
   return event;
 }
 

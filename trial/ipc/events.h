@@ -42,7 +42,9 @@ struct StepEvent {
   std::int64_t samples = 0;  // of this rank in these steps
   double seconds = 0;        // of these steps
   StepTimes times;           // mean of one step
-  double loss = 0;
+  double loss = 0;           // mean of these steps, as far as it is known
+  double part_square = 0;    // as in LearningPoint, mean of these steps
+  double whole_square = 0;
 };
 
 struct DoneEvent {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "trial/ipc/json_fields.h"
+#include "trial/ipc/learning_fields.h"
 #include "trial/ipc/same_fields.h"
 #include "trial/trial.h"
 
@@ -158,6 +159,7 @@ inline constexpr auto kObservedFields = [](auto& trial, const auto& visit) {
   visit("runtimes", trial.threads.runtimes);
   visit("stages", trial.stages);
   visit("same", trial.same);
+  visit("learning", trial.learning);
   visit("joules_per_sample", trial.joules_per_sample);
   visit("network_bytes_per_second", trial.network_bytes_per_second);
   visit("control_share", trial.control_share);

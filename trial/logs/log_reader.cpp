@@ -91,10 +91,15 @@ class DialectReader : public LogReader {
     }
     const auto step = step_of(reading, now_seconds);
     const bool watched = !stepped_;  // the whole of this step
-    remember(reading, now_seconds);
+    const LogReading before = std::exchange(last_reading_, reading);
+    last_ = now_seconds;
     if (!step) return;
     stepped_ = true;
-    if (!warm_ && !warm_up_is_over(watched, now_seconds, events)) return;
+    if (context_.from_start) {
+      if (watched) add_first_steps(before, reading, *step, events);
+    } else if (!warm_ && !warm_up_is_over(watched, now_seconds, events)) {
+      return;
+    }
     events.emplace_back(*step);
   }
 
@@ -107,6 +112,23 @@ class DialectReader : public LogReader {
     stepped_ = warm_ = false;
     remember(reading, now_seconds);
     events.emplace_back(ReadyEvent{0, 0, true});
+  }
+
+  // Those before the first line, at the pace of the `second` one's: its counter began at 0, unless
+  // it stood far above what it grows by.
+  static void add_first_steps(const LogReading& first, const LogReading& second,
+                              const StepEvent& step, std::vector<Event>& events) {
+    const auto& from = first.step_count ? first.step_count : first.sample_count;
+    const auto& to = first.step_count ? second.step_count : second.sample_count;
+    if (!from || !to || !(*from > 0) || *from > 2 * (*to - *from)) return;
+    const double share = *from / (*to - *from);
+    StepEvent earlier = step;
+    earlier.steps =
+        std::max<std::int64_t>(1, std::llround(share * static_cast<double>(step.steps)));
+    earlier.samples = std::llround(share * static_cast<double>(step.samples));
+    earlier.seconds *= share;
+    earlier.loss = first.loss.value_or(0);
+    if (earlier.samples > 0) events.emplace_back(earlier);
   }
 
   void remember(const LogReading& reading, double now_seconds) {

@@ -21,6 +21,7 @@ struct LogContext {
   // Whose numbers a line gives: true multiplies by nproc. Unset: the row's own habit.
   std::optional<bool> per_rank;
   std::optional<int> print_interval;  // steps between two lines, where it is known
+  bool from_start = false;  // the steps of the warm-up count, and by a counter those before a line
 };
 
 struct LogReaderRow {

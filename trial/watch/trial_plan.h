@@ -1,6 +1,7 @@
 // What a trial starts, and how it is watched.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ struct TrialPlan {
   std::string preload;            // library that the processes must have loaded; empty: none
   bool serves = false;            // the user's service, which one process asks and speaks for
   int threads = 0;                // team size that the ranks must report; 0: not checked
+  // Of a trial whose losses are kept from the first one on and that only its time ends: samples
+  // between two updates of the weights. 0: another trial.
+  std::int64_t learning_batch = 0;
   SilenceRule silence;
   TrialPart part;  // of a job over several hosts
   double stop_grace_seconds = 0.5;

@@ -15,6 +15,7 @@
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/wait_states.h"
 #include "trial/watch/exit_watch.h"
+#include "trial/watch/learning_curve.h"
 #include "trial/watch/memory_watch.h"
 #include "trial/watch/process_watch.h"
 #include "trial/watch/silence_watch.h"
@@ -52,7 +53,8 @@ class TrialWatch {
   TrialSources sources_{plan_, clock_, sink()};
   ProcessWatch processes_{plan_, tree_, trial_};
   MemoryWatch memory_{tree_, plan_.demand.cpus, limits_.memory_limit_bytes, plan_.gpus};
-  WindowWatch windows_{plan_.clocks(), limits_.measure_seconds};
+  WindowWatch windows_{plan_.clocks(), limits_.measure_seconds, plan_.learning_batch > 0};
+  LearningCurve learning_{plan_.clocks(), plan_.learning_batch};
   ExitWatch exits_{[this](std::size_t i) { return tree_.roots()[i]->poll_exit(); }};
   SilenceWatch silence_{plan_.silence, limits_.expected_step_seconds,
                         [this](bool anew) { return processes_.cpu_seconds(anew); }};
@@ -168,6 +170,7 @@ class TrialWatch {
   void on_step(const StepEvent& step) {
     if (first_step_ < 0) first_step_ = now();
     silence_.add_step(step.seconds / static_cast<double>(step.steps));
+    learning_.add(step);
     if (measuring_) windows_.add(step);
   }
 
@@ -255,6 +258,7 @@ class TrialWatch {
     }
     judge(pids);
     windows_.report(plan_.own_shares ? plan_.event_ranks : 0, joules, trial_);
+    trial_.learning.points = learning_.points();
     memory_.report(trial_);
     if (gpu_places_) {
       trial_.gpus = gpu_places_->shares();

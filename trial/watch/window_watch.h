@@ -27,8 +27,15 @@ class WindowWatch {
   // Notes the interference since the last such look, and returns the seconds between the two.
   using Observe = std::function<double(Interference& found)>;
 
-  WindowWatch(int ranks, double measure_seconds)
-      : measure_seconds_(measure_seconds), windows_(ranks, window_seconds(measure_seconds)) {}
+  // `only_time`: steady rates do not end it early, nor odd ones late.
+  WindowWatch(int ranks, double measure_seconds, bool only_time = false)
+      : options_({.measure_seconds = measure_seconds}),
+        windows_(ranks, window_seconds(measure_seconds)) {
+    if (!only_time) return;
+    options_.interval_share = -1;
+    options_.max_factor = options_.period_factor = 1;
+    stopping_ = StoppingRule(options_);
+  }
 
   // The measuring begins now.
   void begin() {
@@ -39,7 +46,7 @@ class WindowWatch {
   void forget() {
     samples_.clear();
     closed_ = 0;
-    stopping_ = StoppingRule({.measure_seconds = measure_seconds_});
+    stopping_ = StoppingRule(options_);
     shares_.clear();
     steps_.clear();
   }
@@ -101,9 +108,9 @@ class WindowWatch {
   }
 
  private:
-  double measure_seconds_;
+  StoppingOptions options_;
   StepWindows windows_;
-  StoppingRule stopping_{{.measure_seconds = measure_seconds_}};
+  StoppingRule stopping_{options_};
   std::vector<Sample> unclosed_;  // windows whose end nobody has looked at yet
   std::vector<Sample> samples_;
   int closed_ = 0;

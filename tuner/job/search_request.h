@@ -33,6 +33,7 @@ struct SearchRequest {
   double budget_seconds = 300;
   double trial_seconds = 1.5;            // measuring time of one trial
   double soak_seconds = -1;              // of the winner; -1: as long as suits
+  double learning_seconds = 0;           // of --prove-learning, after the search
   std::uint64_t memory_limit_bytes = 0;  // the machine's, or --memory-limit
   double memory_margin = kMemoryMargin;  // share of the limit that stays free
   std::uint64_t seed = 1;

@@ -144,6 +144,7 @@ void visit_fields(Struct& of, const Visit& visit) {
   visit("budget_seconds", of.budget_seconds);
   visit("trial_seconds", of.trial_seconds);
   visit("soak_seconds", of.soak_seconds);
+  visit("learning_seconds", of.learning_seconds);
   visit("memory_limit_bytes", of.memory_limit_bytes);
   visit("memory_margin", of.memory_margin);
   visit("seed", of.seed);

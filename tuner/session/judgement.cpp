@@ -54,13 +54,14 @@ Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
   }
   inputs.recommend.run_id = run.id;
   inputs.recommend.stop_reason = run.stop_reason;
-  for (const auto* part : {&run.rehearsals, &run.soaks, &run.cold}) {
+  for (const auto* part : {&run.rehearsals, &run.soaks, &run.cold, &run.learning}) {
     for (const Trial& trial : *part) seconds += trial.seconds;
   }
   inputs.recommend.seconds = seconds;
   inputs.recommend.rehearsals = run.rehearsals;
   inputs.recommend.soaks = run.soaks;
   inputs.recommend.cold = run.cold;
+  inputs.recommend.learning = run.learning;
   inputs.recommend.max_change = run.job.max_change();
   const UserCommandOptions* user = run.job.user();
   inputs.recommend.evaluation_steps = user == nullptr ? 0 : std::max(0, user->evaluation_steps);

@@ -10,6 +10,7 @@
 #include "trial/workloads/service/slo.h"
 #include "tuner/job/job_workload.h"
 #include "tuner/models/long_look.h"
+#include "tuner/session/learning_trials.h"
 #include "tuner/session/machine_lock.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/slo_words.h"
@@ -228,6 +229,26 @@ Status soak(RunRecord& run, Store& store, SessionObserver& observer, const Sessi
   return Status();
 }
 
+// What a sample of the fastest other recipe is worth, beside one of the recommended setting.
+Status learn(RunRecord& run, Store& store, SessionObserver& observer, const SessionDoors& doors) {
+  const bool asked = run.search.learning_seconds > 0 || noise_seconds(run.job, run.search) > 0;
+  if (!asked || interrupted()) return Status();
+  OCRTUNE_TRY(judge(run));
+  const std::vector<LearningTrial> trials = learning_trials(run);
+  double seconds = 0;
+  for (const LearningTrial& one : trials) seconds += one.seconds;
+  if (!trials.empty()) observer.learns(seconds);
+  for (const LearningTrial& one : trials) {
+    const auto runner =
+        OCRTUNE_TRY(runner_of(doors, learning_job(run.job, one.ask), run.search, run.machine));
+    Trial trial = run_learning_trial(one, trial_limits(run.job, run.search), *runner);
+    if (interrupted()) return Status();
+    OCRTUNE_TRY(store.add_trial(run.id, trial));
+    run.learning.push_back(std::move(trial));
+  }
+  return Status();
+}
+
 // Searches until `end_seconds` of the clock, proves, and judges.
 Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, SessionObserver& observer,
                          const SessionDoors& doors) {
@@ -237,6 +258,7 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   TuneLoopOptions loop;
   const double end_of_search =
       end_seconds - proof_seconds(run.job, run.search) - rehearsal_seconds(run.job, run.search) -
+      noise_seconds(run.job, run.search) -
       (run.search.soak_seconds < 0 ? soak_seconds(run.job, run.search) : 0);
   loop.budget_seconds = std::max(0.0, end_of_search - doors.clock->now_seconds());
   loop.limits = trial_limits(run.job, run.search);
@@ -265,6 +287,7 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   OCRTUNE_TRY(prove(run, store, end_seconds, observer, doors));
   OCRTUNE_TRY(rehearse(run, store, end_seconds, observer, doors));
   OCRTUNE_TRY(soak(run, store, observer, doors));
+  OCRTUNE_TRY(learn(run, store, observer, doors));
   const bool stopped = end.interrupted || interrupted();
   if (stopped) run.stop_reason = "interrupted";
   run.state = stopped ? "interrupted" : "done";

@@ -35,10 +35,11 @@ class SessionObserver {
   virtual void begins(const RunRecord& /*run*/, const Machine& /*here*/, double /*seconds*/) {}
   virtual void progress(const TuneProgress& /*progress*/) {}
   virtual void measured(const Trial& /*trial*/) {}
-  virtual void proves() {}                   // the winner's latency target, at full length
-  virtual void rehearses() {}                // the winner's evaluation and checkpoint
-  virtual void soaks(double /*seconds*/) {}  // the winner, for longer than a trial
-  virtual void reads_cold() {}               // the winner, with its files out of memory
+  virtual void proves() {}                    // the winner's latency target, at full length
+  virtual void rehearses() {}                 // the winner's evaluation and checkpoint
+  virtual void soaks(double /*seconds*/) {}   // the winner, for longer than a trial
+  virtual void reads_cold() {}                // the winner, with its files out of memory
+  virtual void learns(double /*seconds*/) {}  // trainings that show what a sample is worth
 };
 
 // What a session reaches the outside by; tests bring their own.

@@ -10,6 +10,7 @@
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_preset.h"
 #include "tuner/job/job_workload.h"
+#include "tuner/session/learning_trials.h"
 #include "tuner/space/default_space.h"
 
 namespace ocrtune {
@@ -44,6 +45,19 @@ std::int64_t recipe_batch(const Job& job, const SearchRequest& search) {
   const bool known = job.prints() && !search.baseline_guessed() &&
                      !search.baseline.untold.contains("batch") && search.axes.count("batch") == 0;
   return known && preset_trains(job.program().preset) ? global_batch(search.baseline) : 0;
+}
+
+// --prove-learning has two recipes to compare, and their losses.
+Status check_learning(const Job& job, std::int64_t recipe) {
+  if (!learns(job)) {
+    return Error{ErrorKind::usage,
+                 "--prove-learning is for training that prints a loss: the built-in engine on the "
+                 "lines of --data, or a command whose lines hold one"};
+  }
+  if (recipe > 0) return Status();
+  return Error{ErrorKind::usage,
+               "--prove-learning compares with the global batch of the present start: name it, "
+               "such as --baseline batch=8, and leave --batch and --accumulate out, which free it"};
 }
 
 // The batches that keep the recipe with each number of processes.
@@ -103,6 +117,7 @@ Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const 
     request.lists.push_back(Axis{name, KnobScale::count, values});
   }
   const std::int64_t recipe = recipe_batch(job, search);
+  if (search.learning_seconds > 0) OCRTUNE_TRY(check_learning(job, recipe));
   if (recipe > 0) add_recipe_batches(request.workload.axes, recipe);
   std::vector<RuleSetting> rules;
   if (request.workload.rules_of_thumb) rules = rule_settings(machine, search.baseline);

@@ -19,6 +19,7 @@ namespace ocrtune {
 inline constexpr const char* kSoakPhase = "soak";            // of RunRecord::soaks
 inline constexpr const char* kRehearsalPhase = "rehearsal";  // of RunRecord::rehearsals
 inline constexpr const char* kColdPhase = "cold";            // of RunRecord::cold
+inline constexpr const char* kLearningPhase = "learning";    // of RunRecord::learning
 
 struct RunRecord {
   std::string id;                               // "2026-11-21-a3f9": date and a short random part
@@ -37,7 +38,8 @@ struct RunRecord {
   std::vector<Trial> rehearsals;
   std::vector<Trial> soaks;  // of settings that won, at full load for longer (tuner/verdict/soak.h)
   std::vector<Trial> cold;   // of settings that won, with their files out of memory at the start
-  TuneResult result;         // empty as loaded; filled by judge()
+  std::vector<Trial> learning;  // that show what a sample of another recipe is worth
+  TuneResult result;            // empty as loaded; filled by judge()
 };
 
 std::string new_run_id();

@@ -324,6 +324,7 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
   run.rehearsals = take_phase(run.trials, kRehearsalPhase);
   run.soaks = take_phase(run.trials, kSoakPhase);
   run.cold = take_phase(run.trials, kColdPhase);
+  run.learning = take_phase(run.trials, kLearningPhase);
   return run;
 }
 

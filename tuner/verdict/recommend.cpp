@@ -22,6 +22,7 @@
 #include "tuner/verdict/held_back.h"
 #include "tuner/verdict/hosts_needed.h"
 #include "tuner/verdict/importance.h"
+#include "tuner/verdict/learning.h"
 #include "tuner/verdict/pareto.h"
 #include "tuner/verdict/possible.h"
 #include "tuner/verdict/rehearsal.h"
@@ -273,7 +274,7 @@ Reason worth(const Recommendation& chosen, const Objective& objective) {
   }
 }
 
-void recommend_chosen(TuneResult& result, const Choice& verdict) {
+void recommend_chosen(TuneResult& result, const Choice& verdict, const RecommendOptions& options) {
   const SettingSummary& summary = verdict.chosen->summary;
   Recommendation& recommendation = result.recommendation;
   recommendation.knobs = summary.knobs;
@@ -286,8 +287,12 @@ void recommend_chosen(TuneResult& result, const Choice& verdict) {
   recommendation.reasons = reasons_for(verdict);
   if (verdict.beyond_recipe != nullptr) {
     const Setting& beyond = *verdict.beyond_recipe;
-    result.beyond_recipe = {beyond.summary.knobs, ratio_interval(beyond, *verdict.chosen),
-                            global_batch(beyond.summary.knobs)};
+    const Interval ratio = ratio_interval(beyond, *verdict.chosen);
+    const std::int64_t batch = global_batch(beyond.summary.knobs);
+    const std::int64_t present = global_batch(summary.knobs);
+    auto worth = proved_worth(options.learning, present, batch, ratio);
+    if (!worth) worth = worth_by_noise(options.learning, present, batch, ratio);
+    result.beyond_recipe = {beyond.summary.knobs, ratio, batch, worth};
   }
   for (const Setting* tie : verdict.ties) result.ties.push_back(tie->summary);
   if (verdict.baseline == verdict.chosen) {
@@ -442,7 +447,7 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
   verdict.trial_seconds = trial_seconds;
   if (verdict.chosen == nullptr) return all;
   result.found = true;
-  recommend_chosen(result, verdict);
+  recommend_chosen(result, verdict, options);
   const SettingSummary& chosen = verdict.chosen->summary;
   all.growth = repeated_growth(trials, chosen.knobs, options.limit_bytes);
   all.soaked = soak_reason(options.soaks, chosen.knobs, options.limit_bytes,
@@ -526,6 +531,7 @@ auto judged(const Space& space, const Search& search, const std::vector<Trial>& 
   for (Trial& trial : asked.rehearsals) trial = folded(trial, inert);
   for (Trial& trial : asked.soaks) trial = folded(trial, inert);
   for (Trial& trial : asked.cold) trial = folded(trial, inert);
+  for (Trial& trial : asked.learning) trial = folded(trial, inert);
   if (asked.baseline) asked.baseline = fold(*asked.baseline, inert);
   for (RuleSetting& rule : asked.rules) rule.knobs = fold(rule.knobs, inert);
   return judge(*search.own_space(), kept, asked);

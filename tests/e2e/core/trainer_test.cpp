@@ -74,6 +74,28 @@ TEST(Trainer, CheckLeavesEverythingAsItWas) {
   EXPECT_EQ(*checked->logits(batch), *plain->logits(batch));
 }
 
+TEST(Trainer, WatchedGradientsAreThoseOfPartsAndOfTheirMean) {
+  TrainerOptions options = small_options();
+  options.accumulate = 2;
+  options.watch_gradients = true;
+  const auto comm = make_single_comm();
+  const auto trainer = make(options, *comm);
+  const Batch batch = draw_batch(options), other = draw_batch(options, 3, 8);
+  const auto first = trainer->step(batch);
+  EXPECT_EQ(first->whole_square, 0) << "the weights have not changed";
+  const auto twice = trainer->step(batch);
+  EXPECT_GT(twice->whole_square, 0);
+  EXPECT_NEAR(twice->part_square, twice->whole_square, 1e-4 * twice->whole_square)
+      << "of the same batch twice";
+  ASSERT_TRUE(trainer->step(batch).ok());
+  const auto mixed = trainer->step(other);
+  EXPECT_GT(mixed->part_square, 1.0001 * mixed->whole_square) << "two batches differ";
+  const TrainerOptions plain = small_options();
+  const auto alone = make_single_comm();
+  const auto unwatched = make(plain, *alone);
+  EXPECT_EQ(unwatched->step(batch)->part_square, 0);
+}
+
 TEST(Trainer, GoesOnWithAnImportedModel) {
   const std::string folder = *make_temporary_directory("trainer");
   TrainerOptions options = small_options();

@@ -245,6 +245,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
         fmt::format("nodes={}: several hosts have to be named with --hosts", nodes_of(knobs))};
   }
   auto values = values_of(knobs, place);
+  values.emplace("seed", fmt::format("{}", workload.learning.seed));  // but for --dim seed=
   const bool copies = starts_copies(workload);
   if (copies) values["copy"] = "{copy}";
   if (copies_take_gpus(workload)) values["gpu"] = "{gpu}";

@@ -265,6 +265,7 @@ class CommandRunner : public Runner {
     plan.demand.threads = static_cast<double>(knobs.nproc) * (knobs.threads + knobs.workers);
     plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
     plan.watch_gpus = !machine_.gpus.empty();
+    if (command_.workload.learning.watches) plan.learning_batch = global_batch(knobs);
     plan.silence = silence_;
     plan.part = part_.trial;
     plan.stop_grace_seconds = command_.workload.stop_grace_seconds;
@@ -354,6 +355,7 @@ LogContext log_context(const PreparedCommand& command, const Knobs& knobs) {
       knobs.untold.contains("batch") ? 1 : knobs.batch;  // else a step is all that is known
   context.per_rank = command.workload.per_rank;
   context.print_interval = command.print_interval;
+  context.from_start = command.workload.learning.watches;
   return context;
 }
 

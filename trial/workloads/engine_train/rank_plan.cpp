@@ -32,6 +32,9 @@ TrialPlan plan_ranks(const RankPlanRequest& request, const Knobs& knobs,
   if (bound) plan.masks = masks;
   plan.preload = preload_of(knobs.malloc);
   plan.threads = knobs.threads;
+  if (request.workload.learning.watches) {
+    plan.learning_batch = std::int64_t{1} * knobs.nproc * knobs.batch * knobs.accumulate;
+  }
   plan.demand.threads = static_cast<double>(knobs.nproc) * request.threads_per_rank;
   plan.demand.cpus = request.cpu.usable_cpus.value_or(std::max(1, request.cpu.allowed.count()));
   return plan;

@@ -28,7 +28,22 @@ WorkerSpec rank_spec(const TrainingWorkload& workload, const Knobs& knobs, int r
   spec.alphabet = workload.alphabet;
   spec.loader_workers = knobs.workers;
   spec.place = {rank, knobs.nproc, rank, knobs.nproc, 0, 1};
+  const LearningAsk& learning = workload.learning;
+  if (!learning.watches) return spec;
+  spec.learning = true;
+  spec.warm_up_seconds = 0;
+  spec.seed = learning.seed;
+  spec.learning_rate *= learning.rate_factor;
+  if (learning.gradients && learning_parts(knobs) > knobs.nproc * knobs.accumulate) {
+    spec.batch /= 2;
+    spec.accumulate = 2;
+  }
   return spec;
+}
+
+int learning_parts(const Knobs& knobs) {
+  const int parts = knobs.nproc * knobs.accumulate;
+  return parts > 1 ? parts : knobs.batch % 2 == 0 ? 2 : 0;
 }
 
 std::string reproduce_line(const Knobs& knobs, const TrainingWorkload& workload) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trial/knobs.h"
+#include "trial/learning.h"
 #include "trial/workloads/engine_train/worker_spec.h"
 
 namespace ocrtune {
@@ -24,10 +25,15 @@ struct TrainingWorkload {
   int classes = 97;          // of drawn batches
   double learning_rate = 1e-3;
   std::uint64_t seed = 1;
+  LearningAsk learning;  // where it watches, its seed counts
 };
 
 // What one rank of a trial is told, but for where it meets the others.
 WorkerSpec rank_spec(const TrainingWorkload& workload, const Knobs& knobs, int rank);
+
+// Equal parts of a global batch whose gradients are looked at apart: those of ranks and of steps
+// that are accumulated, else its two halves; 0: one sample has none.
+int learning_parts(const Knobs& knobs);
 
 // `ocrtune worker nproc=2 threads=1 ...`: what a user types to measure this setting again.
 std::string reproduce_line(const Knobs& knobs, const TrainingWorkload& workload);

@@ -160,6 +160,7 @@ Status Worker::set_up() {
   options_.bucket_bytes = static_cast<std::size_t>(spec_.bucket_kib) << 10;
   options_.learning_rate = spec_.learning_rate;
   options_.seed = spec_.seed;
+  options_.watch_gradients = spec_.learning;
   if (!spec_.label_file.empty()) {
     LoaderOptions loader;
     loader.label_file = spec_.label_file;
@@ -269,7 +270,8 @@ Status Worker::check() {
   const double begin = now();
   for (int steps = 0; steps < 2 || now() - begin < spec_.warm_up_seconds; ++steps) {
     if (interrupted() || pipe_closed_) return Status();
-    OCRTUNE_TRY(step());
+    const StepEvent event = OCRTUNE_TRY(step());
+    if (spec_.learning) say(event);
   }
   say_memory();
   say(ReadyEvent{spec_.place.rank, error});
@@ -294,6 +296,8 @@ Result<StepEvent> Worker::step() {
   event.times.all_reduce_seconds = report.all_reduce_seconds;
   event.times.wait_seconds = report.wait_seconds;
   event.loss = report.loss;
+  event.part_square = report.part_square;
+  event.whole_square = report.whole_square;
   return event;
 }
 
@@ -306,7 +310,9 @@ void add(StepEvent& sum, const StepEvent& one) {
   mean(sum.times.compute_seconds, one.times.compute_seconds);
   mean(sum.times.all_reduce_seconds, one.times.all_reduce_seconds);
   mean(sum.times.wait_seconds, one.times.wait_seconds);
-  sum.loss = one.loss;
+  mean(sum.loss, one.loss);
+  mean(sum.part_square, one.part_square);
+  mean(sum.whole_square, one.whole_square);
   sum.samples += one.samples;
   sum.seconds += one.seconds;
   ++sum.steps;

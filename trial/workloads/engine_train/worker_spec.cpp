@@ -45,6 +45,7 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("bucket_kib", spec.bucket_kib);
   visit("segment", spec.segment);
   visit("gpu", spec.gpu);
+  visit("learning", spec.learning);
   visit("check", spec.check);
   visit("warm_up_seconds", spec.warm_up_seconds);
   visit("report_seconds", spec.report_seconds);

@@ -34,7 +34,8 @@ struct WorkerSpec {
   std::string segment;  // of the shared memory, or on GPUs the folder where ranks meet; needed by
                         // more than one rank
   std::string gpu;      // UUID of the GPU that this rank must compute on; empty: no GPU
-  bool check = true;    // one seeded batch against the reference before time counts
+  bool learning = false;  // steps are reported from the first one on, with their gradients' norms
+  bool check = true;      // one seeded batch against the reference before time counts
   double warm_up_seconds = 0.2;  // at least two steps
   double report_seconds = 0.02;  // steps shorter than this share an event
   double run_seconds = 0;        // ends by itself after this; 0: until SIGTERM or a closed pipe

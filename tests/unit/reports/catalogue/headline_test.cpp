@@ -226,6 +226,43 @@ TEST(RecipeNote, WhatARankOfPaddleOcrDoesByItselfIsSaidWhereTheirNumberChanges) 
   EXPECT_THAT(recipe_note(run).english, Not(HasSubstr("batch-norm")));
 }
 
+TEST(Headline, WhatASampleOfAnotherRecipeIsWorthIsSaidWhereItWasMeasured) {
+  RunRecord run = with_gain(1.9, 1.81, 2.0);
+  run.result.recipe_batch = 8;
+  Knobs other = run.result.recommendation.knobs;
+  other.batch = 64;
+  run.result.beyond_recipe = {other, {1.91, 1.85, 1.97}, 64, {}};
+  EXPECT_THAT(headline(run).english,
+              HasSubstr("1.91 times as many samples/s (1.85..1.97); what a sample is worth then is "
+                        "not known."));
+  EXPECT_TRUE(nlohmann::json::parse(run_json(run))["recipe"]["beyond"]["worth"].is_null());
+  LearningWorth worth;
+  worth.proved = true;
+  worth.starts = 3;
+  worth.efficiency = {0.8, 0.7, 0.9};
+  worth.speedup = {1.53, 1.3, 1.7};
+  worth.loss = 2.13;
+  worth.samples = 4000;
+  worth.rate_factor = 2.83;
+  run.result.beyond_recipe->worth = worth;
+  EXPECT_THAT(
+      headline(run).english,
+      HasSubstr("1.91 times as many samples/s (1.85..1.97); to the same loss (2.13) it is "
+                "1.53 times as fast (1.30..1.70), over the first 4,000 samples of 3 starts, "
+                "with a learning rate 2.83 times as high"));
+  EXPECT_THAT(headline(run).chinese, HasSubstr("1.53"));
+  const auto json = nlohmann::json::parse(run_json(run))["recipe"]["beyond"]["worth"];
+  EXPECT_EQ(json["speedup"]["median"], 1.53);
+  EXPECT_EQ(json["starts"], 3);
+  run.result.beyond_recipe->worth->rate_factor = 0;
+  EXPECT_THAT(headline(run).english, HasSubstr("with the learning rate that the command takes"));
+  run.result.beyond_recipe->worth->proved = false;
+  EXPECT_THAT(headline(run).english, HasSubstr("it is at most 1.70 times as fast"));
+  run.result.beyond_recipe->worth.reset();
+  run.learning.emplace_back();
+  EXPECT_THAT(headline(run).english, HasSubstr("reached no loss in common"));
+}
+
 TEST(Subject, SaysWhatWasMeasured) {
   RunRecord run = sample_run();
   run.job = training_job("lines/labels.txt", 400);

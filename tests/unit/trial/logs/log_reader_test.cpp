@@ -65,6 +65,32 @@ std::vector<StepEvent> steps_of(const std::string& reader, const LogContext& con
   return steps;
 }
 
+// What learns is compared from its first sample on.
+TEST(LogReader, FromTheStartNoStepIsLeftOut) {
+  LogContext context;
+  context.batch = 8;
+  context.from_start = true;
+  const auto lines = [](int first) {
+    std::vector<std::string> all;
+    for (int line = 0; line < 3; ++line) {
+      const std::string step = std::to_string(first + 10 * line);
+      all.push_back("step=" + step + " loss=" + std::to_string(9 - line));
+    }
+    return all;
+  };
+  const std::string reader = "regex:step=(?<step>\\d+) loss=(?<loss>[\\d.]+)";
+  const auto steps = steps_of(reader, context, lines(10));
+  ASSERT_EQ(steps.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(steps[i].steps, 10);
+    EXPECT_EQ(steps[i].samples, 80);
+    EXPECT_EQ(steps[i].loss, 9 - static_cast<double>(i));
+  }
+  EXPECT_EQ(steps_of(reader, context, lines(50'010)).size(), 2U) << "a checkpoint was resumed";
+  context.from_start = false;
+  EXPECT_EQ(steps_of(reader, context, lines(10)).size(), 2U);
+}
+
 TEST(LogReaders, WholeRunsCountAsWhatTheyRead) {
   const std::string run = "last words without an end" + std::string(kRunEnded);
   const auto steps = steps_of("runs:200", LogContext{2, 8, {}, {}}, {run, "3 of 200", run, run});
