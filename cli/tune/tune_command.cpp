@@ -163,8 +163,7 @@ class TuneLine : public SessionObserver {
   }
 
   void learns(double seconds) override {
-    if (!json_)
-      line_->note("training, to compare what samples are worth: " + format_duration(seconds));
+    if (!json_) line_->note("training both recipes: " + format_duration(seconds));
   }
 
   void proves() override {

@@ -186,6 +186,7 @@ Bilingual claim_words(const RunRecord& run, const SameJudgement& same) {
         {number(same.differing_inputs), number(same.inputs), small_percent(same.changed_share)});
   }
   if (same.differing_inputs == 0) {
+    if (same.inputs == 1) return phrase(" The same text on the one input.");
     return phrase(" The same text on all {} inputs.", {number(same.inputs)});
   }
   const std::int64_t own = differs_from_itself(run.result);
