@@ -61,7 +61,7 @@ struct LogScan {
   SourceKind kind = SourceKind::program;
   std::uint32_t programs = 0;  // bits of Program
   bool finished = false;       // the log says that the run came to its end
-  bool succeeded = false;      // and whoever started the run says that it ended well
+  bool succeeded = false;      // and what started the run says that it ended well
   bool cut_off = false;        // it ends in the middle of a line
   // Of the configuration that PaddleOCR prints at its start: "Train.loader.num_workers" -> "8".
   std::map<std::string, std::string> config;

@@ -1,5 +1,5 @@
 // What a sample is worth, by hand: trains one model at one batch size and prints the smoothed loss
-// by samples, and the gradient noise by parts of its batches (tuner/verdict/gradient_noise.h has
+// by samples, and the gradient noise by parts of its batches (tuner/models/gradient_noise.h has
 // the use).
 //
 //   noise_truth LABELS MODEL BATCH RATE SEED SAMPLES WIDTH EVERY

@@ -6,7 +6,7 @@
 #include "base/stats.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/engine_train/training_workload.h"
-#include "tuner/verdict/learning.h"
+#include "tuner/models/learning.h"
 
 namespace ocrtune {
 

@@ -1,4 +1,4 @@
-// Trials that show what a sample of another recipe is worth (tuner/verdict/learning.h): both
+// Trials that show what a sample of another recipe is worth (tuner/models/learning.h): both
 // recipes train from the same starts (`--prove-learning`), or else the recommended setting trains
 // once with its gradients watched, in a share of the budget.
 #pragma once

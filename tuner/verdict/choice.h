@@ -40,7 +40,7 @@ struct RecommendOptions {
   std::vector<Trial> cold;                 // of settings that won (tuner/verdict/held_back.h)
   double max_change = 0;        // share of the characters that a setting may read otherwise
   int evaluation_steps = 0;     // between two evaluations of the command's own run; 0: unknown
-  std::vector<Trial> learning;  // of both recipes (tuner/verdict/learning.h)
+  std::vector<Trial> learning;  // of both recipes (tuner/models/learning.h)
   double seconds = 0;
   std::string stop_reason;
 };

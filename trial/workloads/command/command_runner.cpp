@@ -285,10 +285,11 @@ class CommandRunner : public Runner {
   }
 
   static std::string renamed(const std::string& folder) {
-    const std::string temporary = "ocrtune.tmp.";
+    const std::string temporary = "ocrtune.tmp.";  // and the host's name
     std::string kept = folder;
     const std::size_t at = kept.rfind(temporary);
-    if (at != std::string::npos) kept.replace(at, temporary.size(), "ocrtune.");
+    const std::size_t end = at == kept.npos ? at : kept.find('.', at + temporary.size());
+    if (end != kept.npos) kept.replace(at, end + 1 - at, "ocrtune.");
     return std::rename(folder.c_str(), kept.c_str()) == 0 ? kept : folder;
   }
 

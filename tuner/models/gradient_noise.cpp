@@ -1,4 +1,4 @@
-#include "tuner/verdict/gradient_noise.h"
+#include "tuner/models/gradient_noise.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "tuner/verdict/learning.h"
+#include "tuner/models/learning.h"
 
 #include <cmath>
 

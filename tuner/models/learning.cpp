@@ -1,4 +1,4 @@
-#include "tuner/verdict/learning.h"
+#include "tuner/models/learning.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "tuner/verdict/gradient_noise.h"
+#include "tuner/models/gradient_noise.h"
 
 namespace ocrtune {
 namespace {
