@@ -68,6 +68,18 @@ Object read_fields(const List& list, const FieldsJson& json) {
   return object;
 }
 
+// Of a struct within another one: `listed_fields(const T*)` beside its list gives that list.
+template <typename Object>
+requires requires(const Object* object) { listed_fields(object); }
+void to_json(FieldsJson& json, const Object& object) {
+  json = fields_json(listed_fields(&object), object);
+}
+template <typename Object>
+requires requires(const Object* object) { listed_fields(object); }
+void from_json(const FieldsJson& json, Object& object) {
+  object = read_fields<Object>(listed_fields(&object), json);
+}
+
 // usage: `what` and what is wrong with it. `more` reads what is no field of the list.
 template <typename Object, typename List, typename More>
 Result<Object> parse_fields(const List& list, const std::string& text, const char* what,

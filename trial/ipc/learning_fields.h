@@ -22,17 +22,7 @@ inline constexpr auto kLearningFields = [](auto& learning, const auto& visit) {
   visit("points", learning.points);
 };
 
-inline void to_json(FieldsJson& json, const LearningPoint& point) {
-  json = fields_json(kLearningPointFields, point);
-}
-inline void from_json(const FieldsJson& json, LearningPoint& point) {
-  point = read_fields<LearningPoint>(kLearningPointFields, json);
-}
-inline void to_json(FieldsJson& json, const Learning& learning) {
-  json = fields_json(kLearningFields, learning);
-}
-inline void from_json(const FieldsJson& json, Learning& learning) {
-  learning = read_fields<Learning>(kLearningFields, json);
-}
+constexpr auto listed_fields(const LearningPoint*) { return kLearningPointFields; }
+constexpr auto listed_fields(const Learning*) { return kLearningFields; }
 
 }  // namespace ocrtune

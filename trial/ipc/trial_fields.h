@@ -44,12 +44,7 @@ inline constexpr auto kGpuShareFields = [](auto& share, const auto& visit) {
   visit("size_bytes", share.size_bytes);
 };
 
-inline void to_json(FieldsJson& json, const GpuShare& share) {
-  json = fields_json(kGpuShareFields, share);
-}
-inline void from_json(const FieldsJson& json, GpuShare& share) {
-  share = read_fields<GpuShare>(kGpuShareFields, json);
-}
+constexpr auto listed_fields(const GpuShare*) { return kGpuShareFields; }
 
 inline constexpr auto kLoadPointFields = [](auto& point, const auto& visit) {
   visit("in_flight", point.in_flight);
@@ -63,12 +58,7 @@ inline constexpr auto kLoadPointFields = [](auto& point, const auto& visit) {
   visit("verdict", point.verdict);
 };
 
-inline void to_json(FieldsJson& json, const LoadPoint& point) {
-  json = fields_json(kLoadPointFields, point);
-}
-inline void from_json(const FieldsJson& json, LoadPoint& point) {
-  point = read_fields<LoadPoint>(kLoadPointFields, json);
-}
+constexpr auto listed_fields(const LoadPoint*) { return kLoadPointFields; }
 
 inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
   visit("observed_seconds", stages.observed_seconds);
@@ -102,12 +92,7 @@ inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
   visit("last_rate", stages.last_rate);
 };
 
-inline void to_json(FieldsJson& json, const StageUse& stages) {
-  json = fields_json(kStageFields, stages);
-}
-inline void from_json(const FieldsJson& json, StageUse& stages) {
-  stages = read_fields<StageUse>(kStageFields, json);
-}
+constexpr auto listed_fields(const StageUse*) { return kStageFields; }
 
 // What was seen while it ran: all but knobs, outcome, samples, trace, counters, and what the search
 // says of it.
