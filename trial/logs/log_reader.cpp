@@ -91,8 +91,8 @@ class DialectReader : public LogReader {
     }
     const auto step = step_of(reading, now_seconds);
     const bool watched = !stepped_;  // the whole of this step
-    const LogReading before = std::exchange(last_reading_, reading);
-    last_ = now_seconds;
+    const LogReading before = last_reading_;
+    remember(reading, now_seconds);
     if (!step) return;
     stepped_ = true;
     if (context_.from_start) {
