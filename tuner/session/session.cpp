@@ -67,6 +67,17 @@ double seconds_of(const std::vector<Trial>& trials) {
   return seconds;
 }
 
+// Commits a trial that `into` keeps beside those of the search.
+Status keep(const RunRecord& run, Store& store, Trial trial, const Knobs& knobs, const char* phase,
+            const char* why, std::vector<Trial>& into) {
+  trial.knobs = knobs;
+  trial.phase = phase;
+  trial.why = why;
+  OCRTUNE_TRY(store.add_trial(run.id, trial));
+  into.push_back(std::move(trial));
+  return Status();
+}
+
 // The latency target of the winner, proved at full length; a winner that fails makes room for the
 // next.
 Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
@@ -125,12 +136,8 @@ Status read_cold(RunRecord& run, Store& store, double end_seconds, SessionObserv
   limits.max_seconds = seconds;
   Trial trial = runner->run(knobs, limits);
   if (!trial.ok()) return Status();
-  trial.knobs = knobs;
-  trial.phase = kColdPhase;
-  trial.why = "its files out of memory, as in a first epoch";
-  OCRTUNE_TRY(store.add_trial(run.id, trial));
-  run.cold.push_back(std::move(trial));
-  return Status();
+  return keep(run, store, std::move(trial), knobs, kColdPhase,
+              "its files out of memory, as in a first epoch", run.cold);
 }
 
 // What the search leaves of the budget shows whether the rates of the start and of the winner last.
@@ -159,13 +166,10 @@ Status look_longer(RunRecord& run, Store& store, double end_seconds, SessionObse
     Trial trial = runner->run(knobs, limits);
     // One that was cut short says nothing; one that ran out of memory is evidence as any other.
     if (!trial.ok() && trial.outcome != Outcome::out_of_memory) return Status();
-    trial.knobs = knobs;
-    trial.phase = kLongPhase;
-    trial.why = "does the rate last?";
     trial.growth = memory_growth(trial);
-    OCRTUNE_TRY(store.add_trial(run.id, trial));
-    observer.measured(trial);
-    run.trials.push_back(std::move(trial));
+    OCRTUNE_TRY(
+        keep(run, store, std::move(trial), knobs, kLongPhase, "does the rate last?", run.trials));
+    observer.measured(run.trials.back());
   }
   return Status();
 }
@@ -195,11 +199,9 @@ Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserve
     limits.max_seconds = seconds;
     Trial trial = runner->run(knobs, limits);
     if (interrupted() && !trial.ok()) break;
-    trial.knobs = knobs;
-    trial.phase = kRehearsalPhase;
-    trial.why = "an evaluation and a checkpoint, which the other trials leave out";
-    OCRTUNE_TRY(store.add_trial(run.id, trial));
-    run.rehearsals.push_back(std::move(trial));
+    OCRTUNE_TRY(keep(run, store, std::move(trial), knobs, kRehearsalPhase,
+                     "an evaluation and a checkpoint, which the other trials leave out",
+                     run.rehearsals));
   }
   return Status();
 }
@@ -220,13 +222,9 @@ Status soak(RunRecord& run, Store& store, SessionObserver& observer, const Sessi
   limits.max_seconds += 2 * seconds;
   Trial trial = runner->run(run.result.recommendation.knobs, limits);
   if (interrupted() && !trial.ok()) return Status();
-  trial.knobs = run.result.recommendation.knobs;
-  trial.phase = kSoakPhase;
-  trial.why = "does memory grow as it works?";
   trial.growth = memory_growth(trial);
-  OCRTUNE_TRY(store.add_trial(run.id, trial));
-  run.soaks.push_back(std::move(trial));
-  return Status();
+  return keep(run, store, std::move(trial), run.result.recommendation.knobs, kSoakPhase,
+              "does memory grow as it works?", run.soaks);
 }
 
 // What a sample of the fastest other recipe is worth, beside one of the recommended setting.
