@@ -37,4 +37,10 @@ std::string environment_value(const Environment& environment, const std::string&
   return found == environment.end() ? "" : found->second;
 }
 
+std::string host_name() {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
 }  // namespace ocrtune

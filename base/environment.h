@@ -1,4 +1,5 @@
-// Environment variables as a map, so that tests and saved machines bring their own.
+// Environment variables as a map, so that tests and saved machines bring their own; this host's
+// name.
 #pragma once
 
 #include <map>
@@ -14,5 +15,7 @@ Environment parse_environment(std::string_view block);  // as in /proc/PID/envir
 
 // The value, or "" when it is not set.
 std::string environment_value(const Environment& environment, const std::string& name);
+
+std::string host_name();  // of this machine, as gethostname(2) has it
 
 }  // namespace ocrtune

@@ -17,6 +17,8 @@
 #include <set>
 #include <system_error>
 
+#include "base/environment.h"
+
 namespace ocrtune {
 namespace {
 
@@ -271,9 +273,7 @@ bool holds_mount_point(const std::string& path) {
 
 // With the host: on a file system that several share, a lock may be known to its own host alone.
 std::string temporary_prefix() {
-  char host[65] = "";  // HOST_NAME_MAX and the end
-  ::gethostname(host, sizeof host - 1);
-  std::string name = host;
+  std::string name = host_name();
   std::replace(name.begin(), name.end(), '.', '-');
   return "ocrtune.tmp." + name + ".";
 }

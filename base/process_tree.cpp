@@ -45,6 +45,27 @@ std::optional<ProcessFacts> process_facts(int pid) {
   return facts_of(stat);
 }
 
+// Of this PID namespace. Of those that are passed over only the ones that are still there stay so.
+std::vector<ProcessFacts> processes_but(std::set<int>& passed_over) {
+  struct Look {
+    const std::set<int>& before;
+    std::set<int> still;
+    std::vector<ProcessFacts> found;
+  };
+  const auto add = [](int pid, void* context) {
+    Look& look = *static_cast<Look*>(context);
+    if (look.before.count(pid) != 0) {
+      look.still.insert(look.still.end(), pid);
+    } else if (auto facts = process_facts(pid)) {
+      look.found.push_back(*std::move(facts));
+    }
+  };
+  Look look{passed_over, {}, {}};
+  for_each_number("/proc", add, &look);
+  passed_over = std::move(look.still);
+  return std::move(look.found);
+}
+
 std::string label(const ProcessFacts& process) {
   return fmt::format("{} ({})", process.pid, process.name);
 }
@@ -58,13 +79,8 @@ Result<ProcessFacts> parse_process_stat(const std::string& line) {
 }
 
 std::vector<ProcessFacts> all_processes() {
-  std::vector<ProcessFacts> processes;
-  const auto add = [](int pid, void* all) {
-    auto facts = process_facts(pid);
-    if (facts) static_cast<std::vector<ProcessFacts>*>(all)->push_back(*std::move(facts));
-  };
-  for_each_number("/proc", add, &processes);
-  return processes;
+  std::set<int> none;
+  return processes_but(none);
 }
 
 ProcessTree::ProcessTree() {
@@ -83,27 +99,6 @@ Result<Process*> ProcessTree::start(ProcessOptions options) {
     seen_.insert({facts->pid, facts->start_ticks});
   }
   return roots_.back().get();
-}
-
-// All but the strangers of the last look. Those that have ended are strangers no more.
-std::vector<ProcessFacts> ProcessTree::unknown_processes() {
-  struct Look {
-    const std::set<int>& before;
-    std::set<int> still;
-    std::vector<ProcessFacts> found;
-  };
-  const auto add = [](int pid, void* context) {
-    Look& look = *static_cast<Look*>(context);
-    if (look.before.count(pid) != 0) {
-      look.still.insert(look.still.end(), pid);
-    } else if (auto facts = process_facts(pid)) {
-      look.found.push_back(*std::move(facts));
-    }
-  };
-  Look look{strangers_, {}, {}};
-  for_each_number("/proc", add, &look);
-  strangers_ = std::move(look.still);
-  return std::move(look.found);
 }
 
 // One whose parent is no member can never become one. A parent that ended before it was read may
@@ -129,7 +124,7 @@ const std::vector<ProcessFacts>& ProcessTree::scan() {
   // A pid may be another process's by now, and a stranger may have become ours to reap.
   constexpr int kLooks = 64;
   if (++looks_ % kLooks == 0) strangers_.clear();
-  const std::vector<ProcessFacts> processes = unknown_processes();
+  const std::vector<ProcessFacts> processes = processes_but(strangers_);
   std::multimap<int, const ProcessFacts*> children;
   std::vector<const ProcessFacts*> found;
   std::set<int> guards;

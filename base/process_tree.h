@@ -74,7 +74,6 @@ class ProcessTree {
 
  private:
   using Identity = std::pair<int, std::uint64_t>;
-  std::vector<ProcessFacts> unknown_processes();
   void remember_strangers(const std::vector<ProcessFacts>& processes, const std::set<int>& taken);
   void replace_members(std::vector<ProcessFacts> alive);
   const std::vector<ProcessFacts>& scan_all();

@@ -21,6 +21,7 @@
 
 #include "base/byte_text.h"
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
@@ -197,8 +198,7 @@ Json answer_send(const Json& request) {
 }
 
 Json answer_port(const Json&) {
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
+  const std::string name = host_name();
   return {{"port", free_port()}, {"address", resolve_names({name})[name]}};
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/cpu_set.h"
+#include "base/environment.h"
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/random.h"
@@ -29,12 +30,6 @@ namespace {
 // Above this the result is wrong: Trainer::check_against_reference says what is right.
 double max_error(const std::string& precision) {
   return precision == "bf16" ? 0.25 : precision == "tf32" ? 0.05 : 0.02;
-}
-
-std::string host_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
-  return name;
 }
 
 constexpr double kMemorySeconds = 0.5;  // between two looks at a device's memory
