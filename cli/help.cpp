@@ -37,15 +37,11 @@ std::string with_remarks(const std::string& help, const std::vector<std::string>
 // Phrases of the catalogue are said in its language; others stay as they are.
 class Words {
  public:
-  Words(int width, Language language)
-      : width_(std::max(width, kLeast)), chinese_(language == Language::chinese) {}
+  Words(int width, Language language) : width_(std::max(width, kLeast)), language_(language) {}
 
-  std::string say(std::string_view english) const {
-    return chinese_ ? chinese_of(english) : std::string(english);
-  }
+  std::string say(std::string_view english) const { return said(english, language_); }
   std::string say(std::string_view english, const std::vector<Bilingual>& arguments) const {
-    const Bilingual text = phrase(english, arguments);
-    return chinese_ ? text.chinese : text.english;
+    return in(phrase(english, arguments), language_);
   }
   // At most as wide as the terminal, each line after the first behind `indent` blanks.
   std::string wrapped(const std::string& text, std::size_t indent) const {
@@ -65,14 +61,14 @@ class Words {
   std::string row_of(const Flag& flag) const {
     std::vector<std::string> remarks;
     for (const Bilingual& remark : flag_remarks(flag)) {
-      remarks.push_back(chinese_ ? remark.chinese : remark.english);
+      remarks.push_back(in(remark, language_));
     }
     return row(flag_head(flag), with_remarks(say(flag.help), remarks));
   }
 
  private:
   int width_;
-  bool chinese_;
+  Language language_;
 };
 
 std::string indented(std::string_view text) {

@@ -16,19 +16,14 @@
 #include "cli/here.h"
 #include "cli/shell/terminal.h"
 #include "cli/shell/uncaught.h"
-#include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/console/label_lines.h"
 
 namespace ocrtune {
 namespace {
 
-// Errors that the catalogue knows are Chinese where the locale is.
-std::string in_words_here(const std::string& what) {
-  return terminal_language() == Language::chinese ? chinese_of(what) : what;
-}
-
 int usage_error(const std::string& what) {
-  std::fprintf(stderr, "ocrtune: %s\n", plain_text(in_words_here(what)).c_str());
+  std::fprintf(stderr, "ocrtune: %s\n", plain_text(said(what, terminal_language())).c_str());
   return kExitUsage;
 }
 
@@ -81,7 +76,7 @@ int fail(const Command& command, const Error& error, std::string tail) {
   const bool bare = error.kind == ErrorKind::interrupted && error.what.find(';') == error.what.npos;
   if (bare) tail += kGoOn;
   std::fprintf(stderr, "ocrtune %s: %s%s\n", command.name,
-               plain_text(in_words_here(error.what)).c_str(), tail.c_str());
+               plain_text(said(error.what, terminal_language())).c_str(), tail.c_str());
   return exit_code(error);
 }
 

@@ -28,11 +28,6 @@ constexpr int kMaxSummaryLines = 30;
 constexpr int kLeastWidth = 60;
 constexpr int kMaxLines = 6;  // of one label; our own sentences are shorter
 
-// A sentence of a lower floor that has no code.
-std::string said(const std::string& english, Language language) {
-  return language == Language::english ? english : chinese_of(english);
-}
-
 void add_head(LabelLines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
   lines.add("verdict", headline(run), answer_tone(run.result.verdict.answer));

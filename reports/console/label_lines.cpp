@@ -48,6 +48,10 @@ std::string in(const Bilingual& text, Language language) {
   return language == Language::english ? text.english : text.chinese;
 }
 
+std::string said(std::string_view english, Language language) {
+  return language == Language::english ? std::string(english) : chinese_of(english);
+}
+
 LabelLines::LabelLines(int width, bool colour, Language language, int max_lines)
     : columns_(std::max(width, kLeastColumns) - kLabelColumns),
       max_lines_(max_lines),
@@ -72,8 +76,7 @@ void LabelLines::marked(std::string_view label, const std::string& text,
                         const std::vector<Badge>& badges) {
   std::string line = margin(label) + paint(plain_line(text), "\x1b[1m");
   for (const Badge& badge : badges) {
-    const std::string words = language_ == Language::english ? badge.text : chinese_of(badge.text);
-    line += "  " + paint(words, tone_code(badge.tone));
+    line += "  " + paint(said(badge.text, language_), tone_code(badge.tone));
   }
   lines_.push_back(line);
 }

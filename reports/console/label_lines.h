@@ -15,6 +15,8 @@ namespace ocrtune {
 std::vector<std::string> broken_lines(const std::string& text, int columns);
 
 std::string in(const Bilingual& text, Language language);
+// A sentence that stands in the catalogue, or has no translation.
+std::string said(std::string_view english, Language language);
 
 // Chinese text is broken between any two characters, text of ASCII between words.
 class LabelLines {
