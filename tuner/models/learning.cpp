@@ -23,6 +23,17 @@ struct LearningPair {
   SmoothedLoss present, other;
 };
 
+// The least loss, and what the run's last half rises again at most: where it no longer falls, its
+// least loss is scatter.
+double reached_loss(const SmoothedLoss& run) {
+  double least = std::numeric_limits<double>::infinity(), rise = 0;
+  for (std::size_t i = 0; i < run.loss.size(); ++i) {
+    least = std::min(least, run.loss[i]);
+    if (2 * i >= run.loss.size()) rise = std::max(rise, run.loss[i] - least);
+  }
+  return least + rise;
+}
+
 // The loss that all reach, at the latest; unset: one of them learned next to nothing, or was below
 // it before anything is known of it.
 std::optional<double> common_loss(const std::vector<LearningPair>& pairs) {
@@ -32,7 +43,7 @@ std::optional<double> common_loss(const std::vector<LearningPair>& pairs) {
       if (run->loss.size() < 2) return std::nullopt;
       const double least = *std::min_element(run->loss.begin(), run->loss.end());
       if (least > (1 - kLeastLearned) * run->loss.front()) return std::nullopt;
-      common = std::max(common, least);
+      common = std::max(common, reached_loss(*run));
       first = std::min(first, run->loss.front());
     }
   }

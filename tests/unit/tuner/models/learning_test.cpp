@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.h"
+
 namespace ocrtune {
 namespace {
 
@@ -48,6 +50,25 @@ TEST(Learning, SmoothsOverSamplesAtTheirMiddle) {
   EXPECT_DOUBLE_EQ(run.loss[2], 4);
   EXPECT_DOUBLE_EQ(*samples_to(run, 7), 10);
   EXPECT_FALSE(samples_to(run, 3.9).has_value());
+}
+
+// Of a loss that falls to a floor and scatters there: the larger batch takes twice the samples to
+// any loss above it. Compared at the lowest loss, the scatter decides.
+TEST(Learning, ScatterAtTheFloorDecidesNothing) {
+  std::vector<Trial> trials;
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    for (const std::int64_t batch : {8, 64}) {
+      Trial trial = trained(batch, seed, batch == 8 ? 1500 : 3000, 40'000);
+      Random random(seed * 100 + static_cast<std::uint64_t>(batch));
+      for (LearningPoint& point : trial.learning.points) point.loss += 2 + 0.2 * random.normal();
+      trials.push_back(trial);
+    }
+  }
+  const auto worth = proved_worth(trials, 8, 64, kTwice);
+  ASSERT_TRUE(worth);
+  EXPECT_NEAR(worth->efficiency.median, 0.5, 0.05);
+  EXPECT_GT(worth->efficiency.low, 0.4);
+  EXPECT_LT(worth->efficiency.high, 0.6);
 }
 
 // The answer does not depend on how far the smoothing reaches: a batch of 256 that learns exactly
