@@ -245,11 +245,10 @@ TEST(Headline, WhatASampleOfAnotherRecipeIsWorthIsSaidWhereItWasMeasured) {
   worth.samples = 4000;
   worth.rate_factor = 2.83;
   run.result.beyond_recipe->worth = worth;
-  EXPECT_THAT(
-      headline(run).english,
-      HasSubstr("1.91 times as many samples/s (1.85..1.97); to the same loss (2.13) it is "
-                "1.53 times as fast (1.30..1.70), over the first 4000 samples of 3 starts, "
-                "with a learning rate 2.83 times as high"));
+  EXPECT_THAT(headline(run).english,
+              HasSubstr("1.91 times as many samples/s (1.85..1.97); to the same loss (2.13) it is "
+                        "1.53 times as fast (1.30..1.70), over the first 4000 samples of 3 starts, "
+                        "with a learning rate 2.83 times as high"));
   EXPECT_THAT(headline(run).chinese, HasSubstr("1.53"));
   const auto json = nlohmann::json::parse(run_json(run))["recipe"]["beyond"]["worth"];
   EXPECT_EQ(json["speedup"]["median"], 1.53);
