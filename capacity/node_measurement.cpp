@@ -265,7 +265,7 @@ std::string machine_words(const RunRecord& run) {
 void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
   node.run = run.id;
   node.work = what_it_does(run);
-  node.batched = !node.knobs.untold.contains("batch");
+  node.batched = !node.knobs.absent.contains("batch");
   node.machine = machine_words(run);
   node.started = run.started;
   node.unit = counted_unit(*node.work);
@@ -313,7 +313,7 @@ double normal_quantile(double share) {
   return low;
 }
 
-int batch_of(const Knobs& knobs) { return knobs.untold.contains("batch") ? 1 : knobs.batch; }
+int batch_of(const Knobs& knobs) { return knobs.absent.contains("batch") ? 1 : knobs.batch; }
 
 double draw_spread(Random& random) { return std::exp(kSpreadDoubt * random.normal()); }
 
@@ -374,7 +374,7 @@ std::vector<Measured> measured_settings(const RecordedTable& table) {
   for (const TableRow& row : table.rows) {
     if (row.outcome != Outcome::ok || row.samples_per_second <= 0) continue;
     all.push_back({row.knobs, {row.samples_per_second}, row.peak_bytes, {}, {}});
-    if (!has_batches(table)) all.back().knobs.untold.names.insert("batch");
+    if (!has_batches(table)) all.back().knobs.absent.insert("batch");
   }
   return all;
 }

@@ -94,11 +94,11 @@ Result<HostTrial> parse_host_trial(const std::string& text) {
   const auto more = [&](const FieldsJson& json, CommandWorkload& workload) -> Status {
     if (json.contains("per_rank")) workload.per_rank = json["per_rank"].get<bool>();
     if (json.contains("print_interval")) trial.print_interval = json["print_interval"].get<int>();
-    trial.knobs.untold.names = {"nproc", "threads", "batch"};
+    trial.knobs.absent = {"nproc", "threads", "batch"};
     for (const auto& [name, value] :
          json.at("knob_values").get<std::vector<std::pair<std::string, std::string>>>()) {
       OCRTUNE_TRY(set_knob(trial.knobs, name, value));
-      trial.knobs.untold.names.erase(name);
+      trial.knobs.absent.erase(name);
     }
     trial.limits = read_fields<TrialLimits>(kLimitFields, json.at("limits"));
     trial.place = read_fields<TrialPlace>(kPlaceFields, json.at("place"));

@@ -119,7 +119,7 @@ std::vector<std::pair<std::string, std::string>> knob_texts(const Knobs& knobs) 
   std::vector<std::pair<std::string, std::string>> texts;
   for (const KnobRow& row : knob_table()) {
     const std::string_view name = row.name;
-    if (knobs.untold.contains(name)) continue;
+    if (knobs.absent.contains(name)) continue;
     const bool always = name == "nproc" || name == "threads" || name == "batch";
     std::string text = knob_text(knobs, name);
     if (always || text != knob_text(kDefaults, name)) texts.emplace_back(name, std::move(text));

@@ -15,19 +15,6 @@
 
 namespace ocrtune {
 
-// Knobs that do not reach a command of the user's own, of those that every setting names: nproc,
-// threads and batch. Their numbers say nothing then. No part of a setting: all compare equal.
-struct Untold {
-  std::set<std::string, std::less<>> names;
-
-  bool contains(std::string_view name) const { return names.find(name) != names.end(); }
-
-  friend bool operator==(const Untold&, const Untold&) { return true; }
-  friend std::strong_ordering operator<=>(const Untold&, const Untold&) {
-    return std::strong_ordering::equal;
-  }
-};
-
 // One point of the space. `nproc`, `threads`, `batch` and `workers` are per node, per process,
 // per process and per process.
 struct Knobs {
@@ -48,7 +35,9 @@ struct Knobs {
   std::string cumem_host = "auto";          // auto | 0 | 1
   std::string nvls = "auto";                // auto | 0 | 1
   std::map<std::string, std::string> dims;  // the user's own --dim NAME=a,b,c
-  Untold untold;
+  // Of nproc, threads and batch, those that do not reach a command of the user's own: their numbers
+  // say nothing then. The same for all settings of a run.
+  std::set<std::string, std::less<>> absent;
 
   friend bool operator==(const Knobs&, const Knobs&) = default;
   friend auto operator<=>(const Knobs&, const Knobs&) = default;
@@ -76,7 +65,7 @@ std::string knob_text(const Knobs& knobs, std::string_view name);
 // Refuses values that the table does not allow; unknown names go to `dims`.
 Status set_knob(Knobs& knobs, std::string_view name, std::string_view value);
 // {name, text} of every knob that is not at its default, and of all dims; nproc, threads and batch
-// always. Untold ones never.
+// always. Absent ones never.
 std::vector<std::pair<std::string, std::string>> knob_texts(const Knobs& knobs);
 // "nproc=2 threads=4 batch=32 binding=compact", less the names of `without`; "as typed" of a
 // command that no knob reaches.

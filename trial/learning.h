@@ -12,6 +12,8 @@ struct LearningAsk {
   bool gradients = false;  // and the gradients' noise
   std::uint64_t seed = 1;  // of the weights and of the order
   double rate_factor = 1;  // of the learning rate; 0: the command sets it
+
+  friend bool operator==(const LearningAsk&, const LearningAsk&) = default;
 };
 
 // Means of the losses of some updates.

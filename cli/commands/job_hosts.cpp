@@ -69,7 +69,7 @@ SessionDoors JobHosts::doors() const {
     const JobRunnerOptions runner = {asked, [](const std::string& note) {
                                        std::fprintf(stderr, "ocrtune: note: %s\n", note.c_str());
                                      }};
-    const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(job, search), here));
+    const auto prepared = OCRTUNE_TRY(prepared_command(user_command(job, search), here));
     return make_job_runner(runner, prepared, here);
   };
   return doors;

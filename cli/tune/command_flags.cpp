@@ -50,45 +50,37 @@ Status read_directory(CommandWorkload& program) {
 // start is a setting of the lists and nobody's own.
 Status start_within_lists(const std::set<std::string>& known, SearchRequest& search) {
   for (const auto& [name, values] : search.axes) {
-    if (known.contains(name) || search.given.count(name) == 0) continue;
+    if (known.contains(name)) continue;
     OCRTUNE_TRY(set_knob(search.baseline, name, values.front()));
     if (values.size() > 1) search.baseline_source = kBaselineFirst;
   }
   return Status();
 }
 
-// Mistakes in the command, and what it says of the user's setting now.
-Result<PreparedCommand> look_at_command(Job& job, SearchRequest& search, const Machine& machine,
-                                        bool baseline_given, std::vector<std::string>& notes) {
-  CommandWorkload workload = command_workload(job, search);
-  workload.knobs.assign(search.given.begin(), search.given.end());
-  auto prepared = prepare_command(workload, machine);
-  if (!prepared) return prepared;
-  notes.insert(notes.end(), prepared->warnings.begin(), prepared->warnings.end());
-  int ranks = 1;
-  const auto nproc = search.axes.find("nproc");
-  if (nproc != search.axes.end()) {
-    for (const std::string& value : nproc->second) {
-      ranks = std::max(ranks, static_cast<int>(parse_integer(value).value_or(1)));
-    }
-  }
-  job.user()->gpus = prepared->gpus;
-  if (prepared->gpus == 0) {  // else the devices are named
-    for (const std::string& note : device_notes(machine, process_environment(), ranks)) {
-      notes.push_back(note);
-    }
-  }
-  if (!baseline_given && prepared->current) {
-    search.baseline = *prepared->current;
+// What the command says of the user's setting now, and the axes that its preset offers.
+Status take_start(const PreparedCommand& looked, bool baseline_given, SearchRequest& search) {
+  if (!baseline_given && looked.current) {
+    search.baseline = *looked.current;
     search.baseline_source = kBaselineRead;
-    OCRTUNE_TRY(start_within_lists(prepared->current_names, search));
+    OCRTUNE_TRY(start_within_lists(looked.current_names, search));
     if (search.axes.contains("nodes")) search.baseline.dims["nodes"] = "1";
   }
-  for (const Axis& axis : prepared->offered) {
+  for (const Axis& axis : looked.offered) {
     search.axes[axis.name] = axis.values;
     search.baseline.dims[axis.name] = axis.values.front();
   }
-  return prepared;
+  return Status();
+}
+
+// The most processes of the lists.
+int most_ranks(const SearchRequest& search) {
+  int ranks = 1;
+  const auto nproc = search.axes.find("nproc");
+  if (nproc == search.axes.end()) return ranks;
+  for (const std::string& value : nproc->second) {
+    ranks = std::max(ranks, static_cast<int>(parse_integer(value).value_or(1)));
+  }
+  return ranks;
 }
 
 // A command that is told nothing varies what acts from outside: threads and allocators. Its plain
@@ -120,17 +112,23 @@ void vary_from_outside(const Job& job, SearchRequest& search, const Machine& mac
   values.insert(values.end(), allocators.begin(), allocators.end());
 }
 
-// Marks what neither reaches the command nor is known of it: its number would be ours alone.
-void leave_out_untold(std::set<std::string> known, const std::string& baseline,
-                      SearchRequest& search) {
+// Pins the knobs that are not `turned`: those that are `known` stand in the command as they are,
+// the others are absent. Of the three that every setting has, the user's `baseline` may name one.
+void pin_the_rest(const std::set<std::string>& turned, std::set<std::string> known,
+                  const std::string& baseline, SearchRequest& search) {
   if (known.contains("global_batch")) known.insert({"nproc", "batch"});
   if (known.contains("gpus") || known.contains("gpu") || known.contains("copy")) {
     known.insert("nproc");
   }
   for (const char* name : {"nproc", "threads", "batch"}) {
-    const bool given = (" " + baseline).find(std::string(" ") + name + "=") != std::string::npos;
-    if (known.contains(name) || search.axes.contains(name) || given) continue;
-    search.baseline.untold.names.insert(name);
+    const bool named = (" " + baseline).find(std::string(" ") + name + "=") != std::string::npos;
+    if (named) known.insert(name);
+    if (!known.contains(name) && !search.axes.contains(name)) search.baseline.absent.insert(name);
+  }
+  for (const KnobRow& row : knob_table()) {
+    if (turned.contains(row.name) || search.axes.contains(row.name)) continue;
+    search.axes[row.name] = {knob_text(search.baseline, row.name)};
+    (known.contains(row.name) ? search.fixed : search.absent).insert(row.name);
   }
 }
 
@@ -243,33 +241,51 @@ double command_trial_seconds(double budget_seconds) {
 Status settle_command(Job& job, SearchRequest& search, const Machine& machine,
                       const std::string& baseline, std::vector<std::string>& notes) {
   if (job.command().empty() && job.url().empty()) return Status();
-  std::set<std::string> turned = search.given;
+  std::set<std::string> turned;
+  for (const auto& [name, values] : search.axes) turned.insert(name);
+  const bool lists_gpu = turned.contains("gpu");
   const auto add_names = [&](const std::string& text) {
     for (const std::string& name : placeholder_names(text)) turned.insert(name);
   };
   for (const std::string& word : job.command()) add_names(word);
   for (const auto& [name, value] : job.program().environment) add_names(value);
-  if (turned.contains("gpu") && !search.given.contains("gpu")) turned.insert("nproc");  // copies
+  if (turned.contains("gpu") && !lists_gpu) turned.insert("nproc");  // copies
   vary_from_outside(job, search, machine, turned);
-  std::set<std::string> known;  // that reach the command, or that it says itself
-  if (!job.command().empty()) {
-    const auto prepared =
-        OCRTUNE_TRY(look_at_command(job, search, machine, !baseline.empty(), notes));
-    turned.insert(prepared.turnable.begin(), prepared.turnable.end());
-    known = prepared.current_names;
-    known.erase("batch");
-  } else {
-    known = {"nproc", "threads"};
-  }
-  known.insert(turned.begin(), turned.end());
+  std::set<std::string> known;  // what reaches the command, or what it says itself
   for (const std::string& name : placeholder_names(job.url())) known.insert(name);
-  leave_out_untold(std::move(known), baseline, search);
-  for (const KnobRow& row : knob_table()) {
-    if (turned.count(row.name) == 0 && search.axes.count(row.name) == 0) {
-      search.axes[row.name] = {knob_text(search.baseline, row.name)};
+  if (job.command().empty()) {
+    known.insert({"nproc", "threads"});
+    known.insert(turned.begin(), turned.end());
+    pin_the_rest(turned, std::move(known), baseline, search);
+    return Status();
+  }
+  CommandWorkload asked = command_workload(job, search);
+  std::erase_if(asked.knobs, [&](const auto& name) { return !search.axes.contains(name); });
+  const auto choose = [&](PreparedCommand& looked) -> Status {
+    OCRTUNE_TRY(take_start(looked, !baseline.empty(), search));
+    turned.insert(looked.turnable.begin(), looked.turnable.end());
+    for (const std::string& name : looked.current_names) {
+      if (name != "batch") known.insert(name);
+    }
+    known.insert(turned.begin(), turned.end());
+    pin_the_rest(turned, std::move(known), baseline, search);
+    const CommandWorkload chosen = command_workload(job, search);
+    looked.workload.knobs = chosen.knobs;
+    looked.workload.fixed = chosen.fixed;
+    looked.workload.present = chosen.present;
+    looked.workload.as_typed = chosen.as_typed;
+    return Status();
+  };
+  auto prepared = OCRTUNE_TRY(prepare_command(asked, machine, choose));
+  notes.insert(notes.end(), prepared.warnings.begin(), prepared.warnings.end());
+  job.user()->gpus = prepared.gpus;
+  if (prepared.gpus == 0) {  // else the devices are named
+    for (std::string& note : device_notes(machine, process_environment(), most_ranks(search))) {
+      notes.push_back(std::move(note));
     }
   }
-  return keep_launch(job, search, machine);
+  keep_prepared(job, search, std::move(prepared));
+  return Status();
 }
 
 }  // namespace ocrtune

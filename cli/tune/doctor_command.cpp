@@ -98,7 +98,7 @@ void say_what_holds_back(const Trial& trial, const SearchRequest& search, const 
                          Findings& findings) {
   const std::vector<Trial> trials = {trial};
   for (const HeldBack& held : held_back(trials, settings_of(trials, kExpectedNoise), trial.knobs,
-                                        usable_cpu_count(machine.cpu), search.fixed())) {
+                                        usable_cpu_count(machine.cpu), search.out_of_reach())) {
     findings.add(State::ok, "why", sentence(held_back_reason(held)));
   }
 }

@@ -27,7 +27,7 @@ Result<std::vector<PlannedSetting>> planned_settings(const Job& job, const Searc
                                                      std::size_t most) {
   std::vector<PlannedSetting> planned;
   if (job.command().empty()) return planned;
-  const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(job, search), machine));
+  const auto prepared = OCRTUNE_TRY(prepared_command(user_command(job, search), machine));
   std::vector<Knobs> settings = {search.baseline};
   for (const Knobs& knobs : space.points()) {
     if (knobs != search.baseline) settings.push_back(knobs);

@@ -15,6 +15,7 @@
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_runner.h"
 #include "tuner/job/job_workload.h"
+#include "tuner/session/run_launch.h"
 #include "tuner/session/tune_loop.h"
 #include "tuner/session/tune_setup.h"
 
@@ -98,10 +99,11 @@ std::string overwritten_note(std::optional<StateFiles>& states) {
 Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const Machine& machine,
                                     bool no_wait, bool silent) {
   if (!job.prints()) return std::string();
-  PreparedCommand prepared = OCRTUNE_TRY(prepare_command(command_workload(job, search), machine));
+  const PreparedCommand ready = OCRTUNE_TRY(prepared_command(user_command(job, search), machine));
   const bool over_hosts = !job.command_job().hosts.empty();
-  if (!prepared.workload.log_reader.empty()) return std::string();
+  if (!ready.workload.log_reader.empty()) return std::string();
   if (over_hosts) return Error{ErrorKind::usage, kAsk};
+  PreparedCommand prepared = ready;
   prepared.workload.answers.clear();  // no text is compared yet
   const Knobs knobs = setting_to_hear(search, prepared, machine);
   const auto finder = std::make_shared<ReaderFinder>(log_context(prepared, knobs));
@@ -124,6 +126,9 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   }
   if (!choice) return nothing_heard(*finder, trial, job.program().log_file);
   take(*choice, job.user()->command);
+  prepared = ready;
+  OCRTUNE_TRY(read_by(choice->log_reader, choice->per_rank, prepared));
+  keep_prepared(job, search, std::move(prepared));
   return fmt::format("{} ({})",
                      choice_words(*choice, names_used(prepared.workload).contains("nproc")),
                      choice_options(*choice));

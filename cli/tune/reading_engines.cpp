@@ -128,7 +128,6 @@ Status choose_engines(TuneFlags& flags) {
                  "no engine here reads " + job.model() + ": " + join(flags.notes, "; ")};
   }
   search.axes[kBackend] = kept;
-  if (!offered) search.given.insert(kBackend);
   return Status();
 }
 

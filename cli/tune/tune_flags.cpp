@@ -72,7 +72,6 @@ Status read_lists(TuneFlags& flags) {
     flags.search.axes[name] =
         OCRTUNE_TRY(read_value_list("--dim " + name, dim.substr(equals + 1), false));
   }
-  for (const auto& [name, values] : flags.search.axes) flags.search.given.insert(name);
   Knobs scratch;
   for (const auto& [name, values] : flags.search.axes) {
     for (const std::string& value : values) {
@@ -183,7 +182,6 @@ Status read_hosts(TuneFlags& flags) {
   for (const HostName& host : flags.chosen.hosts) typed.hosts.push_back(host.name);
   typed.launcher = launcher_name(flags.chosen.options.launcher);
   search.axes["nodes"] = std::move(values);
-  search.given.insert("nodes");
   return Status();
 }
 

@@ -55,7 +55,7 @@ Status check_together(const JobFlags& typed, const SearchRequest& search,
         "--slo sends requests to the command, so it cannot be judged by its log: leave "
         "--log-reader and --preset out, or name the server's --url");
   }
-  if (search.given.count("binding") != 0 && typed.serves()) {
+  if (search.lists("binding") && typed.serves()) {
     return usage("--binding: a server that answers requests binds its own processes");
   }
   return Status();

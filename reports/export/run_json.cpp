@@ -36,7 +36,7 @@ Json knobs_json(const Knobs& knobs) {
     json[row.name] =
         row.number != nullptr ? Json(knobs.*row.number) : Json(valid_utf8(knobs.*row.word));
   }
-  for (const std::string& name : knobs.untold.names) json[name] = nullptr;
+  for (const std::string& name : knobs.absent) json[name] = nullptr;
   Json dims = Json::object();
   for (const auto& [name, value] : knobs.dims) dims[valid_utf8(name)] = valid_utf8(value);
   json["dims"] = dims;

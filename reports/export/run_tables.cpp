@@ -43,7 +43,7 @@ void add_knob_columns(std::vector<std::string>& columns, const std::vector<std::
 void add_knob_cells(std::vector<Cell>& cells, const Knobs& knobs,
                     const std::vector<std::string>& dims) {
   for (const KnobRow& row : knob_table()) {
-    if (knobs.untold.contains(row.name)) {
+    if (knobs.absent.contains(row.name)) {
       cells.emplace_back();
     } else if (row.number != nullptr) {
       cells.emplace_back(std::int64_t{knobs.*row.number});

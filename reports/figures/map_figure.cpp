@@ -356,7 +356,7 @@ class MapDrawing {
 
 std::string map_figure(const RunRecord& run) {
   Grid grid = grid_of(run.result);
-  if (grid.cells.size() < 2 || run.search.baseline.untold.contains("batch")) return "";
+  if (grid.cells.size() < 2 || run.search.baseline.absent.contains("batch")) return "";
   MapDrawing drawing(run, std::move(grid));
   const std::string picture = drawing.draw();
   return figure_html(drawing.legend(), picture, "map");

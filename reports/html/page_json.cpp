@@ -51,7 +51,7 @@ class Strings {
 std::vector<std::string> shown_knobs(const RunRecord& run) {
   std::vector<std::string> names;
   for (const KnobRow& row : knob_table()) {
-    if (!run.search.baseline.untold.contains(row.name)) names.emplace_back(row.name);
+    if (!run.search.baseline.absent.contains(row.name)) names.emplace_back(row.name);
   }
   std::set<std::string> dims;
   for (const Trial& trial : run.trials) {

@@ -121,7 +121,7 @@ Json knobs_json(const Knobs& knobs) {
   for (const char* count : {"nproc", "threads", "batch"}) {
     json[count] = knobs.*(find_knob(count)->number);
   }
-  for (const std::string& name : knobs.untold.names) json[name] = nullptr;
+  for (const std::string& name : knobs.absent) json[name] = nullptr;
   return json;
 }
 

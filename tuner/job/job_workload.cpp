@@ -11,10 +11,10 @@ namespace {
 
 // A knob that the user pins to the value of the start is to be set there as well.
 bool asked_to_set(const SearchRequest& search) {
-  return std::any_of(search.given.begin(), search.given.end(), [&](const std::string& name) {
-    const auto list = search.axes.find(name);
-    return list != search.axes.end() && list->second.size() == 1 &&
-           list->second[0] == knob_text(search.baseline, name);
+  return std::any_of(search.axes.begin(), search.axes.end(), [&](const auto& axis) {
+    const auto& [name, values] = axis;
+    return search.lists(name) && values.size() == 1 &&
+           values[0] == knob_text(search.baseline, name);
   });
 }
 
@@ -39,9 +39,7 @@ CommandWorkload command_workload(const Job& job, const SearchRequest& search) {
   workload.present = search.baseline;
   workload.as_typed = search.baseline_source == kBaselineRead && !asked_to_set(search);
   for (const auto& [name, values] : search.axes) {
-    // One value that is also the baseline's only says that the knob stays as the command has it.
-    const bool pinned = values.size() == 1 && values[0] == knob_text(search.baseline, name);
-    if (!pinned || search.given.count(name) != 0) workload.knobs.push_back(name);
+    if (search.lists(name)) workload.knobs.push_back(name);
     if (values.size() == 1) workload.fixed.push_back(name);
   }
   // Once a command is settled, what it does not turn is pinned: a knob without values has ours.

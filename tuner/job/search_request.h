@@ -24,7 +24,9 @@ inline constexpr const char* kBaselineWithin = "near one process on all usable C
 
 struct SearchRequest {
   std::map<std::string, std::vector<std::string>> axes;  // knob -> values, as the user set them
-  std::set<std::string> given;           // the axes that the user named; the others are pinned
+  // Axes of one value that nobody listed: knobs that stand in the command as they are, and knobs
+  // that are no matter of it. All others are varied: set to each value, be it one.
+  std::set<std::string> fixed, absent;
   std::vector<std::string> constraints;  // "nproc*threads<=16"
   Objective objective;                   // what is best, and the constraints on what is measured
   Knobs baseline;                        // the setting that the user has now
@@ -40,13 +42,17 @@ struct SearchRequest {
   std::string policy = "measured";  // measured | cautious (the rules of thumb apply)
   std::string strategy = "ours";
 
-  // Knobs that no list of values can turn as the command stands: what a settled command ignores has
-  // one value that nobody gave. Threads reach any program by its environment.
-  std::set<std::string> fixed() const {
-    std::set<std::string> names;
-    for (const auto& [name, values] : axes) {
-      if (values.size() == 1 && !given.contains(name) && name != "threads") names.insert(name);
-    }
+  // Values of the knob are listed: it is varied.
+  bool lists(const std::string& name) const {
+    return axes.contains(name) && !fixed.contains(name) && !absent.contains(name);
+  }
+
+  // Knobs that no list of values can turn as the command stands. Threads reach any program by its
+  // environment.
+  std::set<std::string> out_of_reach() const {
+    std::set<std::string> names = fixed;
+    names.insert(absent.begin(), absent.end());
+    names.erase("threads");
     return names;
   }
 

@@ -134,7 +134,8 @@ void visit_fields(Struct& of, const Visit& visit) {
 template <Of<SearchRequest> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
   visit("axes", of.axes);
-  visit("given", of.given);
+  visit("fixed", of.fixed);
+  visit("absent", of.absent);
   visit("constraints", of.constraints);
   visit("percentile", of.objective.percentile);
   visit("least_samples_per_second", of.objective.min_samples_per_second);
@@ -292,7 +293,7 @@ Status read_stored_knobs(const nlohmann::ordered_json& json, Knobs& knobs) {
     OCRTUNE_TRY(set_knob(knobs, name, value.get<std::string>()));
   }
   for (const char* name : {"nproc", "threads", "batch"}) {
-    if (!json.contains(name)) knobs.untold.names.insert(name);
+    if (!json.contains(name)) knobs.absent.insert(name);
   }
   return Status();
 }

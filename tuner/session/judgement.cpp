@@ -36,48 +36,58 @@ Result<const StrategyRow*> strategy_of(const RunRecord& run) {
                                        "', which this ocrtune lacks"};
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
-  auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
-  const StrategyRow* strategy = OCRTUNE_TRY(strategy_of(run));
-  auto judgement = std::make_unique<Judgement>();
-  judgement->setup = std::move(setup);
-  TuneSetup& inputs = judgement->setup;
-  judgement->search = strategy->make(inputs.space, inputs.search);
+// Tells `search` the trials, and fills run.result.
+void judge_by(RunRecord& run, const TuneSetup& setup, Search& search) {
   const LongLook look = long_look(run.trials);
   const std::vector<Trial> trials = by_long_look(run.trials, look);
   double seconds = 0;
   for (const Trial& trial : trials) {
-    judgement->search->tell(trial);
+    search.tell(trial);
     seconds += trial.seconds;
   }
-  inputs.recommend.run_id = run.id;
-  inputs.recommend.stop_reason = run.stop_reason;
+  RecommendOptions options = setup.recommend;
+  options.run_id = run.id;
+  options.stop_reason = run.stop_reason;
   for (const auto* part : {&run.rehearsals, &run.soaks, &run.cold, &run.learning}) {
     for (const Trial& trial : *part) seconds += trial.seconds;
   }
-  inputs.recommend.seconds = seconds;
-  inputs.recommend.rehearsals = run.rehearsals;
-  inputs.recommend.soaks = run.soaks;
-  inputs.recommend.cold = run.cold;
-  inputs.recommend.learning = run.learning;
-  inputs.recommend.max_change = run.job.max_change();
+  options.seconds = seconds;
+  options.rehearsals = run.rehearsals;
+  options.soaks = run.soaks;
+  options.cold = run.cold;
+  options.learning = run.learning;
+  options.max_change = run.job.max_change();
   const UserCommandOptions* user = run.job.user();
-  inputs.recommend.evaluation_steps = user == nullptr ? 0 : std::max(0, user->evaluation_steps);
-  run.result = recommend(inputs.space, *judgement->search, trials, inputs.recommend);
+  options.evaluation_steps = user == nullptr ? 0 : std::max(0, user->evaluation_steps);
+  run.result = recommend(setup.space, search, trials, options);
   const Reason changes = long_look_reason(look);
   if (run.result.found && !changes.empty()) {
     run.result.recommendation.reasons.push_back(changes);
   }
   tell_launch(run);
   if (!run.job.slo().empty()) speak_of_slo(run);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
+  const StrategyRow* strategy = OCRTUNE_TRY(strategy_of(run));
+  auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
+  auto judgement = std::make_unique<Judgement>();
+  judgement->setup = std::move(setup);
+  judgement->search = strategy->make(judgement->setup.space, judgement->setup.search);
+  judge_by(run, judgement->setup, *judgement->search);
   return judgement;
 }
 
+Status judge(RunRecord& run, const TuneSetup& setup) {
+  const StrategyRow* strategy = OCRTUNE_TRY(strategy_of(run));
+  judge_by(run, setup, *strategy->make(setup.space, setup.search));
+  return Status();
+}
+
 Status judge(RunRecord& run) {
-  const auto judgement = judge_run(run);
-  return judgement ? Status() : Status(judgement.error());
+  return judge(run, OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine)));
 }
 
 Status settle(RunRecord& run) {

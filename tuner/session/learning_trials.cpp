@@ -30,8 +30,7 @@ bool learns(const Job& job) {
 double noise_seconds(const Job& job, const SearchRequest& search) {
   constexpr double kMinBudget = 120, kShare = 0.1, kMost = 60;  // seconds, share of the budget
   const auto* trains = std::get_if<TrainingJob>(&job.kind);
-  const bool known =
-      trains != nullptr && !job.on_gpus() && learns(job) && !search.given.contains("batch");
+  const bool known = trains != nullptr && !job.on_gpus() && learns(job) && !search.lists("batch");
   if (!known || search.learning_seconds > 0 || search.budget_seconds < kMinBudget) return 0;
   return std::min(kMost, kShare * search.budget_seconds);
 }

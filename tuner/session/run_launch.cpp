@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,7 +43,10 @@ bool is_paddle_ocr(const std::vector<std::string>& command) {
 Result<std::vector<std::string>> knobs_of_core(const RunRecord& run) {
   const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
   constexpr std::array<const char*, 3> kOfTheCore = {"precision", "backend", "queue"};
-  std::set<std::string> names = run.search.given;
+  std::set<std::string> names;
+  for (const auto& [name, values] : run.search.axes) {
+    if (run.search.lists(name)) names.insert(name);
+  }
   for (const Axis& axis : setup.space.axes()) {
     if (axis.values.size() > 1) names.insert(axis.name);
   }
@@ -69,16 +74,15 @@ SeenOfProgram seen_of_program(const RunRecord& run) {
   return seen;
 }
 
-Status keep_launch(Job& job, const SearchRequest& search, const Machine& machine) {
-  if (job.command().empty()) return Status();
-  const auto prepared = OCRTUNE_TRY(prepare_command(command_workload(job, search), machine));
+void keep_prepared(Job& job, const SearchRequest& search, PreparedCommand prepared) {
   CommandWorkload launched = launch_workload(prepared);
   UserCommandOptions& user = *job.user();
   user.launch = std::move(launched.command);
   user.launch_gpus = prepared.workload.gpus;
   user.evaluation_steps = prepared.evaluation_steps.value_or(-1);
   user.command.environment = std::move(launched.environment);  // the preset's variables too
-  return Status();
+  user.ready = std::make_shared<const ReadyCommand>(
+      ReadyCommand{command_workload(job, search), std::move(prepared)});
 }
 
 Result<LaunchSetting> launch_setting(const RunRecord& run, const std::vector<std::string>& command,

@@ -12,8 +12,8 @@
 namespace ocrtune {
 
 // Keeps what the preset has made of the user's command, so that later answers do not depend on its
-// config. Errors: those of prepare_command.
-Status keep_launch(Job& job, const SearchRequest& search, const Machine& machine);
+// config, and the whole of it for the trials of this process.
+void keep_prepared(Job& job, const SearchRequest& search, PreparedCommand prepared);
 
 // The hosts that it recommends, the first one being the master; empty: this one, or not known.
 std::vector<std::string> recommended_hosts(const RunRecord& run);

@@ -80,11 +80,11 @@ Status keep(const RunRecord& run, Store& store, Trial trial, const Knobs& knobs,
 
 // The latency target of the winner, proved at full length; a winner that fails makes room for the
 // next.
-Status prove(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
-             const SessionDoors& doors) {
+Status prove(RunRecord& run, const TuneSetup& setup, Store& store, double end_seconds,
+             SessionObserver& observer, const SessionDoors& doors) {
   constexpr int kMaxWinners = 2;
   for (int i = 0; i < kMaxWinners && !run.job.slo().empty() && !interrupted(); ++i) {
-    OCRTUNE_TRY(judge(run));
+    OCRTUNE_TRY(judge(run, setup));
     const double left = end_seconds - doors.clock->now_seconds();
     const auto runner = [&](double rate) {
       return runner_of(doors, run.job, run.search, run.machine, rate);
@@ -116,10 +116,10 @@ double long_seconds(const RunRecord& run, double left, std::size_t count) {
 
 // The recommended setting once more, with the files that its trials read out of memory: the rate of
 // a first epoch. Where they came from the disk anyway there is nothing to learn.
-Status read_cold(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
-                 const SessionDoors& doors) {
+Status read_cold(RunRecord& run, const TuneSetup& setup, Store& store, double end_seconds,
+                 SessionObserver& observer, const SessionDoors& doors) {
   if (!run.job.prints() || interrupted() || !run.cold.empty()) return Status();
-  OCRTUNE_TRY(judge(run));
+  OCRTUNE_TRY(judge(run, setup));
   const Knobs& knobs = run.result.recommendation.knobs;
   if (!run.result.found || nodes_of(knobs) > 1) return Status();
   const auto warm = std::find_if(run.trials.rbegin(), run.trials.rend(), [&](const Trial& trial) {
@@ -141,14 +141,14 @@ Status read_cold(RunRecord& run, Store& store, double end_seconds, SessionObserv
 }
 
 // What the search leaves of the budget shows whether the rates of the start and of the winner last.
-Status look_longer(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
-                   const SessionDoors& doors) {
+Status look_longer(RunRecord& run, const TuneSetup& setup, Store& store, double end_seconds,
+                   SessionObserver& observer, const SessionDoors& doors) {
   const bool goal = run.search.objective.goal == Goal::throughput;
   if (!run.job.prints() || !goal || interrupted() || long_look(run.trials).seconds > 0 ||
       long_seconds(run, end_seconds - doors.clock->now_seconds(), 1) <= 0) {
     return Status();
   }
-  OCRTUNE_TRY(judge(run));
+  OCRTUNE_TRY(judge(run, setup));
   if (!run.result.found || nodes_of(run.result.recommendation.knobs) > 1) return Status();
   std::vector<Knobs> settings = {run.result.recommendation.knobs};
   if (run.result.baseline.outcome == Outcome::ok && run.result.baseline.knobs != settings[0]) {
@@ -176,8 +176,8 @@ Status look_longer(RunRecord& run, Store& store, double end_seconds, SessionObse
 
 // The recommended setting's evaluation and checkpoint; one that runs out of memory makes room for
 // the next.
-Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserver& observer,
-                const SessionDoors& doors) {
+Status rehearse(RunRecord& run, const TuneSetup& setup, Store& store, double end_seconds,
+                SessionObserver& observer, const SessionDoors& doors) {
   constexpr int kMaxWinners = 2;
   const double most = rehearsal_seconds(run.job, run.search);
   Job job = run.job;
@@ -185,7 +185,7 @@ Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserve
   for (int i = 0; i < kMaxWinners && most > 0 && !interrupted(); ++i) {
     const double left = end_seconds - doors.clock->now_seconds();
     const double seconds = std::min(left, most);
-    OCRTUNE_TRY(judge(run));
+    OCRTUNE_TRY(judge(run, setup));
     const Knobs& knobs = run.result.recommendation.knobs;
     const auto known = [&](const Trial& trial) { return trial.knobs == knobs; };
     if (seconds <= 0 || !run.result.found || nodes_of(knobs) > 1 ||
@@ -208,10 +208,11 @@ Status rehearse(RunRecord& run, Store& store, double end_seconds, SessionObserve
 
 // The recommended setting at full load for longer; without a latency target, which would have it
 // searched for at low loads.
-Status soak(RunRecord& run, Store& store, SessionObserver& observer, const SessionDoors& doors) {
+Status soak(RunRecord& run, const TuneSetup& setup, Store& store, SessionObserver& observer,
+            const SessionDoors& doors) {
   const double seconds = soak_seconds(run.job, run.search);
   if (seconds <= 0 || interrupted()) return Status();
-  OCRTUNE_TRY(judge(run));
+  OCRTUNE_TRY(judge(run, setup));
   if (!run.result.found || nodes_of(run.result.recommendation.knobs) > 1) return Status();
   const Job job = without_target(run.job);
   SearchRequest search = run.search;
@@ -228,10 +229,11 @@ Status soak(RunRecord& run, Store& store, SessionObserver& observer, const Sessi
 }
 
 // What a sample of the fastest other recipe is worth, beside one of the recommended setting.
-Status learn(RunRecord& run, Store& store, SessionObserver& observer, const SessionDoors& doors) {
+Status learn(RunRecord& run, const TuneSetup& setup, Store& store, SessionObserver& observer,
+             const SessionDoors& doors) {
   const bool asked = run.search.learning_seconds > 0 || noise_seconds(run.job, run.search) > 0;
   if (!asked || interrupted()) return Status();
-  OCRTUNE_TRY(judge(run));
+  OCRTUNE_TRY(judge(run, setup));
   const std::vector<LearningTrial> trials = learning_trials(run);
   double seconds = 0;
   for (const LearningTrial& one : trials) seconds += one.seconds;
@@ -280,16 +282,16 @@ Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, Sessio
   TuneLoopEnd end = *std::move(ended);
   run.trials = std::move(end.trials);
   run.stop_reason = end.stop_reason;
-  OCRTUNE_TRY(read_cold(run, store, end_of_search, observer, doors));
-  OCRTUNE_TRY(look_longer(run, store, end_of_search, observer, doors));
-  OCRTUNE_TRY(prove(run, store, end_seconds, observer, doors));
-  OCRTUNE_TRY(rehearse(run, store, end_seconds, observer, doors));
-  OCRTUNE_TRY(soak(run, store, observer, doors));
-  OCRTUNE_TRY(learn(run, store, observer, doors));
+  OCRTUNE_TRY(read_cold(run, setup, store, end_of_search, observer, doors));
+  OCRTUNE_TRY(look_longer(run, setup, store, end_of_search, observer, doors));
+  OCRTUNE_TRY(prove(run, setup, store, end_seconds, observer, doors));
+  OCRTUNE_TRY(rehearse(run, setup, store, end_seconds, observer, doors));
+  OCRTUNE_TRY(soak(run, setup, store, observer, doors));
+  OCRTUNE_TRY(learn(run, setup, store, observer, doors));
   const bool stopped = end.interrupted || interrupted();
   if (stopped) run.stop_reason = "interrupted";
   run.state = stopped ? "interrupted" : "done";
-  OCRTUNE_TRY(judge(run));
+  OCRTUNE_TRY(judge(run, setup));
   const std::string verdict = verdict_name(run.result.verdict);
   OCRTUNE_TRY(store.finish_run(run.id, run.state, run.stop_reason, verdict));
   return run;

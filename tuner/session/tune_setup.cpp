@@ -37,13 +37,12 @@ bool is_foreign(const Job& job) {
 std::int64_t recipe_batch(const Job& job, const SearchRequest& search) {
   const bool whole_runs =
       starts_with(job.program().log_reader, "runs");  // of a program that just ends
-  if (job.infers() || whole_runs || search.given.contains("batch") ||
-      search.given.contains("accumulate")) {
+  if (job.infers() || whole_runs || search.lists("batch") || search.lists("accumulate")) {
     return 0;
   }
   if (!is_foreign(job)) return search.axes.contains("batch") ? 0 : global_batch(search.baseline);
   const bool known = job.prints() && !search.baseline_guessed() &&
-                     !search.baseline.untold.contains("batch") && search.axes.count("batch") == 0;
+                     !search.baseline.absent.contains("batch") && search.axes.count("batch") == 0;
   return known && preset_trains(job.program().preset) ? global_batch(search.baseline) : 0;
 }
 
@@ -140,6 +139,7 @@ Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const 
   setup.search.first_trial_seconds = search.trial_seconds + workload->overhead_seconds();
   setup.search.first = request.always;
   setup.search.hints = search.hints;
+  for (Knobs& hint : setup.search.hints) hint.absent = search.baseline.absent;  // of another run
   setup.search.seed = search.seed;
   // Our own engine's pool is the one that OMP_NUM_THREADS sizes.
   if (job.prints() && search.objective.goal == Goal::throughput) {
@@ -148,7 +148,7 @@ Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const 
   setup.search.further = lists_that_go_on(job, search, request.workload);
   setup.search.allows = OCRTUNE_TRY(setting_filter(machine, request));
   setup.recommend.cpus = setup.search.cpus;
-  setup.recommend.fixed = search.fixed();
+  setup.recommend.fixed = search.out_of_reach();
   setup.recommend.baseline = search.baseline;
   setup.recommend.rules = rules;
   setup.recommend.limit_bytes = limit_bytes(job, search);

@@ -34,6 +34,8 @@ struct Judgement {
 // Fills run.result from run.trials. invalid: the run used a strategy that this ocrtune lacks.
 Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run);
 Status judge(RunRecord& run);  // where the search is not needed any more
+// The same by the setup that the run's own search has.
+Status judge(RunRecord& run, const TuneSetup& setup);
 // The part of run.result that settle() of tuner/verdict/recommend.h gives, in a fraction of the
 // time. Errors: as of judge_run.
 Status settle(RunRecord& run);

@@ -17,7 +17,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::uint32_t kApplicationId = 0x6F637274;  // "ocrt"
-constexpr std::uint32_t kSchemaVersion = 5;
+constexpr std::uint32_t kSchemaVersion = 6;
 
 // The tables; columns of trials and samples are those of trial/ipc/trial_fields.h.
 std::string schema() {

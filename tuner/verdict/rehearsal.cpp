@@ -83,7 +83,7 @@ Reason rehearsal_reason(const std::vector<Trial>& rehearsals, const Setting& set
     if (!endless) return reason<ReasonCode::rehearsal_failed>(verbatim(failure_words(*found)));
     return reason<ReasonCode::rehearsal_not_over>(in_seconds(found->seconds), peak);
   }
-  if (every_steps <= 0 || knobs.untold.contains("batch"))
+  if (every_steps <= 0 || knobs.absent.contains("batch"))
     return reason<ReasonCode::rehearsed>(in_seconds(pause), peak);
   return reason<ReasonCode::rehearsed_share>(in_seconds(pause), peak, counted(every_steps),
                                              in_percent(pause / (pause + every_steps * step)));

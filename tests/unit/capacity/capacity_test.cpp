@@ -350,7 +350,7 @@ RunRecord sleeping_server() {
   run.job = service_job("http://127.0.0.1:{port}/ocr", {"python3", "fake.py"});
   Trial trial = served(2, 4.88, "sweep");
   trial.knobs.batch = 16;
-  trial.knobs.untold.names = {"batch"};
+  trial.knobs.absent = {"batch"};
   trial.service = {2, 0.398, 0.442, 0, false, ""};
   run.trials = {trial};
   return run;

@@ -236,29 +236,49 @@ Status count_gpus(PreparedCommand& prepared, const Machine& machine) {
 
 }  // namespace
 
-Result<PreparedCommand> prepare_launch(const CommandWorkload& workload, const Machine& machine) {
+namespace {
+
+Result<PreparedCommand> prepare(const CommandWorkload& workload, const Machine& machine,
+                                const KnobChoice& choose) {
   PreparedCommand prepared;
   prepared.workload = workload;
-  OCRTUNE_TRY(apply_preset(prepared, machine));
+  OCRTUNE_TRY(apply_preset(prepared, machine, choose));
   OCRTUNE_TRY(count_gpus(prepared, machine));
   OCRTUNE_TRY(check_prepared(prepared, machine));
   return prepared;
 }
 
-Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine) {
-  auto prepared = prepare_launch(workload, machine);
+Status check_reader(PreparedCommand& prepared) {
+  const std::string& reader = prepared.workload.log_reader;
+  if (!reader.empty()) OCRTUNE_TRY(make_log_reader(reader, LogContext()));
+  return repeat_the_command(prepared);
+}
+
+}  // namespace
+
+Result<PreparedCommand> prepare_launch(const CommandWorkload& workload, const Machine& machine) {
+  return prepare(workload, machine, {});
+}
+
+Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine,
+                                        const KnobChoice& choose) {
+  auto prepared = prepare(workload, machine, choose);
   if (!prepared || prepared->workload.serves) return prepared;
   CommandWorkload& ready = prepared->workload;
   if (starts_copies(ready) && !ready.per_rank) ready.per_rank = true;  // each tells its own speed
   OCRTUNE_TRY(name_the_metric(ready));
-  if (!ready.log_reader.empty()) {
-    OCRTUNE_TRY(make_log_reader(ready.log_reader, LogContext()));
-  }
-  OCRTUNE_TRY(repeat_the_command(*prepared));
+  OCRTUNE_TRY(check_reader(*prepared));
   for (std::string& warning : general_warnings(*prepared)) {
     prepared->warnings.push_back(std::move(warning));
   }
   return prepared;
+}
+
+Status read_by(const std::string& log_reader, std::optional<bool> per_rank,
+               PreparedCommand& command) {
+  command.workload.log_reader = log_reader;
+  if (!command.workload.per_rank) command.workload.per_rank = per_rank;
+  return check_reader(command);
 }
 
 CommandWorkload launch_workload(const PreparedCommand& command) {

@@ -2,6 +2,7 @@
 // trial.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,14 @@ namespace ocrtune {
 
 // Checks everything that can be known before a trial. usage: unknown placeholder, reader or preset,
 // a knob that the command ignores, an open quote; missing: executable, folder, preset's config;
-// invalid: a config that is not YAML.
-Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine);
+// invalid: a config that is not YAML; what `choose` gives, which may set the knobs half-way.
+Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine,
+                                        const KnobChoice& choose = {});
+
+// The rest of it where the log reader was found only now. usage: no such reader; the command cannot
+// be run again and again.
+Status read_by(const std::string& log_reader, std::optional<bool> per_rank,
+               PreparedCommand& command);
 
 // The same for a command that is launched for good: what tells its speed is no matter.
 Result<PreparedCommand> prepare_launch(const CommandWorkload& workload, const Machine& machine);

@@ -17,7 +17,7 @@ struct BuiltIn {
   const char* help;
   const char* tried;
   bool trains;
-  Status (*apply)(PreparedCommand& command, const Machine& machine);
+  Status (*apply)(PreparedCommand& command, const Machine& machine, const KnobChoice& choose);
 };
 
 const std::vector<BuiltIn>& built_in_table() {
@@ -71,13 +71,14 @@ bool preset_trains(const std::string& name) {
   return found == files->end() || found->trains;
 }
 
-Status apply_preset(PreparedCommand& command, const Machine& machine) {
+Status apply_preset(PreparedCommand& command, const Machine& machine, const KnobChoice& choose) {
   const std::string& name = command.workload.preset;
   for (const BuiltIn& preset : built_in_table()) {
-    if (name == preset.name) return preset.apply(command, machine);
+    if (name == preset.name) return preset.apply(command, machine, choose);
   }
   const auto files = preset_files();
   if (name.empty()) {
+    if (choose) OCRTUNE_TRY(choose(command));
     if (!files) {
       command.warnings.push_back(files.error().what);
       return Status();
@@ -90,7 +91,7 @@ Status apply_preset(PreparedCommand& command, const Machine& machine) {
   std::vector<std::string> names;
   for (const BuiltIn& preset : built_in_table()) names.emplace_back(preset.name);
   for (const PresetFile& preset : *files) {
-    if (name == preset.name) return apply_preset_file(command, preset, machine);
+    if (name == preset.name) return apply_preset_file(command, preset, machine, choose);
     names.push_back(preset.name);
   }
   const std::string near = nearest_name(name, names);

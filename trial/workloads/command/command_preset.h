@@ -30,8 +30,9 @@ Result<PresetService> preset_service(const std::string& name);
 // False: the preset's program reads or serves. True of a name that no preset has.
 bool preset_trains(const std::string& name);
 
-// Applies command.workload.preset. usage: no such preset; invalid: a preset file that is wrong.
-// Without one, the variables of a program that is recognised.
-Status apply_preset(PreparedCommand& command, const Machine& machine);
+// Applies command.workload.preset: reads what the command says, lets `choose` (may be empty) set
+// the knobs, and works them in. usage: no such preset; invalid: a preset file that is wrong; what
+// `choose` gives. Without a preset, the variables of a program that is recognised.
+Status apply_preset(PreparedCommand& command, const Machine& machine, const KnobChoice& choose);
 
 }  // namespace ocrtune

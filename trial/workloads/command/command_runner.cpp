@@ -353,7 +353,7 @@ LogContext log_context(const PreparedCommand& command, const Knobs& knobs) {
   LogContext context;
   context.nproc = nodes_of(knobs) * knobs.nproc;
   context.batch =
-      knobs.untold.contains("batch") ? 1 : knobs.batch;  // else a step is all that is known
+      knobs.absent.contains("batch") ? 1 : knobs.batch;  // else a step is all that is known
   context.per_rank = command.workload.per_rank;
   context.print_interval = command.print_interval;
   context.from_start = command.workload.learning.watches;

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "trial/knobs.h"
 #include "trial/learning.h"
 #include "trial/trial.h"
@@ -62,6 +63,8 @@ struct CommandWorkload {
       false;  // it answers requests (trial/workloads/service/served_target.h), prints no speed
   std::string scratch;            // folder for the trial folders; empty: under TMPDIR
   double stop_grace_seconds = 5;  // between SIGTERM and SIGKILL
+
+  friend bool operator==(const CommandWorkload&, const CommandWorkload&) = default;
 };
 
 // Why a setting cannot work, known without running it.
@@ -94,5 +97,10 @@ struct PreparedCommand {
   std::optional<int> print_interval;                           // steps between two log lines
   std::function<std::optional<Refusal>(const Knobs&)> refuse;  // may be empty
 };
+
+// Decides which knobs are turned by what a command says of itself (current, current_names,
+// turnable, offered): sets knobs, fixed, present and as_typed of `looked.workload`, before any of
+// them is worked in.
+using KnobChoice = std::function<Status(PreparedCommand& looked)>;
 
 }  // namespace ocrtune

@@ -104,7 +104,8 @@ Words answer_places() {
 
 }  // namespace
 
-Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& machine) {
+Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& machine,
+                                    const KnobChoice& choose) {
   CommandWorkload& workload = command.workload;
   const std::string program = OCRTUNE_TRY(program_of(workload));
   OCRTUNE_TRY(check_images(workload));
@@ -115,13 +116,14 @@ Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& mac
     set_flag(words, "--use_gpu", "False");
     command.warnings.push_back("no GPU here: --use_gpu=False is added (" + machine.gpu_state + ")");
   }
-  OCRTUNE_TRY(check_knobs(workload, gpu));
   const bool threads_count = !gpu && is_on(words, "--enable_mkldnn", false);
   command.current = current_setting(words, threads_count);
   command.current_names = {"nproc", "threads", "batch"};
   if (program != "predict_rec.py") command.turnable.emplace_back("nproc");
   command.turnable.emplace_back("batch");
   if (threads_count) command.turnable.emplace_back("threads");
+  if (choose) OCRTUNE_TRY(choose(command));
+  OCRTUNE_TRY(check_knobs(workload, gpu));
   if (turns(workload, "batch")) set_flag(words, "--rec_batch_num", "{batch}");
   if (turns(workload, "threads")) set_flag(words, "--cpu_threads", "{threads}");
   if (turns(workload, "nproc") && !gpu) {

@@ -13,6 +13,7 @@
 namespace ocrtune {
 
 // usage: another program, a knob without effect there; missing: no --image_dir, or it is not there.
-Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& machine);
+Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& machine,
+                                    const KnobChoice& choose = {});
 
 }  // namespace ocrtune

@@ -300,7 +300,8 @@ std::vector<std::string> merge_overrides(const std::vector<std::string>& command
   return found.rest;
 }
 
-Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) {
+Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine,
+                              const KnobChoice& choose) {
   CommandWorkload& workload = command.workload;
   const auto path = first_flag_value(workload.command, {"-c", "--config"});
   if (!path) {
@@ -333,6 +334,7 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine) 
   }
   if (on_gpus)
     command.gpus = has(workload.command, kLauncher) ? static_cast<int>(workload.gpus.size()) : 1;
+  if (choose) OCRTUNE_TRY(choose(command));
   std::vector<std::string> base = workload.command;
   if (machine.gpus.empty()) drop_devices(command, base);
   OCRTUNE_TRY(place_launcher(workload, base));

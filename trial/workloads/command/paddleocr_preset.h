@@ -18,7 +18,8 @@ namespace ocrtune {
 
 // usage: no -c CONFIG in the command; missing: the config or its label files; invalid: not YAML, or
 // without a Train section.
-Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine);
+Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine,
+                              const KnobChoice& choose = {});
 
 // The command with one `-o` group at its end that holds the user's overrides and `overrides`, which
 // win; `groups` (may be null) gets how many -o the command had.

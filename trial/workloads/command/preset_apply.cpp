@@ -219,23 +219,25 @@ std::string preset_words(const PreparedCommand& command, const std::string& said
                      command.preset_tried.empty() ? "no version" : command.preset_tried);
 }
 
-Status apply_preset_file(PreparedCommand& command, const PresetFile& preset,
-                         const Machine& machine) {
+Status apply_preset_file(PreparedCommand& command, const PresetFile& preset, const Machine& machine,
+                         const KnobChoice& choose) {
   CommandWorkload& workload = command.workload;
   const std::vector<std::string> typed = workload.command;
   command.trains = preset.trains;
   OCRTUNE_TRY(check_files(workload, preset));
   read_current(command, preset);
+  std::vector<std::string> reachable;
   for (const auto& [name, knob] : preset.knobs) {
     if (OCRTUNE_TRY(is_left_alone(workload, preset, name, machine))) continue;
+    reachable.push_back(name);
     if (find_knob(name) != nullptr) command.turnable.push_back(name);
-    if (!turns(workload, name)) {
-      if (is_offered(workload, preset, knob, machine)) {
-        command.offered.push_back({name, KnobScale::category, knob.values});
-      }
-      continue;
+    if (!turns(workload, name) && is_offered(workload, preset, knob, machine)) {
+      command.offered.push_back({name, KnobScale::category, knob.values});
     }
-    turn_flags(workload, preset, name);
+  }
+  if (choose) OCRTUNE_TRY(choose(command));
+  for (const std::string& name : reachable) {
+    if (turns(workload, name)) turn_flags(workload, preset, name);
   }
   add_variables(workload, preset);
   for (const auto& [flag, value] : preset.service.flags) {

@@ -14,9 +14,9 @@ namespace ocrtune {
 
 // Flags and variables of the knobs that are turned, what a short trial needs, how it is read; knobs
 // of its own that `machine` and the program offer. What the user has said wins. usage: a flag of
-// `files` that the command lacks; missing: what it names.
+// `files` that the command lacks; missing: what it names; what `choose` gives (see apply_preset).
 Status apply_preset_file(PreparedCommand& command, const PresetFile& preset,
-                         const Machine& machine = Machine());
+                         const Machine& machine = Machine(), const KnobChoice& choose = {});
 
 // The preset whose words the command holds, in its own words or in a script that it names.
 std::optional<PresetFile> recognised_preset(const CommandWorkload& workload,

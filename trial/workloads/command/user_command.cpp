@@ -40,7 +40,7 @@ class UserCommand : public Workload {
   Result<std::unique_ptr<Runner>> runner(const Machine& machine,
                                          double /*prove_per_second*/) const override {
     OCRTUNE_TRY(check_measured_files({options_.label_file}));
-    const auto prepared = OCRTUNE_TRY(prepare_command(options_.command, machine));
+    const auto prepared = OCRTUNE_TRY(prepared_command(options_, machine));
     SilenceRule silence;
     if (options_.command.rehearses) silence.min_seconds = kMaxEvaluation;
     return controlled(make_command_runner(prepared, machine, silence), machine);
@@ -65,6 +65,12 @@ std::vector<std::string> copies_on(int gpus) {
 }
 
 }  // namespace
+
+Result<PreparedCommand> prepared_command(const UserCommandOptions& options,
+                                         const Machine& machine) {
+  const bool holds = options.ready != nullptr && options.ready->workload == options.command;
+  return holds ? options.ready->prepared : prepare_command(options.command, machine);
+}
 
 WorkloadSpace command_space(const UserCommandOptions& options, const Machine& machine) {
   WorkloadSpace space;

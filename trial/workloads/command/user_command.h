@@ -13,6 +13,11 @@
 
 namespace ocrtune {
 
+struct ReadyCommand {
+  CommandWorkload workload;  // as it was asked for
+  PreparedCommand prepared;
+};
+
 struct UserCommandOptions {
   CommandWorkload command;               // as the user typed it
   std::vector<std::string> launch;       // what its preset makes of it, to be launched for good
@@ -23,9 +28,15 @@ struct UserCommandOptions {
   int batch = 16;                        // that it has now
   std::string label_file;                // what it is known to read; empty: not known
   std::int64_t lines = 0;                // of it
+  // Made of a workload that it was equal to then, by this process; null: not yet. Stored nowhere.
+  std::shared_ptr<const ReadyCommand> ready;
 };
 
 std::unique_ptr<const Workload> make_user_command(UserCommandOptions options);
+
+// What a trial runs: `ready`, or prepared now where the command has changed since. Errors: those of
+// prepare_command.
+Result<PreparedCommand> prepared_command(const UserCommandOptions& options, const Machine& machine);
 
 WorkloadSpace command_space(const UserCommandOptions& options, const Machine& machine);
 WorkloadMemory command_memory(const UserCommandOptions& options, bool guards = true);

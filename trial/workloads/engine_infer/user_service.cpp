@@ -43,7 +43,7 @@ class UserService : public Workload {
     InferenceWorkload inference = inference_;
     inference.prove_per_second = prove_per_second;
     if (starts()) {
-      inference.command = OCRTUNE_TRY(prepare_command(command_.command, machine));
+      inference.command = OCRTUNE_TRY(prepared_command(command_, machine));
     }
     return make_infer_runner(inference, machine);
   }

@@ -56,7 +56,7 @@ TEST(MapFigure, ACellFailsOnlyWithAllOfItsSettings) {
 TEST(MapFigure, ACommandWithoutABatchHasNoMapByBatch) {
   RunRecord run = run_with_a_guess({357, 300, 420});
   EXPECT_NE(map_figure(run), "");
-  run.search.baseline.untold.names = {"batch"};
+  run.search.baseline.absent = {"batch"};
   EXPECT_EQ(map_figure(run), "");
 }
 

@@ -116,7 +116,8 @@ TEST(StoredSearch, GoesBothWays) {
   SearchRequest search;
   search.budget_seconds = 77;
   search.axes = {{"batch", {"8", "16"}}, {"flavour", {"mild"}}};
-  search.given = {"batch"};
+  search.fixed = {"flavour"};
+  search.absent = {"workers"};
   search.baseline = *parse_knobs({"nproc=2", "threads=3"});
   search.baseline_source = kBaselinePlain;
   search.hints = {*parse_knobs({"nproc=4"})};
@@ -125,7 +126,8 @@ TEST(StoredSearch, GoesBothWays) {
   ASSERT_TRUE(again) << again.error().what;
   EXPECT_EQ(search_json(*again), search_json(search));
   EXPECT_EQ(again->axes, search.axes);
-  EXPECT_EQ(again->given, search.given);
+  EXPECT_EQ(again->fixed, search.fixed);
+  EXPECT_EQ(again->absent, search.absent);
   EXPECT_EQ(again->baseline, search.baseline);
   EXPECT_EQ(again->hints, search.hints);
   EXPECT_EQ(again->objective.goal, Goal::memory);
@@ -135,10 +137,10 @@ TEST(StoredSearch, GoesBothWays) {
 TEST(StoredJob, KnobsThatDoNotReachTheCommandStayAbsent) {
   SearchRequest search;
   search.baseline.batch = 32;
-  search.baseline.untold.names = {"nproc", "threads"};
+  search.baseline.absent = {"nproc", "threads"};
   const auto again = parse_search(search_json(search));
   ASSERT_TRUE(again) << again.error().what;
-  EXPECT_EQ(again->baseline.untold.names, search.baseline.untold.names);
+  EXPECT_EQ(again->baseline.absent, search.baseline.absent);
   EXPECT_EQ(knobs_text(again->baseline), "batch=32");
 }
 
@@ -153,11 +155,15 @@ TEST(SearchRequest, OnlyListsOfTheUsersHaveAFirstValue) {
   EXPECT_TRUE(search.baseline_guessed());
 }
 
-TEST(SearchRequest, WhatNobodyGaveOneValueOfIsFixed) {
+TEST(SearchRequest, WhatNobodyListsIsOutOfReachButForThreads) {
   SearchRequest search;
   search.axes = {{"nproc", {"1"}}, {"threads", {"1"}}, {"workers", {"2"}}, {"batch", {"4", "8"}}};
-  search.given = {"workers"};
-  EXPECT_THAT(search.fixed(), ElementsAre("nproc"));
+  search.fixed = {"nproc"};
+  search.absent = {"threads"};
+  EXPECT_THAT(search.out_of_reach(), ElementsAre("nproc"));
+  EXPECT_TRUE(search.lists("workers")) << "one value that somebody gave";
+  EXPECT_FALSE(search.lists("nproc"));
+  EXPECT_FALSE(search.lists("precision"));
 }
 
 }  // namespace
