@@ -46,7 +46,7 @@ inline std::vector<RankEnd> fork_ranks(
     if (::pipe(ends) != 0) std::abort();
     const int pid = ::fork();
     if (pid == 0) {
-      ::alarm(60);  // a rank that hangs dies, and the test says so
+      ::alarm(300);  // a rank that hangs dies, and the test says so
       ::close(ends[0]);
       const std::string said = body(rank);
       const ssize_t written = ::write(ends[1], said.data(), said.size());
