@@ -240,6 +240,24 @@ TEST_F(TuneOwnCommand, RefusesMistakesBeforeAnyTrial) {
   folder_ = parent_path(parent_path(parent_path(folder_)));
 }
 
+// A launcher takes seconds to print its help: asked for an offered flag, for the log reader and by
+// each stage of the run, it would be asked for a minute.
+TEST_F(TuneOwnCommand, ThePresetLooksAtTheCommandOnce) {
+  ASSERT_TRUE(make_directories(join_path(folder_, "ocrtune/presets")));
+  write("ocrtune/presets/flavoured.toml",
+        "help = \"a client that has flavours\"\nbehind = [\"flavoured.sh\"]\n[knobs.flavour]\n"
+        "flags = { \"--flavour\" = \"{flavour}\" }\nvalues = [\"mild\", \"hot\"]\n"
+        "needs = [\"help\"]\n");
+  write("flavoured.sh",
+        "case \"$*\" in *--help*) echo asked >> asked; echo ' --flavour F'; exit;; esac\n"
+        "while :; do echo 'step 1 speed: 100 lines/s'; sleep 0.02; done\n");
+  const Ran ran = run_line("XDG_CONFIG_HOME=" + folder_ + " " + OCRTUNE_BINARY + " tune --db " +
+                           db_ + " --trial-time 200ms --cwd " + folder_ +
+                           " --budget 3s --json --preset flavoured -- sh flavoured.sh 2>&1");
+  EXPECT_EQ(*read_file(join_path(folder_, "asked")), "asked\n") << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("\"flavour\": \"hot\"")) << "what it offers is tried";
+}
+
 TEST_F(TuneOwnCommand, FindsByItselfHowTheCommandTellsItsSpeed) {
   const Ran ran = run("--nproc 1,2 --budget 6s --json 2>&1 1>/dev/null" + std::string(kClient));
   EXPECT_THAT(ran.out, HasSubstr("lines/s' as samples/s of each rank (--log-reader torch)"));
