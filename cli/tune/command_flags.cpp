@@ -72,8 +72,8 @@ Status take_start(const PreparedCommand& looked, bool baseline_given, SearchRequ
   return Status();
 }
 
-// The most processes of the lists.
-int most_ranks(const SearchRequest& search) {
+// Of the processes that are listed.
+int max_ranks(const SearchRequest& search) {
   int ranks = 1;
   const auto nproc = search.axes.find("nproc");
   if (nproc == search.axes.end()) return ranks;
@@ -280,7 +280,7 @@ Status settle_command(Job& job, SearchRequest& search, const Machine& machine,
   notes.insert(notes.end(), prepared.warnings.begin(), prepared.warnings.end());
   job.user()->gpus = prepared.gpus;
   if (prepared.gpus == 0) {  // else the devices are named
-    for (std::string& note : device_notes(machine, process_environment(), most_ranks(search))) {
+    for (std::string& note : device_notes(machine, process_environment(), max_ranks(search))) {
       notes.push_back(std::move(note));
     }
   }

@@ -129,8 +129,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   prepared = ready;
   OCRTUNE_TRY(read_by(choice->log_reader, choice->per_rank, prepared));
   keep_prepared(job, search, std::move(prepared));
-  return fmt::format("{} ({})",
-                     choice_words(*choice, names_used(prepared.workload).contains("nproc")),
+  return fmt::format("{} ({})", choice_words(*choice, names_used(ready.workload).contains("nproc")),
                      choice_options(*choice));
 }
 

@@ -115,7 +115,9 @@ Status check_prepared(const PreparedCommand& prepared, const Machine& machine) {
   return check_knobs_reach(prepared);
 }
 
-std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
+// `asked`: the workload whose knobs are the ones that the user has named.
+std::vector<std::string> general_warnings(const PreparedCommand& prepared,
+                                          const CommandWorkload& asked) {
   const CommandWorkload& workload = prepared.workload;
   std::vector<std::string> warnings;
   if (workload.preset == "paddleocr-infer") return warnings;  // nothing is trained
@@ -125,7 +127,7 @@ std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
   const std::set<std::string> used = names_used(workload);
   // Asked for, turned by the preset, or a place in the command without a value of the user's.
   const auto varies = [&](const char* knob) {
-    return turns(workload, knob) || holds(prepared.turnable, knob) ||
+    return turns(asked, knob) || holds(prepared.turnable, knob) ||
            (used.contains(knob) && !holds(workload.fixed, knob));
   };
   const std::string kind = workload.log_reader.substr(0, workload.log_reader.find(':'));
@@ -136,13 +138,13 @@ std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
         "the global batch is nproc x batch and changes with both; the learning rate is left as it "
         "is: scale it with the global batch (linearly for SGD, by the square root for Adam)");
   }
-  if (trains && turns(workload, "nproc") && !turns(workload, "threads") &&
+  if (trains && turns(asked, "nproc") && !turns(asked, "threads") &&
       std::getenv("OMP_NUM_THREADS") == nullptr) {
     warnings.emplace_back(
         "threads are left to the command (torchrun and Paddle take one for each of several "
         "processes); --threads 1,2 varies OMP_NUM_THREADS");
   }
-  if (turns(workload, "binding")) {
+  if (turns(asked, "binding")) {
     for (const char* name : {"GOMP_CPU_AFFINITY", "KMP_AFFINITY", "OMP_PLACES"}) {
       if (std::getenv(name) == nullptr) continue;
       warnings.push_back(fmt::format(
@@ -150,7 +152,7 @@ std::vector<std::string> general_warnings(const PreparedCommand& prepared) {
     }
   }
   for (const LogReaderRow& row : log_reader_table()) {
-    if (kind != row.name || workload.per_rank || !turns(workload, "nproc")) continue;
+    if (kind != row.name || workload.per_rank || !turns(asked, "nproc")) continue;
     if (kind == "paddleocr" || kind == "runs") continue;
     warnings.push_back(fmt::format(
         "log reader {} takes the numbers it reads as those of {}; say --metric-of {} if that is "
@@ -268,7 +270,7 @@ Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const M
   if (starts_copies(ready) && !ready.per_rank) ready.per_rank = true;  // each tells its own speed
   OCRTUNE_TRY(name_the_metric(ready));
   OCRTUNE_TRY(check_reader(*prepared));
-  for (std::string& warning : general_warnings(*prepared)) {
+  for (std::string& warning : general_warnings(*prepared, workload)) {
     prepared->warnings.push_back(std::move(warning));
   }
   return prepared;
