@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/models/repeats.h"
 #include "tuner/verdict/held_back.h"
-#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
@@ -31,6 +29,7 @@ std::optional<std::vector<HeldBack>> StageWatch::look(double now) {
     demand.threads = demand.cpus = cpus_;
     load_.emplace(tree_, demand);
     load_->begin(now);
+    disturbed_ = 0;
     look_end_ = now + times_.look_seconds;
     window_end_ = now + times_.look_seconds / kWindows;
     return std::nullopt;
@@ -46,22 +45,22 @@ std::optional<std::vector<HeldBack>> StageWatch::look(double now) {
 }
 
 void StageWatch::close_window(double now) {
-  Interference disturbed;  // a run goes on whatever else the machine does
-  load_->close(now, disturbed);
+  Interference found;
+  load_->close(now, found);
+  disturbed_ += found.spoilt_by.empty() ? 0 : 1;
   window_end_ = now + times_.look_seconds / kWindows;
 }
 
 std::vector<HeldBack> StageWatch::judge(double now) {
   Trial trial;
-  trial.outcome = Outcome::ok;
   trial.threads = load_->threads().use();
   trial.stages = load_->stages().use({});
   const StepCosts costs = costs_.costs();
   if (costs.data_share > 0) trial.stages.data_share = costs.data_share;
-  const std::vector<Trial> trials = {trial};
-  std::vector<HeldBack> held =
-      held_back(trials, settings_of(trials, kExpectedNoise), trial.knobs, cpus_, fixed_);
-  if (costs.fell()) held.push_back(rate_fell(costs.first_rate, costs.last_rate, now - begun_));
+  std::vector<HeldBack> held = held_back(std::move(trial), cpus_, fixed_);
+  // The log's rates are of the wall clock: other load lowers them, too.
+  const bool fell = costs.fell() && 2 * disturbed_ < kWindows;
+  if (fell) held.push_back(rate_fell(costs.first_rate, costs.last_rate, now - begun_));
   return held;
 }
 

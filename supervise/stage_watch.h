@@ -44,6 +44,7 @@ class StageWatch {
   StepCostReader costs_;
   std::optional<LoadWatch> load_;  // while it looks
   double begun_ = -1, next_ = -1, window_end_ = 0, look_end_ = 0;
+  int disturbed_ = 0;  // windows of this look
 };
 
 }  // namespace ocrtune

@@ -1,4 +1,4 @@
-// The stages of a command as a trial sees them, and what looking at them costs.
+// The stages of a command as a trial sees them, what they say, and what looking at them costs.
 //
 //   why_look SECONDS COMMAND [WORD...]
 #include <sys/resource.h>
@@ -6,15 +6,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/process_tree.h"
+#include "reports/catalogue/reasons.h"
 #include "trial/ipc/trial_fields.h"
 #include "trial/observe/interference.h"
-#include "trial/stages/stage_meter.h"
+#include "trial/watch/load_watch.h"
+#include "tuner/verdict/held_back.h"
 
 namespace ocrtune {
 namespace {
@@ -29,7 +32,7 @@ double own_cpu_seconds() {
 }
 
 int look(double seconds, const std::vector<std::string>& command) {
-  constexpr double kStart = 1;
+  constexpr double kStart = 1, kWindow = 3;
   Clock& clock = steady_clock();
   ProcessTree tree;
   ProcessOptions options;
@@ -37,21 +40,35 @@ int look(double seconds, const std::vector<std::string>& command) {
   if (!tree.start(options)) return 1;
   clock.sleep_seconds(kStart);
   tree.scan();
-  StageMeter meter;
-  const double begin = clock.now_seconds();
-  const LoadSnapshot before = take_load_snapshot(FileRoot(), tree, begin);
-  meter.begin(begin, tree.members());
-  double spent = 0, now = begin;
+  const double begin = clock.now_seconds(), cpus = std::thread::hardware_concurrency();
+  LoadDemand demand;
+  demand.threads = demand.cpus = cpus;
+  LoadWatch watch(tree, demand);
+  watch.begin(begin);
+  double spent = 0, now = begin, window_end = begin + kWindow;
+  Interference disturbed;
   while ((now = clock.now_seconds()) - begin < seconds) {
     const double cpu = own_cpu_seconds();
-    meter.look(now, tree.members());
+    watch.look(now);
     spent += own_cpu_seconds() - cpu;
+    if (now > window_end) {
+      tree.scan();
+      watch.close(now, disturbed);
+      window_end = now + kWindow;
+    }
     clock.sleep_seconds(0.02);
     for (const auto& root : tree.roots()) root->read_output([](std::string_view) {});
   }
   tree.scan();
-  meter.add_window(before, take_load_snapshot(FileRoot(), tree, now));
-  fmt::print("{}\n", FieldsJson(meter.use({})).dump(1));
+  watch.close(now, disturbed);
+  Trial trial;
+  trial.threads = watch.threads().use();
+  trial.stages = watch.stages().use({});
+  fmt::print("{}\nbusy {:.2f}, on {:.2f} CPUs, runnable {:.2f}\n", FieldsJson(trial.stages).dump(1),
+             trial.threads.busy, trial.threads.cpus, trial.threads.runnable);
+  for (const HeldBack& held : held_back(trial, cpus, {})) {
+    fmt::print("why: {}\n", sentence(held_back_reason(held)));
+  }
   fmt::print("looking took {:.3f} % of a CPU\n", 100 * spent / (now - begin));
   return 0;
 }

@@ -55,7 +55,7 @@ THIRD = {
     'device.c': (THREADS, '', {'held_by_lock'}),
     'buffers.c': (THREADS, '--threads {threads}', {'held_by_faults'}),
     'license.py': (THREADS, '', {'held_by_sleep'}),
-    'per_page.sh': (THREADS, '', {'held_by_start', 'held_by_one_thread'}),
+    'per_page.sh': (THREADS, '', {'held_by_start', 'held_by_one_thread', 'held_by_one_process'}),
     'http_pages.py': (THREADS, '--port {service}', {'held_by_network'}),
     'direct.c': (THREADS, '', {'held_by_disk'}),
     'team.c': (THREADS, '', {'held_by_one_thread'}),
@@ -63,6 +63,17 @@ THIRD = {
     'active_wait.c': (THREADS, '--threads {threads}', {'held_by_spin', 'held_by_serial_share'}),
     'pack.sh': (THREADS, '', {'held_by_one_thread'}),
     'steps.py': (THREADS, '', set()),
+}
+# Written after the rules, run for the first time when they were done.
+FOURTH = {
+    'mutex.cpp': (THREADS, '', {'held_by_lock', 'held_by_turns'}),
+    'ask_queue.cpp': (THREADS, '--threads {threads}', {'held_by_spin'}),
+    'fresh_interpreter.py': ('--batch 4,8', '--batch {batch}', {'held_by_start'}),
+    'executor.py': (THREADS, '--threads {threads}', {'held_by_interpreter'}),
+    'one_decoder.py': (THREADS, '', {'held_by_one_thread'}),
+    'bucket.cpp': (THREADS, '', {'held_by_sleep'}),
+    'fresh_images.cpp': (THREADS, '', {'held_by_faults'}),
+    'ask_and_compute.cpp': (THREADS, '--port {service}', set()),
 }
 # Programs of the field, each with what pidstat, strace and its own times say of it. They need a Python with paddle, rapidocr and cv2.
 REAL = {
@@ -100,7 +111,7 @@ def command_of(name, folder):
         return [sys.executable, str(HERE / name)]
     if name.endswith('.sh'):
         return [str(HERE / name)]
-    return [str(folder / name[:-2])]
+    return [str(folder / pathlib.Path(name).stem)]
 
 
 def tune(ocrtune, name, row, folder, port, budget, extra):
@@ -125,11 +136,12 @@ def main():
     parser.add_argument('--budget', default='16s')
     options, extra = parser.parse_known_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix='ocrtune-why-'))
-    for source in HERE.glob('*.c'):
-        subprocess.run(['gcc', '-O1', '-pthread', '-fopenmp', '-o', str(folder / source.stem), str(source)], check=True)
+    for source in [*HERE.glob('*.c'), *HERE.glob('*.cpp')]:
+        compiler = ['gcc'] if source.suffix == '.c' else ['g++', '-std=c++20']
+        subprocess.run([*compiler, '-O1', '-pthread', '-fopenmp', '-o', str(folder / source.stem), str(source)], check=True)
     port = start_service()
     right = asked = 0
-    halves = [('first', FIRST), ('second', SECOND), ('third', THIRD)]
+    halves = [('first', FIRST), ('second', SECOND), ('third', THIRD), ('fourth', FOURTH)]
     if options.real:
         halves = [('real', REAL)]
         subprocess.run([*command_of('tesseract', folder), 'make', str(folder / 'pages'), '--lines', '1'], check=True)

@@ -21,12 +21,10 @@
 #include "probes/probe.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
-#include "tuner/models/repeats.h"
 #include "tuner/session/checkup.h"
 #include "tuner/session/session.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/verdict/held_back.h"
-#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
@@ -93,13 +91,9 @@ std::string data_text(const TuneFlags& flags) {
                      how_many(flags.typed.training.classes, "class"));
 }
 
-// One trial compares nothing, but its threads show what they waited for.
-void say_what_holds_back(const Trial& trial, const SearchRequest& search, const Machine& machine,
-                         Findings& findings) {
-  const std::vector<Trial> trials = {trial};
-  for (const HeldBack& held : held_back(trials, settings_of(trials, kExpectedNoise), trial.knobs,
-                                        usable_cpu_count(machine.cpu), search.out_of_reach())) {
-    findings.add(State::ok, "why", sentence(held_back_reason(held)));
+void say_what_holds_back(const std::vector<HeldBack>& held, Findings& findings) {
+  for (const HeldBack& one : held) {
+    findings.add(State::ok, "why", sentence(held_back_reason(one)));
   }
 }
 
@@ -128,10 +122,13 @@ Result<int> doctor(TuneFlags flags) {
                flags.job.command().empty() ? "the built-in engine, model " + flags.job.model()
                                            : shell_join(flags.job.command()));
   auto states = user_states(flags.job, flags.search);
-  const auto heard = find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json);
+  std::vector<HeldBack> held;
+  const auto heard =
+      find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json, held);
   if (!heard && heard.error().kind == ErrorKind::interrupted) return heard.error();
   if (!heard) {
     findings.add(State::fails, "speed", heard.error().what);
+    say_what_holds_back(held, findings);
     return findings.end();
   }
   if (!heard->empty()) findings.add(State::ok, "speed", *heard);
@@ -155,7 +152,11 @@ Result<int> doctor(TuneFlags flags) {
                                         static_cast<std::int64_t>(setup->space.size()))) {
     findings.add(check);
   }
-  say_what_holds_back(*trial, flags.search, machine, findings);
+  // One trial compares nothing, but its threads show what they waited for.
+  if (trial->ok() || trial->outcome == Outcome::timed_out) {
+    held = held_back(*trial, usable_cpu_count(machine.cpu), flags.search.out_of_reach());
+    say_what_holds_back(held, findings);
+  }
   return trial->ok() ? findings.end() : findings.end(trial->log_tail, trial->cause);
 }
 

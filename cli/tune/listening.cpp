@@ -18,6 +18,7 @@
 #include "tuner/session/run_launch.h"
 #include "tuner/session/tune_loop.h"
 #include "tuner/session/tune_setup.h"
+#include "tuner/verdict/held_back.h"
 
 namespace ocrtune {
 namespace {
@@ -61,9 +62,14 @@ Error nothing_heard(const ReaderFinder& finder, const Trial& trial, const std::s
   if (could_not_start(trial)) {
     return {ErrorKind::exhausted, "the command could not be started: " + trial.reason};
   }
+  const std::string runs =
+      "if it ends by itself later, --log-reader runs times whole runs, within a --budget of many "
+      "of them";
   const bool mute = trial.cause == "no_metric" || trial.outcome == Outcome::timed_out;
   if (!mute) {
-    return {ErrorKind::failed, "the command did not come to a first step: " + trial.reason};
+    std::string what = "the command did not come to a first step: " + trial.reason;
+    if (trial.outcome == Outcome::hung) what += "; " + runs;
+    return {ErrorKind::failed, std::move(what)};
   }
   std::string option;
   if (const auto offer = finder.offer()) {
@@ -71,9 +77,7 @@ Error nothing_heard(const ReaderFinder& finder, const Trial& trial, const std::s
   }
   std::string why = finder.unread().reason("", log_file, std::move(option));
   if (trial.outcome == Outcome::timed_out) {
-    why +=
-        "; it was stopped then: if it ends by itself later, --log-reader runs times whole runs, "
-        "within a --budget of many of them";
+    why += "; it was stopped then: " + runs;
   }
   return {ErrorKind::usage, fmt::format("after {}: {}", format_duration(trial.seconds), why)};
 }
@@ -97,7 +101,7 @@ std::string overwritten_note(std::optional<StateFiles>& states) {
 }
 
 Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const Machine& machine,
-                                    bool no_wait, bool silent) {
+                                    bool no_wait, bool silent, std::vector<HeldBack>& held) {
   if (!job.prints()) return std::string();
   const PreparedCommand ready = OCRTUNE_TRY(prepared_command(user_command(job, search), machine));
   const bool over_hosts = !job.command_job().hosts.empty();
@@ -124,7 +128,10 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   if (!choice && ended && repeats) {
     choice = ReaderChoice{"runs", ReaderChoice::Reads::runs, {}, ""};
   }
-  if (!choice) return nothing_heard(*finder, trial, job.program().log_file);
+  if (!choice) {
+    held = held_back(trial, usable_cpu_count(machine.cpu), search.out_of_reach());
+    return nothing_heard(*finder, trial, job.program().log_file);
+  }
   take(*choice, job.user()->command);
   prepared = ready;
   OCRTUNE_TRY(read_by(choice->log_reader, choice->per_rank, prepared));

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "probes/machine/machine.h"
@@ -11,15 +12,17 @@
 #include "trial/logs/reader_finder.h"
 #include "trial/trial.h"
 #include "tuner/job/job.h"
+#include "tuner/recommendation.h"
 
 namespace ocrtune {
 
 // Sets log_reader or metric of the job's command, and per_rank; gives what was taken, in words.
 // Empty: a reader is named, or nothing of the command's is read. `silent`: nothing is drawn while
 // it listens. usage: no line holds a speed; quotes one, with an option that would read it. failed:
-// the command did not come so far, with its own last words. interrupted.
+// the command did not come so far, with its own last words. interrupted. On an error `held` gets
+// what held the command back meanwhile: that shows without a speed.
 Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const Machine& machine,
-                                    bool no_wait, bool silent);
+                                    bool no_wait, bool silent, std::vector<HeldBack>& held);
 
 // Where trials of the user's command may write over states that are there; none where no command
 // of the user's runs on this machine.

@@ -37,6 +37,7 @@
 #include "probes/probe.h"
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/catalogue/reasons.h"
 #include "reports/console/answer.h"
 #include "reports/export/run_json.h"
 #include "reports/report_files.h"
@@ -45,6 +46,7 @@
 #include "tuner/session/session.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/store/store.h"
+#include "tuner/verdict/held_back.h"
 
 namespace ocrtune {
 namespace {
@@ -359,9 +361,11 @@ Result<int> tune_as_asked(TuneFlags& flags) {
   auto states = flags.dry_run ? std::nullopt : user_states(flags.job, flags.search);
   const double listens = steady_clock().now_seconds();
   if (!flags.dry_run) {
-    auto heard =
-        OCRTUNE_TRY(find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json));
-    flags.notes.push_back(std::move(heard));
+    std::vector<HeldBack> held;
+    auto heard = find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json, held);
+    for (const HeldBack& one : held) say_note("why: " + sentence(held_back_reason(one)));
+    if (!heard) return heard.error();
+    flags.notes.push_back(*std::move(heard));
     flags.notes.push_back(overwritten_note(states));
   }
   start += steady_clock().now_seconds() - listens;  // no part of the budget

@@ -46,7 +46,7 @@ void StageMeter::look(double now, const std::vector<ProcessFacts>& members) {
   if (!begun_ || now < next_look_) return;
   const double begin = thread_cpu_seconds();
   const std::vector<ProcessFacts> seen = seen_of(members);
-  looks_.look(seen);
+  looks_.look(now, seen);
   if (now >= next_count_) {
     counters_.look(now, seen);
     next_count_ = now + kCountPause;

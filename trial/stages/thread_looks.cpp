@@ -13,6 +13,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxThreads = 1 << 16;  // that are remembered
+constexpr double kAsksPerSecond = 30;  // of one that waits for an interpreter; 200 on a free CPU
 
 std::string text_of(const std::string& path) {
   auto text = read_file(path, 1024);
@@ -27,7 +28,7 @@ std::uint64_t times_run(const std::string& schedstat) {
 
 }  // namespace
 
-void ThreadLooks::look(const std::vector<ProcessFacts>& members) {
+void ThreadLooks::look(double now, const std::vector<ProcessFacts>& members) {
   bool any = false;
   for (const ProcessFacts& process : members) {
     const std::string folder = root_.path(fmt::format("/proc/{}/task", process.pid));
@@ -35,14 +36,15 @@ void ThreadLooks::look(const std::vector<ProcessFacts>& members) {
     if (!threads) continue;
     for (const std::string& thread : *threads) {
       const int id = std::atoi(thread.c_str());  // NOLINT(cert-err34-c): a folder of numbers
-      look_at(folder + "/" + thread, process, id);
+      look_at(now, folder + "/" + thread, process, id);
       any = true;
     }
   }
   looks_ += any ? 1 : 0;
 }
 
-void ThreadLooks::look_at(const std::string& folder, const ProcessFacts& process, int thread) {
+void ThreadLooks::look_at(double now, const std::string& folder, const ProcessFacts& process,
+                          int thread) {
   const std::string line = text_of(folder + "/stat");
   ProcessStat stat;
   if (!parse_stat_line(line, stat)) return;
@@ -58,14 +60,23 @@ void ThreadLooks::look_at(const std::string& folder, const ProcessFacts& process
     seen.process = process.name;
     seen.pid = process.pid;
     seen.first_runs = runs;
+    seen.first_seconds = now;
   }
   seen.last_runs = runs;
+  seen.last_seconds = now;
   ++seen.looks[static_cast<std::size_t>(wait_kind(stat.state, place, call))];
 }
 
 bool ThreadLooks::waits_for_nothing(const Seen& seen) const {
   const auto running = seen.looks[static_cast<std::size_t>(WaitKind::running)];
   return seen.last_runs == seen.first_runs && running == 0;
+}
+
+// Who waits for Python's interpreter wakes every 5 ms to ask for it; who waits for work does not.
+bool ThreadLooks::waits_for_interpreter(const Seen& seen) const {
+  const auto runs = static_cast<double>(seen.last_runs - seen.first_runs);
+  return starts_with(seen.process, "python") &&
+         runs >= kAsksPerSecond * (seen.last_seconds - seen.first_seconds);
 }
 
 void ThreadLooks::fill(StageUse& use) const {
@@ -79,8 +90,14 @@ void ThreadLooks::fill(StageUse& use) const {
   std::map<int, Means> processes;
   for (const auto& [id, seen] : threads_) {
     if (waits_for_nothing(seen)) continue;
+    auto counts = seen.looks;
+    const auto count_of = [&](WaitKind kind) -> int& {
+      return counts[static_cast<std::size_t>(kind)];
+    };
+    const WaitKind timed = waits_for_interpreter(seen) ? WaitKind::mutex : WaitKind::futex;
+    count_of(timed) += std::exchange(count_of(WaitKind::timed), 0);
     for (std::size_t kind = 0; kind < all.size(); ++kind) {
-      const double mean = static_cast<double>(seen.looks[kind]) / static_cast<double>(looks_);
+      const double mean = static_cast<double>(counts[kind]) / static_cast<double>(looks_);
       all[kind] += mean;
       processes[seen.pid][kind] += mean;
     }

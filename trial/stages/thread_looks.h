@@ -22,7 +22,7 @@ class ThreadLooks {
  public:
   explicit ThreadLooks(FileRoot root = FileRoot()) : root_(std::move(root)) {}
 
-  void look(const std::vector<ProcessFacts>& members);
+  void look(double now, const std::vector<ProcessFacts>& members);
   // Looks and the mean number of threads in each state. Threads that never ran between the first
   // and the last look at them wait for nothing that matters: a pool without work, the main thread
   // of a program whose work is elsewhere.
@@ -36,11 +36,13 @@ class ThreadLooks {
     std::string name, process;
     int pid = 0;
     std::uint64_t first_runs = 0, last_runs = 0;  // times that it got a CPU
+    double first_seconds = 0, last_seconds = 0;   // of these looks
     std::array<int, kWaitKinds> looks = {};
   };
 
   bool waits_for_nothing(const Seen& seen) const;
-  void look_at(const std::string& folder, const ProcessFacts& process, int thread);
+  bool waits_for_interpreter(const Seen& seen) const;
+  void look_at(double now, const std::string& folder, const ProcessFacts& process, int thread);
 
   FileRoot root_;
   std::int64_t looks_ = 0;

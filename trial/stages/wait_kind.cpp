@@ -140,6 +140,8 @@ WaitKind wait_kind(char state, std::string_view place, std::string_view line) {
   const WaitKind kind =
       is_known(place) ? kind_of_place(place) : (call ? kind_of_call(*call) : WaitKind::other);
   if (kind == WaitKind::futex && call && is_mutex(*call)) return WaitKind::mutex;
+  const bool timed = call && call->number == SYS_futex && call->arguments[3] != 0;
+  if (kind == WaitKind::futex && timed) return WaitKind::timed;
   if (kind == WaitKind::network && call && polls_nothing(*call)) return WaitKind::sleeping;
   return kind;
 }

@@ -11,6 +11,7 @@ enum class WaitKind {
   disk,      // of the kernel, uninterruptibly, or for asynchronous reads and writes
   mutex,     // that another thread holds
   futex,     // another futex: a condition, a semaphore, a barrier
+  timed,     // the same with a limit on the time
   network,   // a descriptor of whatever kind by poll, or a socket
   sleeping,  // a time
   pipe,      // a pipe or a socket of this machine: another process

@@ -25,10 +25,11 @@ struct TrialPart {
 struct TrialPlan {
   std::vector<ProcessOptions> processes;  // process i is rank i, unless there is a reader
   LogReader* reader = nullptr;            // of a user command's output; null: event pipes
-  std::string followed_file;              // read by `reader` instead of the output; may appear late
-  RankBinder* binder = nullptr;           // finds and binds a user command's ranks
-  int ranks = 0;                // that the binder must have found, if it finds any; 0: any
-  ShmLeftovers* shm = nullptr;  // removes what the trial leaves in /dev/shm
+  bool listens = false;          // the reader measures nothing; stages are watched all the same
+  std::string followed_file;     // read by `reader` instead of the output; may appear late
+  RankBinder* binder = nullptr;  // finds and binds a user command's ranks
+  int ranks = 0;                 // that the binder must have found, if it finds any; 0: any
+  ShmLeftovers* shm = nullptr;   // removes what the trial leaves in /dev/shm
   // One process that speaks for so many ranks, each on its own clock; 0: each process is a rank.
   int event_ranks = 0;
   bool own_shares = false;  // each rank has its share of a whole: the slowest one ends it

@@ -26,6 +26,10 @@
 namespace ocrtune {
 namespace {
 
+// Of a command whose speed is not measured.
+constexpr double kSettleSeconds = 8;  // imports, warm-up; guess
+constexpr double kWindowSeconds = 3;  // between looks at its threads' counters; guess
+
 class TrialWatch {
  public:
   TrialWatch(const TrialPlan& plan, const TrialLimits& limits, Clock& clock)
@@ -63,6 +67,7 @@ class TrialWatch {
   std::set<int> ready_;     // ranks
   double first_step_ = -1;  // when; -1: not yet
   bool measuring_ = false, stopped_ = false, part_measured_ = false;
+  double next_window_ = -1;  // of one that is only listened to
 
   double now() const { return clock_.now_seconds(); }
   void note(const std::string& line) {  // for people
@@ -103,6 +108,7 @@ class TrialWatch {
       stop(processes_.look(now()));
       if (gpu_places_) gpu_places_->look(now(), measuring_, processes_.oom().pids());
       stop(memory_.look(now()));
+      look_while_listening();
       look_at_part();
       look_at_exits();
       if (!stopped_) stop(look_at_time());
@@ -200,6 +206,17 @@ class TrialWatch {
     if (!plan_.part.measured) return stop(TrialStop{StopCause::measured, *reason});
     if (!part_measured_ && !stopped_) plan_.part.measured();  // all hosts' parts end together
     part_measured_ = true;
+  }
+
+  void look_while_listening() {
+    if (!plan_.listens) return;
+    if (next_window_ < 0) next_window_ = begin_ + kSettleSeconds;
+    if (now() < next_window_) return;
+    next_window_ = now() + kWindowSeconds;
+    if (!measuring_) return begin_measuring();
+    Interference disturbed;  // no rate depends on it
+    processes_.scan(now());
+    processes_.load().close(now(), disturbed);
   }
 
   void look_at_part() {

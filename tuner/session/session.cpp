@@ -115,7 +115,8 @@ double long_seconds(const RunRecord& run, double left, std::size_t count) {
 }
 
 // The recommended setting once more, with the files that its trials read out of memory: the rate of
-// a first epoch. Where they came from the disk anyway there is nothing to learn.
+// a first epoch. Where they came from the disk anyway there is nothing to learn. Beside load it
+// runs once more right after, as that load is part of the rate.
 Status read_cold(RunRecord& run, const TuneSetup& setup, Store& store, double end_seconds,
                  SessionObserver& observer, const SessionDoors& doors) {
   if (!run.job.prints() || interrupted() || !run.cold.empty()) return Status();
@@ -128,7 +129,8 @@ Status read_cold(RunRecord& run, const TuneSetup& setup, Store& store, double en
   if (warm == run.trials.rend() || !reads_from_memory(warm->stages)) return Status();
   constexpr double kSlower = 3;  // times as long as a warm one, at most
   const double seconds = kSlower * warm->seconds;
-  if (end_seconds - doors.clock->now_seconds() < seconds) return Status();
+  const auto has_time = [&] { return end_seconds - doors.clock->now_seconds() >= seconds; };
+  if (!has_time()) return Status();
   const auto runner = OCRTUNE_TRY(runner_of(doors, run.job, run.search, run.machine));
   observer.reads_cold();
   if (doors.drop_from_memory(*warm->stages.opened_files) == 0) return Status();
@@ -136,8 +138,14 @@ Status read_cold(RunRecord& run, const TuneSetup& setup, Store& store, double en
   limits.max_seconds = seconds;
   Trial trial = runner->run(knobs, limits);
   if (!trial.ok()) return Status();
+  const bool beside_load = trial.noisy();
+  OCRTUNE_TRY(keep(run, store, std::move(trial), knobs, kColdPhase,
+                   "its files out of memory, as in a first epoch", run.cold));
+  if (!beside_load || interrupted() || !has_time()) return Status();
+  trial = runner->run(knobs, limits);
+  if (!trial.ok()) return Status();
   return keep(run, store, std::move(trial), knobs, kColdPhase,
-              "its files out of memory, as in a first epoch", run.cold);
+              "its files in memory again, beside the same load", run.cold);
 }
 
 // What the search leaves of the budget shows whether the rates of the start and of the winner last.

@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "trial/observe/thread_use.h"
 #include "trial/stages/stage_meter.h"
+#include "tuner/models/repeats.h"
+#include "tuner/verdict/beside_load.h"
 
 namespace ocrtune {
 namespace {
@@ -34,6 +36,7 @@ struct Case {
   double cpus = 0;                     // of these, that the threads may use
   const std::set<std::string>& fixed;  // knobs that the command ignores
   const Trial* cold = nullptr;         // of the same setting, with its files out of memory
+  const Trial* after_cold = nullptr;   // right after it, with its files there again
 
   const StageUse& use() const { return trial->stages; }
   const ThreadUse& threads() const { return trial->threads; }
@@ -65,6 +68,13 @@ const Trial* longest_of(const std::vector<Trial>& trials, const Knobs& knobs) {
     if (longest == nullptr || seconds >= longest->stages.observed_seconds) longest = &trial;
   }
   return longest;
+}
+
+const Trial* first_of(const std::vector<Trial>& cold, const Knobs& knobs, bool from_memory) {
+  const auto found = std::find_if(cold.begin(), cold.end(), [&](const Trial& trial) {
+    return trial.ok() && trial.knobs == knobs && reads_from_memory(trial.stages) == from_memory;
+  });
+  return found == cold.end() ? nullptr : &*found;
 }
 
 // The settings that differ from `knobs` in this count alone.
@@ -143,13 +153,27 @@ Found waits_for_disk(const Case& one) {
                   reason<ReasonCode::next_faster_disk>()};
 }
 
+bool runs_python(const Case& one) { return starts_with(one.use().busiest_process, "python"); }
+
+Reason turns(const Case& one) {
+  // Where other load has the CPUs, hardly one of them counts as busy.
+  const double count = std::max(one.threads().busy, one.use().mutex_threads + 1);
+  const Number threads = decimal(count, 1), used = decimal(one.threads().cpus, 1);
+  const Number cpus = general(one.given, 3);
+  return runs_python(one) ? reason<ReasonCode::held_by_interpreter>(threads, used, cpus)
+                          : reason<ReasonCode::held_by_turns>(threads, used, cpus);
+}
+
 Found waits_for_lock(const Case& one) {
   constexpr double kThreads = 0.8, kShare = 0.5;
   const StageUse& use = one.use();
-  const double awake = one.awake() - use.lock_threads + use.mutex_threads;
+  // One that sleeps watches the others.
+  const double sleeps = std::min(1.0, use.sleeping_threads);
+  const double awake = one.awake() - sleeps - use.lock_threads + use.mutex_threads;
   const bool much = use.mutex_threads >= kThreads && use.mutex_threads >= kShare * awake;
   // Whom the lock wakes waits for a CPU where other load has them: what the threads use decides.
   if (!one.looked() || !much || one.threads().cpus > kFull * one.cpus) return std::nullopt;
+  if (runs_python(one)) return HeldBack{turns(one), more_processes(one)};
   return HeldBack{
       reason<ReasonCode::held_by_lock>(decimal(use.mutex_threads, 1), decimal(awake, 1)),
       more_processes(one)};
@@ -172,12 +196,7 @@ Found take_turns(const Case& one) {
   const bool waits = use.lock_threads + use.pipe_threads >= kDominant * (busy - 1);
   const bool shared = use.busiest_thread_share <= kOfBusiest * runnable;
   if (!waits || !shared || busy < kDominant * 2) return std::nullopt;
-  const Number threads = decimal(one.threads().busy, 1), used = decimal(one.threads().cpus, 1);
-  const Number cpus = general(one.given, 3);
-  const bool python = starts_with(use.busiest_process, "python");
-  return HeldBack{python ? reason<ReasonCode::held_by_interpreter>(threads, used, cpus)
-                         : reason<ReasonCode::held_by_turns>(threads, used, cpus),
-                  more_processes(one)};
+  return HeldBack{turns(one), more_processes(one)};
 }
 
 // A script that starts a program for each page, and waits for its end.
@@ -203,6 +222,12 @@ Found faults_pages(const Case& one) {
                   reason<ReasonCode::next_allocator>()};
 }
 
+// A setting with more threads that was faster: the program's work can be shared.
+std::optional<Reason> threads_help(const Case& one) {
+  Reason next = more_of(one, "threads", &Knobs::threads, reason<ReasonCode::try_more_threads>());
+  return next.is(ReasonCode::next_brings) ? std::optional(std::move(next)) : std::nullopt;
+}
+
 Found one_thread(const Case& one) {
   constexpr double kShare = 0.8;
   const StageUse& use = one.use();
@@ -211,7 +236,7 @@ Found one_thread(const Case& one) {
   return HeldBack{reason<ReasonCode::held_by_one_thread>(
                       use.busiest_process, in_percent(use.busiest_thread_share),
                       decimal(one.runnable(), 1), general(one.given, 3)),
-                  more_processes(one)};
+                  threads_help(one).value_or(more_processes(one))};
 }
 
 Found few_threads(const Case& one) {
@@ -249,17 +274,24 @@ Found sleeps(const Case& one) {
 
 // Two settings that differ in their threads alone: the one with fewer, the one with more.
 struct Pair {
-  const SettingSummary* few = nullptr;
-  const SettingSummary* many = nullptr;
+  const Setting* few = nullptr;
+  const Setting* many = nullptr;
 
   bool found() const { return few != nullptr; }
-  double ratio() const { return many->samples_per_second.median / few->samples_per_second.median; }
-  double highest_ratio() const {
-    return many->samples_per_second.high / few->samples_per_second.low;
+  double ratio() const { return rate(*many).median / rate(*few).median; }
+  double highest_ratio() const { return rate(*many).high / rate(*few).low; }
+  bool gains() const { return ratio_interval(*many, *few).low > 1; }
+  double more_runnable() const {  // of each added thread
+    const SettingSummary &more = many->summary, &less = few->summary;
+    return (more.threads.runnable - less.threads.runnable) /
+           (more.knobs.threads - less.knobs.threads);
   }
-  double cpu_ratio() const { return many->cpu_seconds_per_sample / few->cpu_seconds_per_sample; }
-  std::string text(const SettingSummary& one) const {
-    return fmt::format("threads={}", one.knobs.threads);
+  double cpu_ratio() const {
+    return many->summary.cpu_seconds_per_sample / few->summary.cpu_seconds_per_sample;
+  }
+  static const Interval& rate(const Setting& one) { return one.summary.samples_per_second; }
+  static std::string text(const Setting& one) {
+    return fmt::format("threads={}", one.summary.knobs.threads);
   }
 };
 
@@ -276,14 +308,16 @@ Pair pair_of_threads(const Case& one) {
     if (step <= farthest || !known || crowds) continue;
     farthest = step;
     const bool more = other.knobs.threads > mine.knobs.threads;
-    pair = more ? Pair{&mine, &other} : Pair{&other, &mine};
+    pair = more ? Pair{one.setting, setting} : Pair{setting, one.setting};
   }
   return pair;
 }
 
 Found spins(const Case& one) {
+  constexpr double kSpinning = 0.3;  // where the CPUs are fewer than the threads, they share them
   const Pair pair = pair_of_threads(one);
   if (!pair.found() || pair.ratio() > kNoFaster || pair.cpu_ratio() < kWasted) return std::nullopt;
+  if (pair.more_runnable() < kSpinning) return std::nullopt;
   return HeldBack{reason<ReasonCode::held_by_spin>(pair.text(*pair.many), pair.text(*pair.few),
                                                    decimal(pair.cpu_ratio(), 1)),
                   reason<ReasonCode::next_passive_wait>()};
@@ -294,8 +328,9 @@ Found serial_share(const Case& one) {
   constexpr double kLeast = 0.3, kMost = 0.95;
   const Pair pair = pair_of_threads(one);
   if (!pair.found() || pair.cpu_ratio() > kSameWork) return std::nullopt;
-  const double n = static_cast<double>(pair.many->knobs.threads) / pair.few->knobs.threads;
-  if (pair.many->knobs.threads > one.cpus) return std::nullopt;
+  const double n =
+      static_cast<double>(pair.many->summary.knobs.threads) / pair.few->summary.knobs.threads;
+  if (pair.many->summary.knobs.threads > one.cpus || !pair.gains()) return std::nullopt;
   const auto serial = [&](double ratio) { return (n / ratio - 1) / (n - 1); };
   if (serial(pair.highest_ratio()) < kLeast || serial(pair.ratio()) > kMost) return std::nullopt;
   return HeldBack{reason<ReasonCode::held_by_serial_share>(
@@ -356,15 +391,17 @@ Found falls(const Case& one) {
   return rate_fell(use.first_rate, use.last_rate, kThirds * one.trial->measured_seconds());
 }
 
-// What the trial with the files out of memory showed; one that still found them there shows
-// nothing.
+// What the trial with the files out of memory showed. Beside load it is compared with the one that
+// ran right after it, both as they went.
 Reason after_cold_pass(const Case& one) {
   constexpr double kAlike = 0.9;
-  if (one.cold == nullptr || reads_from_memory(one.cold->stages)) {
+  const bool beside_load = one.cold != nullptr && one.cold->noisy();
+  if (one.cold == nullptr || (beside_load && one.after_cold == nullptr)) {
     return reason<ReasonCode::next_cold_pass>();
   }
-  const double cold = one.cold->samples_per_second;
-  const double warm = one.setting->summary.samples_per_second.median;
+  const double cold = beside_load ? measured_rate(*one.cold) : one.cold->samples_per_second;
+  const double warm =
+      beside_load ? measured_rate(*one.after_cold) : one.setting->summary.samples_per_second.median;
   if (cold >= kAlike * warm) {
     return reason<ReasonCode::next_cold_alike>(as_rate(cold), as_rate(warm));
   }
@@ -447,7 +484,8 @@ std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                  cpus,
                  allowed > 0 ? std::min<double>(allowed, cpus) : cpus,
                  fixed,
-                 longest_of(cold, knobs)};
+                 first_of(cold, knobs, false),
+                 first_of(cold, knobs, true)};
   std::vector<HeldBack> found;
   std::vector<Kind> kinds;
   for (const Rule& rule : kRules) {
@@ -459,6 +497,13 @@ std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
     kinds.push_back(rule.kind);
   }
   return found;
+}
+
+std::vector<HeldBack> held_back(Trial trial, double cpus, const std::set<std::string>& fixed) {
+  trial.outcome = Outcome::ok;
+  const Knobs knobs = trial.knobs;
+  const std::vector<Trial> trials = {std::move(trial)};
+  return held_back(trials, settings_of(trials, kExpectedNoise), knobs, cpus, fixed);
 }
 
 }  // namespace ocrtune

@@ -18,11 +18,15 @@ namespace ocrtune {
 // At most two causes, of different kinds, the surest first; each with what to try next, and whether
 // these settings have tried it. `cpus` are the usable ones; 0: unknown, nothing is said. `fixed`:
 // knobs that the command ignores, so that a list of their values would be refused. `cold`: trials
-// whose files were out of memory when they began.
+// whose files were out of memory when they began, each followed by one that found them there again
+// where other load ran beside it.
 std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                                 const std::vector<Setting>& settings, const Knobs& knobs,
                                 double cpus, const std::set<std::string>& fixed = {},
                                 const std::vector<Trial>& cold = {});
+
+// Of one trial alone, whatever its outcome: what its threads did needs no rate.
+std::vector<HeldBack> held_back(Trial trial, double cpus, const std::set<std::string>& fixed);
 
 // A rate that fell within so many seconds; both above 0.
 HeldBack rate_fell(double first, double last, double seconds);

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
+#include "base/files.h"
+#include "supervise/supervise.h"
 
 namespace ocrtune {
 namespace {
@@ -57,6 +59,34 @@ TEST(StageWatch, TheLogSaysWhatAStepWaitsForAndThatTheRateFell) {
   }
   EXPECT_THAT(codes_of(seen_of("exec sleep 60", lines)),
               ElementsAre(ReasonCode::held_by_data, ReasonCode::rate_falls));
+}
+
+// As `ocrtune run` does it, with earlier looks.
+TEST(StageWatch, ARunThatIsSupervisedIsToldWhatHoldsItBack) {
+  const auto folder = make_temporary_directory("stages");
+  ASSERT_TRUE(folder);
+  SuperviseOptions options;
+  options.run_directory = join_path(*folder, "run");
+  options.setting.workload.command = {"sh", "-c", "timeout 3 sh -c 'while :; do :; done' || true"};
+  const auto attempt = [](const AttemptPlan& plan, const AttemptListeners& given) {
+    AttemptPlan early = plan;
+    early.stages.settle_seconds = 0.2;
+    early.stages.look_seconds = 1;
+    return run_attempt(early, given);
+  };
+  std::vector<HeldBack> said;
+  SuperviseListeners listeners;
+  listeners.on_held = [&](const HeldBack& held) { said.push_back(held); };
+  const auto end = supervise(options, attempt, listeners, steady_clock());
+  ASSERT_TRUE(end) << end.error().what;
+  EXPECT_EQ(end->state, SuperviseState::done);
+  EXPECT_THAT(codes_of(said), ElementsAre(ReasonCode::held_by_one_thread));
+  ASSERT_EQ(end->attempts.size(), 1U);
+  EXPECT_THAT(codes_of(end->attempts[0].held), ElementsAre(ReasonCode::held_by_one_thread));
+  const auto journal = read_file(join_path(options.run_directory, "journal.jsonl"));
+  ASSERT_TRUE(journal);
+  EXPECT_THAT(*journal, testing::HasSubstr("held_by_one_thread"));
+  EXPECT_TRUE(remove_tree(*folder));
 }
 
 TEST(StageWatch, NothingIsSaidOfAProgramThatRests) {

@@ -257,6 +257,7 @@ class CommandRunner : public Runner {
     TrialPlan plan;
     plan.processes.push_back(options_of(filled.launch.arguments, filled));
     plan.reader = &reader;
+    plan.listens = listener_ != nullptr;
     plan.followed_file = filled.log_file;
     plan.binder = &binder;
     plan.ranks = turns(command_.workload, "nproc") ? knobs.nproc : 0;

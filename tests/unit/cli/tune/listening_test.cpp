@@ -33,6 +33,13 @@ TEST(Listening, OfACommandThatWasStoppedTheWayToTimeWholeRunsIsNamed) {
   EXPECT_THAT(ended.what, Not(HasSubstr("stopped")));
 }
 
+TEST(Listening, ASilentCommandMayBeTimedAsAWhole) {
+  const Error error =
+      nothing_heard(ReaderFinder{LogContext()}, silent_trial(Outcome::hung, "silent"), "");
+  EXPECT_EQ(error.kind, ErrorKind::failed);
+  EXPECT_THAT(error.what, HasSubstr("--log-reader runs"));
+}
+
 TEST(Listening, WhatTheSystemRefusesIsNotTheCommandsDoing) {
   const Error error = nothing_heard(heard_pages(), silent_trial(Outcome::crashed, "resources"), "");
   EXPECT_EQ(error.kind, ErrorKind::exhausted);

@@ -67,13 +67,14 @@ using TreeCountersTest = SavedProc;
 
 TEST_F(ThreadLooksTest, CountsThreadsByWhatTheyWaitFor) {
   ThreadLooks looks(root());
+  double now = 0;
   const std::string mutex = fmt::format("{} 0x55e3 0x80 0x2 0x0 0x0 0x0 0x7f 0x7f\n", SYS_futex);
   for (int times = 1; times <= 2; ++times) {
     thread(10, 10, "main", 'S', "hrtimer_nanosleep", times);
     thread(10, 11, "first", times == 1 ? 'R' : 'D', "0", times);
     thread(10, 12, "second", 'S', "futex_do_wait", times, mutex);
     thread(20, 20, "other", 'S', "anon_pipe_read", times);
-    looks.look({member(10), member(20)});
+    looks.look(now += 1, {member(10), member(20)});
   }
   StageUse use;
   looks.fill(use);
@@ -91,10 +92,11 @@ TEST_F(ThreadLooksTest, CountsThreadsByWhatTheyWaitFor) {
 
 TEST_F(ThreadLooksTest, ThreadsThatNeverRanAreLeftOut) {
   ThreadLooks looks(root());
+  double now = 0;
   for (int i = 0; i < 3; ++i) {
     thread(10, 10, "main", 'S', "futex_do_wait", 7);  // as often as at the first look
     thread(10, 11, "works", 'S', "anon_pipe_read", 7 + i);
-    looks.look({member(10)});
+    looks.look(now += 1, {member(10)});
   }
   StageUse use;
   looks.fill(use);
@@ -102,15 +104,34 @@ TEST_F(ThreadLooksTest, ThreadsThatNeverRanAreLeftOut) {
   EXPECT_DOUBLE_EQ(use.pipe_threads, 1);
 }
 
+TEST_F(ThreadLooksTest, PythonsThreadsWaitForTheInterpreterByAskingOften) {
+  ThreadLooks looks(root());
+  ProcessFacts python = member(10);
+  python.name = "python3";
+  const std::string timed =
+      fmt::format("{} 0x7f58 0x189 0x0 0x7ffe1b4d9970 0x0 0x7f 0x7f\n", SYS_futex);
+  for (int second = 1; second <= 3; ++second) {
+    thread(10, 10, "asks", 'S', "futex_do_wait", 200 * second, timed);
+    thread(10, 11, "rests", 'S', "futex_do_wait", 2 * second, timed);  // a queue's get(timeout)
+    thread(20, 20, "team", 'S', "futex_do_wait", 200 * second, timed);
+    looks.look(second, {python, member(20)});
+  }
+  StageUse use;
+  looks.fill(use);
+  EXPECT_DOUBLE_EQ(use.mutex_threads, 1);
+  EXPECT_DOUBLE_EQ(use.lock_threads, 3);
+}
+
 TEST_F(ThreadLooksTest, AProcessThatOnlyReadsAPipeIsFedByAnother) {
   ThreadLooks looks(root());
+  double now = 0;
   for (int times = 1; times <= 2; ++times) {
     thread(10, 10, "trainer", 'S', "unix_stream_read_generic", times);
     thread(20, 20, "loader", 'S', "hrtimer_nanosleep", times);
     thread(30, 30, "client", 'S', "unix_stream_read_generic", times);
     thread(30, 31, "sampler", 'S', "hrtimer_nanosleep", times);
     thread(40, 40, "script", 'S', "do_wait", times);
-    looks.look({member(10), member(20), member(30), member(40)});
+    looks.look(now += 1, {member(10), member(20), member(30), member(40)});
   }
   StageUse use;
   looks.fill(use);
@@ -122,7 +143,8 @@ TEST_F(ThreadLooksTest, AProcessThatOnlyReadsAPipeIsFedByAnother) {
 
 TEST_F(ThreadLooksTest, ProcessesThatAreGoneAreNoLook) {
   ThreadLooks looks(root());
-  looks.look({member(10)});
+  double now = 0;
+  looks.look(now += 1, {member(10)});
   StageUse use;
   looks.fill(use);
   EXPECT_EQ(use.looks, 0);

@@ -46,6 +46,8 @@ TEST(WaitKind, AMutexIsAWordOfTwo) {
   EXPECT_EQ(wait_kind('S', "futex_do_wait", rust_mutex), WaitKind::mutex);
   EXPECT_EQ(wait_kind('S', "futex_do_wait", semaphore), WaitKind::futex);
   EXPECT_EQ(wait_kind('S', "futex_do_wait", wake), WaitKind::futex);
+  const std::string timed = call(SYS_futex, "0x55e31ec1ce50 0x189 0x0 0x7ffe1b4d9970");
+  EXPECT_EQ(wait_kind('S', "futex_do_wait", timed), WaitKind::timed);
 }
 
 TEST(WaitKind, APollOfNothingIsASleep) {

@@ -17,6 +17,7 @@
 #include "base/interrupt.h"
 #include "tests/support/sample_jobs.h"
 #include "trial/table_runner.h"
+#include "tuner/verdict/held_back.h"
 
 namespace ocrtune {
 namespace {
@@ -260,7 +261,8 @@ TEST_F(SessionTest, AWinnerThatEvaluatesIsRehearsedOnce) {
 // Reads its files from memory until they are dropped: then from the disk, at half the rate.
 class CachingRunner : public Runner {
  public:
-  CachingRunner(Clock& clock, const bool& dropped) : inner_(clock), dropped_(dropped) {}
+  CachingRunner(Clock& clock, bool& dropped, const char* beside)
+      : inner_(clock), dropped_(dropped), beside_(beside) {}
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
     Trial trial = inner_.run(knobs, limits);
     StageUse& use = trial.stages;
@@ -272,17 +274,21 @@ class CachingRunner : public Runner {
     if (dropped_) {
       use.storage_bytes_per_second = 50e6;
       trial.samples_per_second /= 2;
+      dropped_ = false;
+      for (Sample& sample : trial.samples) sample.interference.spoilt_by = beside_;
     }
     return trial;
   }
 
  private:
   WarmingRunner inner_;
-  const bool& dropped_;
+  bool& dropped_;
+  const char* beside_;
 };
 
 TEST_F(SessionTest, AWinnerThatReadsFromMemoryRunsOnceFromTheDisk) {
   bool dropped = false;
+  const char* beside = "";
   std::vector<std::string> files;
   doors_.drop_from_memory = [&](const std::vector<std::string>& named) {
     files = named;
@@ -290,7 +296,8 @@ TEST_F(SessionTest, AWinnerThatReadsFromMemoryRunsOnceFromTheDisk) {
     return std::uint64_t{1};
   };
   doors_.runner = [&](const Job&, const SearchRequest&, const Machine&, double) {
-    return Result<std::unique_ptr<Runner>>(std::make_unique<CachingRunner>(clock_, dropped));
+    return Result<std::unique_ptr<Runner>>(
+        std::make_unique<CachingRunner>(clock_, dropped, beside));
   };
   const auto run = tune(warming_request(), *store_, witness_, doors_);
   ASSERT_TRUE(run) << run.error().what;
@@ -300,6 +307,12 @@ TEST_F(SessionTest, AWinnerThatReadsFromMemoryRunsOnceFromTheDisk) {
   ASSERT_EQ(kept->cold.size(), 1U);
   EXPECT_EQ(kept->trials.size(), run->trials.size()) << "its rate is no trial's rate";
   EXPECT_EQ(kept->cold[0].knobs, kept->result.recommendation.knobs);
+  beside = "external_cpus";
+  ASSERT_TRUE(tune(warming_request(), *store_, witness_, doors_));
+  const auto loaded = judged_run(*store_, "last");
+  ASSERT_TRUE(loaded) << loaded.error().what;
+  ASSERT_EQ(loaded->cold.size(), 2U) << "beside load, one that reads from memory follows";
+  EXPECT_TRUE(reads_from_memory(loaded->cold[1].stages));
 }
 
 TEST_F(SessionTest, StoppedInTheRehearsalIsInterrupted) {

@@ -8,8 +8,10 @@
 namespace ocrtune {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr double kCpus = 4;
 constexpr double kBetweenRepeats = 0.02;
@@ -96,6 +98,22 @@ TEST(HeldBack, WhatWasTriedIsNamedWithWhatItBrought) {
   EXPECT_TRUE(vain[0].next.is(ReasonCode::next_in_vain));
 }
 
+TEST(HeldBack, ThreadsThatHelpedAreWhatToTryNext) {
+  const auto held = found({busy_thread(with(1, 1), 100), trial(with(1, 2), 190, 2)});
+  ASSERT_FALSE(held.empty());
+  EXPECT_TRUE(held[0].cause.is(ReasonCode::held_by_one_thread));
+  EXPECT_EQ(held[0].next.text(1), "threads=2");
+}
+
+TEST(HeldBack, ATrialAloneNeedsNoRate) {
+  Trial alone = busy_thread(with(1, 1), 0);
+  alone.outcome = Outcome::timed_out;
+  alone.samples.clear();
+  const auto held = held_back(alone, kCpus, {});
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_TRUE(held[0].cause.is(ReasonCode::held_by_one_thread));
+}
+
 TEST(HeldBack, AThreadThatWaitsForAGpuMayTurnInALoop) {
   Trial on_gpu = busy_thread(with(1, 1), 100);
   on_gpu.gpus = {{0, 1, true, 1, 2}};
@@ -174,6 +192,13 @@ TEST(HeldBack, ALockIsNoCrowdWhereOtherLoadHasTheCpus) {
   lock.stages.mutex_threads = lock.stages.lock_threads = 2.5;
   lock.stages.sleeping_threads = 1;
   EXPECT_THAT(causes({lock}), ElementsAre(ReasonCode::held_by_lock));
+  lock.stages.mutex_threads = lock.stages.lock_threads = 1.2;  // few CPUs are left for them
+  lock.threads.cpus = 0.4;
+  EXPECT_THAT(causes({lock}), ElementsAre(ReasonCode::held_by_lock));
+  lock.stages.busiest_process = "python3.11";
+  EXPECT_THAT(causes({lock}), ElementsAre(ReasonCode::held_by_interpreter));
+  lock.stages.sleeping_threads = 4;
+  EXPECT_THAT(causes({lock}), Not(Contains(ReasonCode::held_by_interpreter)));
   Trial crowd = lock;
   crowd.threads.cpus = kCpus;
   EXPECT_THAT(causes({crowd}), ElementsAre(ReasonCode::oversubscribed));
@@ -254,6 +279,10 @@ TEST(HeldBack, ThreadsThatSpinTakeTimeAndBringNothing) {
   EXPECT_THAT(causes({busy_thread(with(1, 1), 100), trial(with(1, 2), 101, 1)}),
               ElementsAre(ReasonCode::held_by_one_thread))
       << "threads that are not there";
+  Trial asks = waiting(&StageUse::network_threads, 0.9), more = asks;  // CPU time by chance
+  more.knobs.threads = 2;
+  for (Sample& sample : more.samples) sample.interference.cpu_seconds = 0.4;
+  EXPECT_THAT(causes({asks, more}), ElementsAre(ReasonCode::held_by_network));
   EXPECT_THAT(causes({trial(with(1, 2), 190, 2), busy_thread(with(1, 1), 100)}), IsEmpty())
       << "threads that help";
 }
@@ -265,6 +294,8 @@ TEST(HeldBack, TheSerialShareIsAmdahls) {
   EXPECT_TRUE(held[0].cause.is(ReasonCode::held_by_serial_share));
   EXPECT_NEAR(held[0].cause.number(0), 0.8, 0.05);
   EXPECT_EQ(held[0].cause.text(1), "threads=1");
+  // A gain within the noise may be none at all: of a program that does not heed the knob.
+  EXPECT_THAT(causes({trial(with(1, 2), 103, 0.7), trial(with(1, 1), 100, 0.7)}), IsEmpty());
 }
 
 TEST(HeldBack, StartUpIsWhatABatchDoesNotChange) {
@@ -321,6 +352,13 @@ TEST(HeldBack, ATrialFromTheDiskSaysWhatAFirstEpochMakes) {
   EXPECT_DOUBLE_EQ(next({cold}).number(2), 40e6);
   cold.samples_per_second = 97;
   EXPECT_TRUE(next({cold}).is(ReasonCode::next_cold_alike));
+  for (Sample& sample : cold.samples) sample.interference.spoilt_by = "external_cpus";
+  EXPECT_TRUE(next({cold}).is(ReasonCode::next_cold_pass)) << "other load may have slowed it";
+  Trial after = reads;  // right after it, beside the same load
+  for (Sample& sample : after.samples) sample.samples_per_second = 50;
+  ASSERT_TRUE(next({cold, after}).is(ReasonCode::next_cold_slower));
+  EXPECT_DOUBLE_EQ(next({cold, after}).number(0), 40);
+  EXPECT_DOUBLE_EQ(next({cold, after}).number(1), 50);
   cold.knobs = with(2, 1);
   EXPECT_TRUE(next({cold}).is(ReasonCode::next_cold_pass)) << "of another setting";
 }

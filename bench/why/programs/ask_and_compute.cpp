@@ -1,0 +1,56 @@
+// Two threads: each asks a service outside (--port, 25 ms), then computes for about as long. Neither is the one stage.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+int main(int argc, char** argv) {
+  int port = 0;
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::strcmp(argv[i], "--port") == 0) port = std::atoi(argv[i + 1]);
+  }
+  std::atomic<long> pages{0};
+  std::atomic<double> kept{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      const int host = ::socket(AF_INET, SOCK_STREAM, 0);
+      sockaddr_in address{};
+      address.sin_family = AF_INET;
+      address.sin_port = htons(static_cast<unsigned short>(port));
+      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      if (::connect(host, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::exit(1);
+      for (;;) {
+        char answer[64];
+        if (::write(host, "page\n", 5) != 5 || ::read(host, answer, sizeof answer) <= 0) std::exit(1);
+        double sum = 0;
+        timespec begin{}, now{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+        do {
+          for (int k = 1; k < 50000; ++k) sum += std::sqrt(sum + k);
+          ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        } while ((now.tv_sec - begin.tv_sec) * 1e3 + (now.tv_nsec - begin.tv_nsec) * 1e-6 < 25);
+        kept = sum;
+        ++pages;
+      }
+    });
+  }
+  long seen = 0;
+  for (auto last = std::chrono::steady_clock::now();;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    const auto now = std::chrono::steady_clock::now();
+    const long count = pages;
+    std::printf("speed %.2f pages/s\n", static_cast<double>(count - seen) / std::chrono::duration<double>(now - last).count());
+    std::fflush(stdout);
+    seen = count;
+    last = now;
+  }
+}
