@@ -47,7 +47,8 @@ void ShortLives::look(double now) {
   looked_ += seconds;
   last_ = now;
   const double cost = steady_clock().now_seconds() - now;
-  active_ = active_ || !lives_.empty();
+  // At the start nothing is known of the pace: a second shows whether any come and go.
+  active_ = !lives_.empty() || (active_ && looked_ < kIdlePause);
   next_ = now + std::max(active_ ? kPause : kIdlePause, kCostShare * cost);
 }
 

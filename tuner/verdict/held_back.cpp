@@ -201,10 +201,13 @@ Found take_turns(const Case& one) {
 
 // A script that starts a program for each page, and waits for its end.
 Found one_after_another(const Case& one) {
-  constexpr double kWaits = 0.5, kStarts = 0.2, kLow = 0.6, kHigh = 1.25, kOneThread = 0.8;
+  constexpr double kWaits = 0.5, kStarts = 0.2, kFew = 4, kLow = 0.6, kHigh = 1.25,
+                   kOneThread = 0.8;
   const StageUse& use = one.use();
   if (!one.looked() || one.cpus < 2 || !one.has_free_cpus()) return std::nullopt;
-  if (use.child_threads < kWaits || use.starts_per_second < kStarts) return std::nullopt;
+  // A launcher waits for its ranks, too, but starts them once.
+  const bool few = use.starts_per_second * use.observed_seconds < kFew;
+  if (use.child_threads < kWaits || (use.starts_per_second < kStarts && few)) return std::nullopt;
   if (one.runnable() < kLow || one.runnable() > kHigh) return std::nullopt;
   if (use.busiest_thread_share >= kOneThread) return std::nullopt;
   return HeldBack{

@@ -212,6 +212,9 @@ TEST(HeldBack, AProgramForEachPageRunsOneAfterAnother) {
   Trial pool = script;  // two at a time
   pool.threads.runnable = pool.threads.cpus = 1.9;
   EXPECT_THAT(causes({pool}), IsEmpty());
+  script.stages.starts_per_second = 0.1;  // slow pages, watched for long
+  script.stages.observed_seconds = 60;
+  EXPECT_THAT(causes({script}), ElementsAre(ReasonCode::held_by_one_process));
   script.stages.starts_per_second = 0;  // a launcher that waits for its one rank
   EXPECT_THAT(causes({script}), IsEmpty());
 }
