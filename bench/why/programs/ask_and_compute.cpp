@@ -1,4 +1,5 @@
-// Two threads: each asks a service outside (--port, 25 ms), then computes for about as long. Neither is the one stage.
+// Two threads: each asks a service outside (--port, 25 ms), then computes for about as long.
+// Neither is the one stage.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,7 +31,8 @@ int main(int argc, char** argv) {
       if (::connect(host, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::exit(1);
       for (;;) {
         char answer[64];
-        if (::write(host, "page\n", 5) != 5 || ::read(host, answer, sizeof answer) <= 0) std::exit(1);
+        if (::write(host, "page\n", 5) != 5 || ::read(host, answer, sizeof answer) <= 0)
+          std::exit(1);
         double sum = 0;
         timespec begin{}, now{};
         ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
@@ -48,7 +50,8 @@ int main(int argc, char** argv) {
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
     const auto now = std::chrono::steady_clock::now();
     const long count = pages;
-    std::printf("speed %.2f pages/s\n", static_cast<double>(count - seen) / std::chrono::duration<double>(now - last).count());
+    std::printf("speed %.2f pages/s\n", static_cast<double>(count - seen) /
+                                            std::chrono::duration<double>(now - last).count());
     std::fflush(stdout);
     seen = count;
     last = now;

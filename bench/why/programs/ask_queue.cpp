@@ -1,4 +1,5 @@
-// A reader makes pages (8 ms each); --threads threads ask an empty queue for them without rest, giving up their CPU between.
+// A reader makes pages (8 ms each); --threads threads ask an empty queue for them without rest,
+// giving up their CPU between.
 #include <atomic>
 #include <chrono>
 #include <cmath>

@@ -43,7 +43,8 @@ int main() {
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     const auto now = Clock::now();
     const long count = pages;
-    std::printf("speed %.2f pages/s\n", static_cast<double>(count - seen) / std::chrono::duration<double>(now - last).count());
+    std::printf("speed %.2f pages/s\n", static_cast<double>(count - seen) /
+                                            std::chrono::duration<double>(now - last).count());
     std::fflush(stdout);
     seen = count;
     last = now;
