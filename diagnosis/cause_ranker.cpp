@@ -177,7 +177,7 @@ void CauseRanker::hear_log(int index) {
         ends_with(finding->first.raised.file, "subprocess.py")) {
       clue.cause = &find_cause("missing_module");
     }
-    clue.weight *= survival_factor(*finding, log, evidence_.exit_code == 0);
+    clue.weight *= survival_factor(*finding, log, end_);
     const bool over = log.finished || recovered(*finding, log);
     clue.lasting = over ? clue.weight : signature.weight;
     if (signature.role != Role::proof && finding->first.number > termination) clue.weight *= 0.5;
@@ -198,6 +198,8 @@ void CauseRanker::hear_log(int index) {
 }
 
 void CauseRanker::hear_logs() {
+  if (evidence_.exit_code == 0) end_ = RunEnd::exit_zero;
+  if (evidence_.exit_code.value_or(0) == 0 && ended_well(logs_)) end_ = RunEnd::well;
   for (std::size_t i = 0; i < logs_.size(); ++i) hear_log(static_cast<int>(i));
 }
 

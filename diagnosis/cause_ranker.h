@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "diagnosis/cause.h"
+#include "diagnosis/consequences.h"
 #include "diagnosis/failure_evidence.h"
 #include "diagnosis/log_scan.h"
 
@@ -102,6 +103,7 @@ class CauseRanker {
   const FailureEvidence& evidence_;
   std::vector<Clue> clues_;
   std::optional<FirstFailure> first_failed_;  // as launchers say
+  RunEnd end_ = RunEnd::unknown;
   bool sigkill_ = false;
   bool sigkill_proved_ = false;
 };

@@ -163,10 +163,28 @@ bool recovered(const Finding& finding, const LogScan& log) {
   return false;
 }
 
-double survival_factor(const Finding& finding, const LogScan& log, bool ended_well) {
+bool ended_well(const std::vector<LogScan>& logs) {
+  constexpr std::int64_t kFewest = 3;  // steps: who goes on so far did not end by it
+  const bool told = std::any_of(logs.begin(), logs.end(), [](const LogScan& log) {
+    return log.succeeded && !log.rank;  // the whole run's, not one rank's
+  });
+  bool well = false;
+  for (const LogScan& log : logs) {
+    well = well || log.finished;
+    if (log.kind != SourceKind::program || log.finished) continue;
+    const bool ends = std::any_of(log.findings.begin(), log.findings.end(), [](const auto& one) {
+      return tier(one.signature->role) >= 2 && !one.earlier_run && one.progress_after < kFewest;
+    });
+    if (ends || (log.progress_lines > 0 && !told)) return false;
+  }
+  return well;
+}
+
+double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
   if (finding.signature->role == Role::proof) {  // another run's, or this one was taken up again
     const bool requeued = std::string_view(finding.signature->cause) == "preempted_or_evicted";
-    return log.finished && (finding.progress_after > 0 || ended_well || requeued) ? 0.2 : 1;
+    const bool outlived = log.finished && (finding.progress_after > 0 || requeued);
+    return outlived || end == RunEnd::well ? 0.2 : 1;
   }
   const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
   double factor = recovered(finding, log) ? 0.2 : 1;
@@ -180,9 +198,9 @@ double survival_factor(const Finding& finding, const LogScan& log, bool ended_we
   } else if (finding.progress_after >= few) {
     factor *= 0.45;
   }
-  if (log.finished) {
+  if (log.finished || end == RunEnd::well) {
     factor *= log.succeeded ? 0.1 : 0.3;
-  } else if (ended_well) {
+  } else if (end == RunEnd::exit_zero) {
     factor *= 0.5;  // trainers that report an error of their own and exit with 0 do exist
   }
   return factor;

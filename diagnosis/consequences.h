@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "diagnosis/log_scan.h"
 
@@ -24,8 +25,17 @@ bool is_generic(std::string_view cause);
 // Did a later line take it back: the retry that connected, the request that was refused?
 bool recovered(const Finding& finding, const LogScan& log);
 
-// How much of a finding's weight is left, given what followed it.
-double survival_factor(const Finding& finding, const LogScan& log, bool ended_well);
+enum class RunEnd {
+  unknown,
+  exit_zero,  // by its exit code alone
+  well,       // it says so itself, or what started it does
+};
+
+// Do the logs say that the run came to its end, and none of a program that it failed?
+bool ended_well(const std::vector<LogScan>& logs);
+
+// How much of a finding's weight is left, given what followed it and how the run ended.
+double survival_factor(const Finding& finding, const LogScan& log, RunEnd end);
 
 // A line that the program itself calls no error: "WARNING", "UserWarning: ", "W0812 14:01:22 ...",
 // or that it tries again after.

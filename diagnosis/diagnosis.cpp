@@ -214,6 +214,11 @@ void name_unknown(const std::vector<LogScan>& logs, const FailureEvidence& evide
   diagnosis.causes.insert(diagnosis.causes.begin(), std::move(unknown));
 }
 
+void sort_by_confidence(std::vector<Cause>& causes) {
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const Cause& a, const Cause& b) { return a.confidence > b.confidence; });
+}
+
 // An exit code, a crash without a name, ranks that gave up waiting: they say that, not why. Above
 // these bounds they had been right in three of nine first looks.
 void cap_the_nameless(std::vector<Cause>& causes) {
@@ -228,8 +233,7 @@ void cap_the_nameless(std::vector<Cause>& causes) {
       cause.confidence = std::min(cause.confidence, kNameless);
     }
   }
-  std::stable_sort(causes.begin(), causes.end(),
-                   [](const Cause& a, const Cause& b) { return a.confidence > b.confidence; });
+  sort_by_confidence(causes);
 }
 
 // Of a failure without a name: only what was not given already.
@@ -304,6 +308,7 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
     diagnosis.next_steps = next_steps(diagnosis.causes, logs);
   }
   add_slowness(logs, diagnosis);
+  if (!diagnosis.failed) sort_by_confidence(diagnosis.causes);
   add_notes(logs, evidence, ranker, diagnosis);
   for (Cause& cause : diagnosis.causes) advise(cause, logs);
   ask_for_what_is_missing(logs, evidence, diagnosis.causes);

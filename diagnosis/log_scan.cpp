@@ -294,20 +294,23 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
 }
 
 void LogScanner::State::take_matches(const Told& told) {
-  bool failing = false, ended = false;
+  bool failing = false, ended = false, telling = false, only_kernel = true;
   for (const SignatureMatch& match : told.matches) {
     take_match(match, told);
     const Role role = match.signature->role;
     ended = ended || role == Role::finish;
     failing = failing || (role != Role::note && role != Role::activity && role != Role::finish);
+    telling = telling || tier(role) >= 2 || match.signature == exception_match().signature;
+    only_kernel = only_kernel && starts_with(match.signature->id, "kernel_");
   }
   if (ended) scan.finished = true;
-  if (failing) scan.finished = false;
+  // The kernel's log is mostly looked up, and pasted, after the end.
+  if (failing && !only_kernel) scan.finished = false;
   if (failing && !failing_since_start) {
     failing_since_start = true;
     step_at_failure = step_of(scan.last_progress.text);
   }
-  if (failing || ended) run_spoke.back() = true;
+  if (telling || ended) run_spoke.back() = true;  // that it failed says nothing anew
 }
 
 bool LogScanner::State::fails(const Told& told) {
@@ -371,7 +374,7 @@ void LogScanner::State::take_block(std::string_view block) {
   const std::optional<std::string> read = without_gbk(block);
   if (read) block = *read;
   const bool coloured = block.find('\x1b') != std::string_view::npos;
-  const bool hot = coloured || may_match(block);
+  const bool hot = coloured || may_match(block) || contains(block, "echo $?");
   if ((hot || scan.lines == 0) && asked_blocks < kHotBlocks) {
     asked_blocks += 1;
     scan.programs |= programs_in(block);
@@ -450,6 +453,9 @@ LogScan LogScanner::finish() {
     // The events that such a document lists below it came before.
     if (finding.signature->id == std::string_view("finish_state")) {
       scan.finished = scan.succeeded = true;
+    }
+    if (finding.signature->id == std::string_view("finish_exit") && !finding.earlier_run) {
+      scan.succeeded = scan.succeeded || scan.finished;
     }
     scan.findings.push_back(std::move(finding));
   }

@@ -100,8 +100,17 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
     }
     return;
   }
+  constexpr double kOther = 0.2;  // another program died
+  if (id == "kernel_xid_program") {
+    const std::string& text = finding.first.text;
+    const std::size_t name = text.find("name=");
+    const std::size_t end = text.find_first_of(", ", name);
+    if (name != std::string::npos && !is_training_process(text.substr(name + 5, end - name - 5))) {
+      clue.weight *= kOther;
+    }
+    return;
+  }
   if (!starts_with(id, "kernel_oom")) return;
-  constexpr double kOther = 0.2;     // another program died
   constexpr double kTolerance = 60;  // seconds between two clocks, and for a last line in a buffer
   for (const LogScan& log : logs_) {
     const std::optional<double>& progress = log.last_progress.when;
@@ -119,11 +128,16 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
   for (const LogScan& log : logs_) {
     for (const Finding& told : log.findings) {
       const auto& subjects = told.subjects;
-      if (told.signature->role != Role::proof && !pid.empty() &&
-          std::find(subjects.begin(), subjects.end(), pid) != subjects.end()) {
-        clue.weight = 0.99;
-        return;
-      }
+      if (told.signature->role == Role::proof) continue;
+      const bool by_pid =
+          !pid.empty() && std::find(subjects.begin(), subjects.end(), pid) != subjects.end();
+      // "Command '['gs', ...]' died with <Signals.SIGKILL: 9>"
+      const bool by_name =
+          told.signature->id == std::string_view("exit_sigkill") && !name.empty() &&
+          told.first.text.find("'" + name + "'") != std::string::npos;
+      if (!by_pid && !by_name) continue;
+      clue.weight = 0.99;
+      return;
     }
   }
   if (!is_training_process(name)) clue.weight *= kOther;
@@ -235,6 +249,15 @@ void CauseRanker::hear_counters() {
 
 // Whose limit it was, where a kernel, a scheduler or a guard says that it killed for memory.
 bool CauseRanker::name_the_limit() {
+  // systemd says that a unit's process was killed, the kernel for whose want of memory.
+  const auto says_host = [](const Clue& clue) {
+    return clue.signature == "kernel_oom_host" && clue.weight > 0.2;
+  };
+  if (std::any_of(clues_.begin(), clues_.end(), says_host)) {
+    for (Clue& clue : clues_) {
+      if (clue.signature == "systemd_unit_oom") clue.cause = &find_cause("host_out_of_memory");
+    }
+  }
   const bool cgroup = any("cgroup_out_of_memory", 4);
   const bool guard = any("userspace_oom_kill", 4);
   if (!cgroup && !guard) return any("host_out_of_memory", 4);

@@ -1,6 +1,7 @@
 #include "diagnosis/context/payload.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 #include <re2/re2.h>
@@ -23,19 +24,27 @@ constexpr const char* kReadKeys =
     "ground[ _-]?truth|targets?|labels?|references?|hyp(?:othesis)?|"
     "transcri(?:pt|pts|ption|ptions|bed)|recogni[sz]ed(?:[ _]text)?|rec_(?:text|texts|res)|"
     "decoded|captions?|answers?|(?:\\w+_)?texts?|识别结果|识别文本|识别|预测结果|预测|真值|标签|"
-    "文本|"
-    "结果|内容";
+    "文本|结果|内容";
 constexpr const char* kCarryingKeys =
     "contents?|outputs?|responses?|reply|completions?|prompts?|query|question|body|values?|"
     "markdown|html|words?|lines?|titles?|inputs?";
+// Keys under which a structured log tells of itself. Every other key of one names what it carries.
+constexpr const char* kOwnKeys =
+    R"((?i)[\w.-]*(?:msg|message|events?|err|errors?|exceptions?|exc|exc_?info|trace(?:back)?|stack|reasons?|details?|desc(?:ription)?|log|stderr|stdout|status|state|warnings?|failure|cause|command|cmd|args|argv))";
 
-// A key and how its value begins.
+// A key and how its value begins; of any key only where a quotation follows as in JSON and logfmt.
 const re2::RE2& keyed_value() {
-  static const re2::RE2 kPattern(std::string("(?i)(?:^|[\\s,;{(\\[\"'|])(?:(") + kReadKeys + ")|(" +
-                                     kCarryingKeys +
-                                     "))(?:_\\d+|\\[\\d{1,2}\\])?[\"']?\\s*(?:=>|->|=|:|：)\\s*",
-                                 bytes());
+  static const re2::RE2 kPattern(
+      std::string("(?i)(?:^|[\\s,;{(\\[\"'|])(?:(?:(") + kReadKeys + ")|(" + kCarryingKeys +
+          "))(?:_\\d+|\\[\\d{1,2}\\])?[\"']?\\s*(?:=>|->|=|:|：)\\s*|"
+          "([\\w.-]+)(?:[\"']\\s*:\\s*|=)\\[?[\"'])",
+      bytes());
   return kPattern;
+}
+
+bool is_own_key(const re2::StringPiece& key) {
+  static const re2::RE2 kPattern(kOwnKeys, bytes());
+  return re2::RE2::FullMatch(key, kPattern);
 }
 
 struct Quote {
@@ -44,7 +53,7 @@ struct Quote {
 constexpr Quote kQuotes[] = {{"\"", "\""}, {"'", "'"}, {"“", "”"}, {"「", "」"}, {"『", "』"}};
 
 // Where the quotation that begins here ends, behind its closing quote; 0: none begins, or it does
-// not end. A backslash hides a quote.
+// not end. A backslash hides a quote, and an apostrophe before a letter or a tag ends nothing.
 std::size_t quotation(std::string_view text) {
   for (const Quote& quote : kQuotes) {
     if (!starts_with(text, quote.open)) continue;
@@ -52,7 +61,9 @@ std::size_t quotation(std::string_view text) {
       if (text[i] == '\\') {
         ++i;
       } else if (starts_with(text.substr(i), quote.close)) {
-        return i + quote.close.size();
+        const std::size_t end = i + quote.close.size();
+        const unsigned char next = end < text.size() ? static_cast<unsigned char>(text[end]) : 0;
+        if (quote.close != "'" || !(std::isalnum(next) != 0 || next == '<')) return end;
       }
     }
     return text.size();  // cut off
@@ -127,16 +138,25 @@ void Blanker::blank_keyed_values() {
   static const re2::RE2 kOwn(R"re(["'](?:error|message|detail|exception|msg)["']\s*:)re", bytes());
   const bool record = is_record_of_a_logger(text_);
   std::size_t from = 0;
-  re2::StringPiece parts[3];
+  re2::StringPiece parts[4];
   while (from < text_.size() &&
-         keyed_value().Match(text_, from, text_.size(), re2::RE2::UNANCHORED, parts, 3)) {
+         keyed_value().Match(text_, from, text_.size(), re2::RE2::UNANCHORED, parts, 4)) {
     const auto key = static_cast<std::size_t>(parts[0].data() - text_.data());
-    const std::size_t at = key + parts[0].size();
+    const bool named = !parts[3].empty();
+    // Of any key the match ends behind the opening quote, before which a bracket may stand.
+    const bool list = named && parts[0][parts[0].size() - 2] == '[';
+    const std::size_t at = key + parts[0].size() - (list ? 2 : named ? 1 : 0);
+    if (named && is_own_key(parts[3])) {
+      from = at + 1;
+      continue;
+    }
     const std::string_view value = std::string_view(text_).substr(at);
     const bool read = !parts[1].empty();
     const bool error = is_error_line(std::string_view(text_).substr(0, key));
     if (std::size_t size = quotation(value); size > 0) {
-      if (size > 2 && !record && (read || !error)) blank(at + 1, size - 2);
+      const bool words = !named || is_several_words(value.substr(0, size));
+      if (size > 2 && (named || !record) && (read || !error) && words) blank(at + 1, size - 2);
+      if (named) from = at + size;
     } else if (size = bracketed(value); size > 0) {
       const re2::StringPiece inside(value.data(), size);
       if (size > 2 && !re2::RE2::PartialMatch(inside, kOwn)) blank(at + 1, size - 2);
@@ -145,7 +165,7 @@ void Blanker::blank_keyed_values() {
       size = std::min(value.find_first_of(enclosed ? "\t{)" : "\t{"), value.size());
       if (is_several_words(value.substr(0, size))) blank(at, size);
     }
-    from = std::max(at, key + 1);
+    from = std::max({from, at, key + 1});
   }
 }
 
@@ -225,7 +245,7 @@ std::optional<std::string> without_payload(std::string_view line) {
 bool PayloadBlock::take_line(std::string_view line) {
   constexpr int kLongest = 200;
   static const re2::RE2 kHeading(
-      R"((?i)^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$)",
+      R"((?i)^[-=#*]{2,}\s*(?:(?:(?:page )?text|content|markdown)|(?:sample|example|page|image|document|prediction|answer|response|prompt)\s*#?\d+(?:/\d+)?)\s*[-=#*]{2,}$|^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$)",
       bytes());
   static const re2::RE2 kOfALogger(
       R"(^\S{0,3}\d{2,4}[-/:]\d\d[-/:]\d\d|^\[\d{4}[-/]|^(?:INFO|DEBUG|WARNING|ERROR)\b|^[IWEF]\d{4} )",

@@ -106,7 +106,7 @@ std::vector<SignatureRow> nccl_rows() {
       {"torch_shape_ranks", "rank_mismatch", Role::primary, 0.85,
        R"(DDP expects same model across all ranks|Params? .* (?:has|have) different (?:sizes|shapes) .*across|appears not to match (?:strides|sizes) of the same param in process 0|invalid (?:rank|world_?size)|rank \d+ is out of range|out of range for world|[Ww]orld size mismatch|(?:WORLD_SIZE|world size|ntasks\S*) .{0,60}does not match|rank .* (?:must be|should be) (?:less than|in) .*world|trainer_?id .*(?:out of range|>=))"},
       {"torch_unused", "unused_parameters", Role::primary, 0.93,
-       R"(Expected to have finished reduction in the prior iteration|Expected to mark a variable ready only once|find_unused_parameters=True|parameters (?:that )?were not used in producing loss|[Tt]here are unused parameters|Error happened, when parameter\[)"},
+       R"(Expected to have finished reduction in the prior iteration|Expected to mark a variable ready only once|parameters (?:that )?were not used in producing loss|[Tt]here are unused parameters|Error happened, when parameter\[)"},
   };
 }
 
