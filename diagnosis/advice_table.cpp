@@ -205,6 +205,14 @@ const std::vector<LineCure>& line_cures() {
       {"controller_not_delegated",
        "systemctl edit user@.service: Delegate=cpu cpuset io memory pids; or leave the flag out "
        "and use taskset inside"},
+      {"tesseract_language",
+       "apt install tesseract-ocr-LANG, or LANG.traineddata into the tessdata folder; tesseract "
+       "--list-langs says what is there"},
+      {"glibcxx",
+       "a newer libstdc++ first in LD_LIBRARY_PATH: conda install -c conda-forge libstdcxx-ng"},
+      {"openvino_no_device",
+       "docker run --device /dev/dri --group-add $(stat -c %g /dev/dri/renderD128), with "
+       "intel-opencl-icd in the image; or device CPU"},
       {"model_version",
        "pip install -U onnxruntime, or export with a lower opset (onnx.version_converter)"},
       {"kernel_io_error", "smartctl -a DEVICE; replace the disk, then restore from the copy"},

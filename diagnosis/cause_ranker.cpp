@@ -58,7 +58,14 @@ std::vector<const Finding*> telling_findings(const LogScan& log) {
       const bool clean_up = f->signature->role == Role::consequence;  // beats what says little
       return std::pair(clean_up ? 1.5 : tier(f->signature->role), f->signature->weight);
     };
-    if (at == nullptr || rank(&finding) > rank(at)) at = &finding;
+    const auto says_why = [](const Finding* why, const Finding* what) {
+      return tier(why->signature->role) == 3 && !is_witness(why->signature->cause) &&
+             in_table(why->signature->cause, what->signature->cause);
+    };
+    if (at == nullptr || says_why(&finding, at) ||
+        (rank(&finding) > rank(at) && !says_why(at, &finding))) {
+      at = &finding;
+    }
   }
   std::vector<const Finding*> kept;
   for (const Finding& finding : log.findings) {
@@ -201,6 +208,10 @@ void CauseRanker::hear_logs() {
   if (evidence_.exit_code == 0) end_ = RunEnd::exit_zero;
   if (evidence_.exit_code.value_or(0) == 0 && ended_well(logs_)) end_ = RunEnd::well;
   for (std::size_t i = 0; i < logs_.size(); ++i) hear_log(static_cast<int>(i));
+  // Of two that weigh the same, the one that was written first speaks.
+  std::stable_sort(clues_.begin(), clues_.end(), [](const Clue& a, const Clue& b) {
+    return std::pair(a.file, a.line.line) < std::pair(b.file, b.line.line);
+  });
 }
 
 // A loader worker that is gone without an error of its own was killed: an exception, a bus error
@@ -340,21 +351,6 @@ void CauseRanker::hear_printed_memory() {
   }
 }
 
-// A program that finds no device, and a device node that only its group may open.
-void CauseRanker::hear_device_nodes() {
-  if (!any("no_gpu_visible", 2)) return;
-  for (std::size_t i = 0; i < logs_.size(); ++i) {
-    for (const Finding& finding : logs_[i].findings) {
-      if (std::string_view(finding.signature->id) != "device_node") continue;
-      add("permission_denied", Role::primary, 0.7, finding.signature->id, "");
-      clues_.back().line = {logs_[i].file, finding.first.number, finding.first.text};
-      clues_.back().file = static_cast<int>(i);
-      clues_.back().when = finding.first.when;
-      return;
-    }
-  }
-}
-
 // PaddleOCR leaves out weights that do not fit, as a head of another dictionary; a training that
 // then reads nothing right to its end had too few lines to learn them.
 void CauseRanker::hear_unfitting_weights() {
@@ -472,7 +468,6 @@ std::vector<Cause> CauseRanker::rank() {
   hear_last_notes();
   hear_raising_files();
   hear_versions();
-  hear_device_nodes();
   hear_unfitting_weights();
   hear_useless_heads();
   hear_printed_memory();

@@ -63,7 +63,6 @@ class CauseRanker {
   void hear_terminations();
   void hear_last_notes();
   void hear_raising_files();
-  void hear_device_nodes();
   void hear_unfitting_weights();
   void hear_useless_heads();
   void hear_printed_memory();

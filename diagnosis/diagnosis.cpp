@@ -1,6 +1,7 @@
 #include "diagnosis/diagnosis.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -277,6 +278,21 @@ bool is_only_numbered(const LogScan& log) {
   return log.rank && from < log.file.size() && log.file[from] >= '0' && log.file[from] <= '9';
 }
 
+// A server of several models says in a line of its own which of them a failure was.
+void add_place(const std::vector<LogScan>& logs, Cause& first) {
+  constexpr std::int64_t kNear = 40;  // lines, in the log of the cause
+  const EvidenceLine& told = first.evidence[0];
+  for (const LogScan& log : logs) {
+    for (const Finding& finding : log.findings) {
+      const std::int64_t apart = std::abs(finding.first.number - told.line);
+      if (std::string_view(finding.signature->id) != "model_named" || finding.earlier_run) continue;
+      if (log.file == told.file && (apart == 0 || apart > kNear)) continue;
+      first.evidence.push_back({log.file, finding.first.number, finding.first.text});
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evidence) {
@@ -304,6 +320,7 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
         return cause.confidence >= (unlikely ? kMinConfidenceOfSuccess : kMinConfidence);
       });
   if (diagnosis.failed) {
+    add_place(logs, diagnosis.causes[0]);
     diagnosis.story = tell_story(logs, evidence, ranker, diagnosis.causes);
     diagnosis.next_steps = next_steps(diagnosis.causes, logs);
   }

@@ -147,6 +147,7 @@ struct LogScanner::State {
   PayloadBlock payload;
   std::vector<Told> in_payload;  // counts unless the program ends the block
   std::string rest;              // an unfinished line
+  std::string heading;           // of the file whose lines these are, in a log of several
   std::string dated;             // start of the last line that looked dated, of earlier blocks
   std::string_view dated_here;   // the same, of this block
   std::vector<bool> run_spoke = {false};  // it failed, stepped or came to its end
@@ -270,6 +271,7 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
     told.origin = origin_of(own ? *own : line);
     if (!own || may_match(*own)) told.matches = match_line(own ? *own : line, told.origin.text);
     told.origin.text = {};
+    if (!told.origin.rank && told.origin.actor.empty()) told.origin.actor = heading;
   }
   if (told.matches.empty() && !tracebacks.open()) return told;
   const std::optional<RaisedAt> raised = tracebacks.take_line(line);
@@ -348,6 +350,7 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     line = answer;
   }
   asked = hot ? asked_by(line) : Asked::nothing;
+  if (starts_with(line, "==> ")) heading = heading_of(line);
   const std::string card = cards.take_line(line);
   if (!card.empty()) line = card;
   if (unfinished) continue_message(line);

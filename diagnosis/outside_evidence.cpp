@@ -31,6 +31,19 @@ const std::string& victim_of(const Finding& kill) {
   return pid_first ? kill.captures[1] : first;
 }
 
+// "traps: dec[12] ...", "NVRM: Xid (PCI:...): 31, pid=12, name=dec, Ch 8"; empty: it names none.
+std::string crashed_program(const Finding& crash) {
+  if (!starts_with(crash.signature->id, "kernel_xid")) {
+    return crash.captures.empty() ? "" : crash.captures[0];
+  }
+  constexpr std::string_view kKey = "name=";
+  const std::string_view text = crash.first.text;
+  const std::size_t at = text.find(kKey);
+  if (at == std::string_view::npos) return "";
+  const std::string_view name = text.substr(at + kKey.size());
+  return std::string(name.substr(0, name.find_first_of(", ")));
+}
+
 // Does the kernel's killer name its victims there, none of them a training process?
 bool names_others_alone(const LogScan& log) {
   bool named = false;
@@ -93,24 +106,10 @@ void CauseRanker::weigh_listed_object(const Finding& finding, Clue& clue) const 
 // A kill in the kernel log is this run's when pid or name say so, and not when training went on.
 void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
   const std::string_view id = finding.signature->id;
-  if (id == "kernel_segfault" || id == "kernel_invalid_opcode" ||
-      id == "kernel_general_protection") {
-    if (!is_training_process(finding.captures.empty() ? "" : finding.captures[0])) {
-      clue.weight *= 0.4;
-    }
-    return;
-  }
-  constexpr double kOther = 0.2;  // another program died
-  if (id == "kernel_xid_program") {
-    const std::string& text = finding.first.text;
-    const std::size_t name = text.find("name=");
-    const std::size_t end = text.find_first_of(", ", name);
-    if (name != std::string::npos && !is_training_process(text.substr(name + 5, end - name - 5))) {
-      clue.weight *= kOther;
-    }
-    return;
-  }
-  if (!starts_with(id, "kernel_oom")) return;
+  const bool crash = id == "kernel_segfault" || id == "kernel_invalid_opcode" ||
+                     id == "kernel_general_protection" || id == "kernel_xid_program";
+  if (!crash && !starts_with(id, "kernel_oom")) return;
+  constexpr double kOther = 0.2;     // another program died
   constexpr double kTolerance = 60;  // seconds between two clocks, and for a last line in a buffer
   for (const LogScan& log : logs_) {
     const std::optional<double>& progress = log.last_progress.when;
@@ -118,6 +117,10 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
       clue.weight *= 0.15;
       return;
     }
+  }
+  if (crash) {
+    if (!is_training_process(crashed_program(finding))) clue.weight *= kOther;
+    return;
   }
   if (finding.captures.size() < 2) {
     if (names_others_alone(logs_[static_cast<std::size_t>(clue.file)])) clue.weight *= kOther;

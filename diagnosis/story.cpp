@@ -77,6 +77,12 @@ NamedLine take_name(std::string_view line) {
   return plain;
 }
 
+// Who wrote a line: the name before it, else the file that a heading named.
+std::string writer_of(std::string_view line, const std::string& actor) {
+  const std::string name(take_name(line).name);
+  return name.empty() ? actor : name;
+}
+
 // A line without the names that stand before it, and "rank3: ".
 std::string without_names(std::string_view text) {
   for (NamedLine line = take_name(text); !line.name.empty(); line = take_name(text)) {
@@ -103,9 +109,9 @@ class Teller {
   void tell_waiting();
   void tell_witnesses(StoryCode code, std::string_view cause);
   void tell_stopped();
-  bool is_first(int file, std::optional<int> rank, std::string_view line) const {
-    if (file != file_ || (rank && rank_ && rank != rank_)) return false;
-    return (rank && rank_) || take_name(line).name == name_;
+  bool is_first(const Clue& clue) const {
+    if (clue.file != file_ || (clue.rank && rank_ && clue.rank != rank_)) return false;
+    return (clue.rank && rank_) || writer_of(clue.line.text, clue.actor) == name_;
   }
   std::optional<int> dead_rank() const {
     const auto& dead = ranker_.first_failed();
@@ -127,7 +133,7 @@ class Teller {
     if (event.ranks.empty() && event.place.empty() && event.cause.empty()) return;
     story_.push_back(std::move(event));
   }
-  void join(StoryEvent& event, int file, std::optional<int> rank, std::string_view line) const;
+  void join(StoryEvent& event, int file, std::optional<int> rank, std::string name) const;
 
   const std::vector<LogScan>& logs_;
   const CauseRanker& ranker_;
@@ -142,9 +148,8 @@ class Teller {
 // Adds a rank, a host or a file to those that an event speaks of. Files where each host counts
 // anew.
 void Teller::join(StoryEvent& event, int file, std::optional<int> rank,
-                  std::string_view line) const {
-  std::string name(logs_.size() == 1 ? take_name(line).name : "");
-  if (name.empty()) name = logs_[static_cast<std::size_t>(file)].file;
+                  std::string name) const {
+  if (name.empty() || logs_.size() > 1) name = logs_[static_cast<std::size_t>(file)].file;
   const bool twice = rank && std::count_if(logs_.begin(), logs_.end(), [&](const LogScan& log) {
                                return log.rank == rank;
                              }) > 1;
@@ -165,7 +170,7 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   if (waiting) return;  // told below, with the others that waited
   file_ = clue.file;
   rank_ = clue.rank;
-  name_ = take_name(clue.line.text).name;
+  name_ = writer_of(clue.line.text, clue.actor);
   if (!rank_ && clue.role != Role::proof && !waits(dead_rank())) rank_ = dead_rank();
   StoryCode code = tier(clue.role) == 4 ? StoryCode::reported : StoryCode::failed;
   if (cause_ == "rank_busy_alone") code = StoryCode::busy;
@@ -177,7 +182,7 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   if (!clue.raised.place.empty()) {
     event.raised_at = clue.raised.place;
   }
-  join(event, clue.file, rank_, event.text);
+  join(event, clue.file, rank_, name_);
   event.text = without_names(event.text);
 }
 
@@ -215,7 +220,7 @@ void Teller::tell_waiting() {
   event.code = StoryCode::waited;
   for (const Waiting& one : waiting_) {
     if (one.file == file_ && rank_ && one.rank == rank_) continue;
-    join(event, one.file, one.rank, one.line.text);
+    join(event, one.file, one.rank, writer_of(one.line.text, ""));
     if (!event.when || (one.line.when && *one.line.when < *event.when)) {
       event.when = one.line.when;
       event.exact = one.line.dated;
@@ -242,8 +247,8 @@ void Teller::tell_witnesses(StoryCode code, std::string_view cause) {
     const bool told =
         clue.cause->name == cause ||
         (cause == "peer_lost" && clue.line.text.find("remote process exited") != std::string::npos);
-    if (!told || clue.file < 0 || is_first(clue.file, clue.rank, clue.line.text)) continue;
-    join(event, clue.file, clue.rank, clue.line.text);
+    if (!told || clue.file < 0 || is_first(clue)) continue;
+    join(event, clue.file, clue.rank, writer_of(clue.line.text, clue.actor));
     if (!event.when || (clue.when && *clue.when < *event.when)) {
       event.when = clue.when;
       event.exact = clue.dated;
@@ -264,7 +269,10 @@ void Teller::tell_stopped() {
                        id == "sigterm_elastic";
       const bool launcher = id == "closing_signal" || id == "paddle_terminate_all";
       if ((!own && !launcher) || finding.earlier_run) continue;
-      if (own) join(event, static_cast<int>(i), finding.rank, finding.first.text);
+      if (own) {
+        join(event, static_cast<int>(i), finding.rank,
+             writer_of(finding.first.text, finding.actor));
+      }
       if (launcher) event.cause = kLauncher;
       if (!event.when && finding.first.dated) {
         event.when = finding.first.when;

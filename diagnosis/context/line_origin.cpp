@@ -125,6 +125,13 @@ LineOrigin origin_of(std::string_view line) {
   return origin;
 }
 
+std::string_view heading_of(std::string_view line) {
+  constexpr std::string_view kOpens = "==> ";
+  if (!starts_with(line, kOpens)) return "";
+  const std::string_view name = line.substr(kOpens.size());
+  return name.substr(0, std::min(name.find(" <=="), name.size()));
+}
+
 std::optional<int> rank_of_line(std::string_view line) {
   const std::string_view head = line.substr(0, 72);
   for (std::size_t i = 1; i + 4 < head.size(); ++i) {

@@ -19,6 +19,9 @@ struct LineOrigin {
 
 LineOrigin origin_of(std::string_view line);
 
+// "==> node-a.log <==" of tail: whose lines follow; empty: it is no such heading.
+std::string_view heading_of(std::string_view line);
+
 // "[rank2]: ...", "[Rank 2]", "self_rank = 2" near the line's start.
 std::optional<int> rank_of_line(std::string_view line);
 

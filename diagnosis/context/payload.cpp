@@ -24,10 +24,10 @@ constexpr const char* kReadKeys =
     "ground[ _-]?truth|targets?|labels?|references?|hyp(?:othesis)?|"
     "transcri(?:pt|pts|ption|ptions|bed)|recogni[sz]ed(?:[ _]text)?|rec_(?:text|texts|res)|"
     "decoded|captions?|answers?|(?:\\w+_)?texts?|识别结果|识别文本|识别|预测结果|预测|真值|标签|"
-    "文本|结果|内容";
+    "文本|结果|内容|titles?|headings?|previews?|snippets?|excerpts?|first(?:[ _]line)?";
 constexpr const char* kCarryingKeys =
     "contents?|outputs?|responses?|reply|completions?|prompts?|query|question|body|values?|"
-    "markdown|html|words?|lines?|titles?|inputs?";
+    "markdown|html|words?|lines?|inputs?";
 // Keys under which a structured log tells of itself. Every other key of one names what it carries.
 constexpr const char* kOwnKeys =
     R"((?i)[\w.-]*(?:msg|message|events?|err|errors?|exceptions?|exc|exc_?info|trace(?:back)?|stack|reasons?|details?|desc(?:ription)?|log|stderr|stdout|status|state|warnings?|failure|cause|command|cmd|args|argv))";

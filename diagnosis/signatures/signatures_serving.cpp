@@ -60,6 +60,9 @@ std::vector<SignatureRow> inference_rows() {
        R"(AssertionError: .* is not exists?|The (?:model|pipeline|config) .{0,80}(?:could not be found|does not exist))"},
       {"program_missing", "missing_module", Role::primary, 0.9,
        R"(Is poppler installed and in PATH|TesseractNotFoundError|(?:tesseract|ffmpeg|ghostscript|libreoffice|soffice) (?:is )?not (?:found|installed)|MissingDependencyError|\bsystem PATH\.(?:\s*$|\s+This program is required)|executable needs to be in PATH|No such file or directory: '(?:pdftoppm|pdfinfo|tesseract|ffmpeg|gs|soffice|nvcc|ninja|git)')"},
+      // Which of a server's models or replicas: a place, no cause.
+      {"model_named", "unknown", Role::note, 0.05,
+       R"(failed to load '\S+' version|Stub process '\w+' is not healthy|for model instance '\w+'|\bname: SERVE_REPLICA::)"},
       {"tesseract_language", "missing_file", Role::primary, 0.9,
        R"(couldn't load any languages|Failed loading language|does not have language data for|Error opening data file \S+\.traineddata)"},
       {"data_package", "missing_file", Role::primary, 0.85,
