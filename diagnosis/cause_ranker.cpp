@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "diagnosis/consequences.h"
@@ -27,17 +28,9 @@ bool is_remark(const Clue& clue) {
 // nor anybody what is optional: they say so and go on. And who may not read the kernel's log was
 // looking for a cause.
 bool is_accepted(const std::string& line) {
-  constexpr std::string_view kWords[] = {"libnvidia-ml",
-                                         "libnccl-net",
-                                         "dmesg: read kernel buffer failed",
-                                         "accepting this combination",
-                                         "will proceed with training with local",
-                                         "'paddle.fluid.core_avx'",
-                                         "is optional and",
-                                         "optional dependency",
-                                         "If you don't plan on using"};
-  return std::any_of(std::begin(kWords), std::end(kWords),
-                     [&](std::string_view words) { return line.find(words) != line.npos; });
+  static const re2::RE2 kWords(
+      R"(libnvidia-ml|libnccl-net|dmesg: read kernel buffer failed|accepting this combination|will proceed with training with local|'paddle\.fluid\.core_avx'|is optional and|optional dependency|If you don't plan on using)");
+  return re2::RE2::PartialMatch(line, kWords);
 }
 
 // An activity, an end, or a launcher's exception that sums up what its children did.
@@ -152,6 +145,17 @@ void CauseRanker::add(const char* cause, Role role, double weight, const char* s
   Clue clue{&find_cause(cause), role, weight, signature, {}, {}, -1};
   clue.line = {signature, 0, std::move(text)};
   clues_.push_back(std::move(clue));
+}
+
+Clue& CauseRanker::add_seen(const char* cause, Role role, double weight, int file,
+                            const Finding& finding) {
+  add(cause, role, weight, finding.signature->id, "");
+  Clue& clue = clues_.back();
+  const std::string& name = logs_[static_cast<std::size_t>(file)].file;
+  clue.line = {name, finding.first.number, finding.first.text};
+  clue.file = file;
+  clue.when = finding.first.when;
+  return clue;
 }
 
 bool CauseRanker::any(const char* cause, int min_tier) const {
@@ -280,13 +284,10 @@ void CauseRanker::hear_last_notes() {
           (missing && std::string_view(signature.id) == "ppocr_line_error")) {
         continue;
       }
-      add(signature.cause, Role::symptom, finding.count > 1 ? 0.8 : signature.weight, signature.id,
-          "");
-      Clue& clue = clues_.back();
-      clue.line = {log.file, finding.first.number, finding.first.text};
+      Clue& clue =
+          add_seen(signature.cause, Role::symptom, finding.count > 1 ? 0.8 : signature.weight,
+                   static_cast<int>(i), finding);
       clue.line.count = finding.count;
-      clue.when = finding.first.when;
-      clue.file = static_cast<int>(i);
       // PaddleOCR takes another sample for each that fails, until the recursion ends it: all
       // samples fail, and where letters beyond ASCII do, the dictionary may be another language's.
       const bool letters = std::any_of(finding.first.text.begin(), finding.first.text.end(),
@@ -343,17 +344,15 @@ void CauseRanker::hear_printed_memory() {
           *most < kGrowth * values.front() || !std::is_sorted(values.begin(), most)) {
         continue;
       }
-      add("memory_leak", Role::primary, 0.7, finding.signature->id, "");
-      clues_.back().line = {logs_[i].file, finding.first.number, finding.first.text};
-      clues_.back().file = static_cast<int>(i);
-      clues_.back().when = finding.first.when;
+      add_seen("memory_leak", Role::primary, 0.7, static_cast<int>(i), finding);
     }
   }
 }
 
-// PaddleOCR leaves out weights that do not fit, as a head of another dictionary; a training that
-// then reads nothing right to its end had too few lines to learn them.
-void CauseRanker::hear_unfitting_weights() {
+// Weights that do not fit are left out, as a head of another dictionary: a training that then reads
+// nothing right to its end had too few lines to learn them, an inference ends well and reads
+// rubbish. In another training the same line is as it should be.
+void CauseRanker::hear_left_out_weights() {
   const auto last_of = [](const LogScan& log, std::string_view id) {
     std::int64_t last = 0;
     for (const Finding& finding : log.findings) {
@@ -361,29 +360,16 @@ void CauseRanker::hear_unfitting_weights() {
     }
     return last;
   };
-  for (const LogScan& log : logs_) {
-    const std::int64_t nothing = last_of(log, "ppocr_learnt_nothing");
-    if (nothing == 0 || nothing < last_of(log, "finish_trainer")) continue;
-    for (const Finding& finding : log.findings) {
-      if (std::string_view(finding.signature->id) != "ppocr_param_shape") continue;
-      add("checkpoint_mismatch", Role::symptom, 0.6, finding.signature->id, "");
-      clues_.back().line = {log.file, finding.first.number, finding.first.text};
-      return;
-    }
-  }
-}
-
-// An inference that loads another head than it was trained with ends well and reads rubbish. In a
-// training the same line is as it should be.
-void CauseRanker::hear_useless_heads() {
-  constexpr std::string_view kHeads[] = {"ppocr_param_shape", "head_not_loaded"};
-  for (const LogScan& log : logs_) {
-    if (log.progress_lines > log.served_lines || any_finding(log, "finish_trainer")) continue;
-    for (const Finding& finding : log.findings) {
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    const std::int64_t trained = last_of(logs_[i], "finish_trainer");
+    const std::int64_t nothing = last_of(logs_[i], "ppocr_learnt_nothing");
+    const bool learnt_nothing = nothing > 0 && nothing >= trained;
+    const bool inference = logs_[i].progress_lines <= logs_[i].served_lines && trained == 0;
+    if (!learnt_nothing && !inference) continue;
+    for (const Finding& finding : logs_[i].findings) {
       const std::string_view id = finding.signature->id;
-      if (std::find(std::begin(kHeads), std::end(kHeads), id) == std::end(kHeads)) continue;
-      add("checkpoint_mismatch", Role::symptom, 0.6, finding.signature->id, "");
-      clues_.back().line = {log.file, finding.first.number, finding.first.text};
+      if (id != "ppocr_param_shape" && !(inference && id == "head_not_loaded")) continue;
+      add_seen("checkpoint_mismatch", Role::symptom, 0.6, static_cast<int>(i), finding);
       return;
     }
   }
@@ -468,8 +454,7 @@ std::vector<Cause> CauseRanker::rank() {
   hear_last_notes();
   hear_raising_files();
   hear_versions();
-  hear_unfitting_weights();
-  hear_useless_heads();
+  hear_left_out_weights();
   hear_printed_memory();
   hear_other_users_of_the_card();
   doubt_illegal_instruction();

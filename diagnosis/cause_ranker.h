@@ -63,8 +63,7 @@ class CauseRanker {
   void hear_terminations();
   void hear_last_notes();
   void hear_raising_files();
-  void hear_unfitting_weights();
-  void hear_useless_heads();
+  void hear_left_out_weights();
   void hear_printed_memory();
   void doubt_remarks();
   // run_times.cpp: whether it happened in the life of the run
@@ -96,6 +95,7 @@ class CauseRanker {
   void discount_followers();
   // cause_ranker.cpp
   void add(const char* cause, Role role, double weight, const char* signature, std::string text);
+  Clue& add_seen(const char* cause, Role role, double weight, int file, const Finding& finding);
   std::vector<Cause> sum_up() const;
 
   const std::vector<LogScan>& logs_;

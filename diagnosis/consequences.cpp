@@ -4,6 +4,8 @@
 #include <iterator>
 #include <string>
 
+#include <re2/re2.h>
+
 #include "base/text.h"
 
 namespace ocrtune {
@@ -77,6 +79,11 @@ constexpr Row kRows[] = {
     {"storage_limit_evicted", " host_out_of_memory killed_by_other preempted_or_evicted "},
 };
 
+// Is the word in a list between blanks?
+bool listed(std::string_view list, std::string_view word) {
+  return list.find(" " + std::string(word) + " ") != std::string_view::npos;
+}
+
 bool among(std::string_view cause, const std::string_view* first, const std::string_view* last) {
   return std::find(first, last, cause) != last;
 }
@@ -93,9 +100,7 @@ bool is_generic(std::string_view cause) {
 
 bool in_table(std::string_view cause, std::string_view follower) {
   return std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& row) {
-    return cause == row.cause &&
-           std::string_view(row.followers).find(" " + std::string(follower) + " ") !=
-               std::string_view::npos;
+    return cause == row.cause && listed(row.followers, follower);
   });
 }
 
@@ -111,28 +116,19 @@ namespace {
 
 // A line that takes an earlier one back: the retry that connected, the server that answered again.
 struct Recovery {
-  std::string_view from, to;  // signatures; from "": whatever one request may meet
+  std::string_view from, to;  // signatures, the first between blanks; "": what one request may meet
 };
-constexpr Recovery kRecoveries[] = {{"paddle_store_retry", "paddle_store_connected"},
-                                    {"kernel_nfs", "kernel_nfs_ok"},
-                                    {"kube_unschedulable", "kube_scheduled"},
-                                    {"kube_no_gpu", "kube_scheduled"},
-                                    {"store_down", "reconnected"},
-                                    {"download_failed", "reconnected"},
-                                    {"hub_unreachable", "reconnected"},
-                                    {"hub_unreachable", "cached_model"},
-                                    {"grpc_unavailable", "reconnected"},
-                                    {"network_words", "reconnected"},
-                                    {"kube_image", "kube_pulled"},
-                                    {"dial_failed", "kube_pulled"},
-                                    {"access_refused", "kube_pulled"},
-                                    {"tls_failed", "kube_pulled"},
-                                    {"onnx_provider", "onnx_fallback"},
-                                    {"cuda_library", "onnx_fallback"},
-                                    {"c_no_such_file", "onnx_fallback"},
-                                    {"pod_mount", "kube_pulling"},
-                                    {"", "retried_ok"},
-                                    {"", "request_refused"}};
+constexpr Recovery kRecoveries[] = {
+    {" paddle_store_retry ", "paddle_store_connected"},
+    {" kernel_nfs ", "kernel_nfs_ok"},
+    {" kube_unschedulable kube_no_gpu ", "kube_scheduled"},
+    {" store_down download_failed hub_unreachable grpc_unavailable network_words ", "reconnected"},
+    {" hub_unreachable ", "cached_model"},
+    {" kube_image dial_failed access_refused tls_failed ", "kube_pulled"},
+    {" onnx_provider cuda_library c_no_such_file ", "onnx_fallback"},
+    {" pod_mount ", "kube_pulling"},
+    {"", "retried_ok"},
+    {"", "request_refused"}};
 
 // What one request or one page may meet while the program lives on: its own words are weak, and
 // what a server answers with a client's error was the client's.
@@ -151,7 +147,8 @@ bool may_be_of_one_request(const Finding& finding) {
 bool recovered(const Finding& finding, const LogScan& log) {
   constexpr double kLongStall = 60;  // seconds: long enough for somebody to give up
   for (const Recovery& pair : kRecoveries) {
-    if (pair.from.empty() ? !may_be_of_one_request(finding) : pair.from != finding.signature->id) {
+    if (pair.from.empty() ? !may_be_of_one_request(finding)
+                          : !listed(pair.from, finding.signature->id)) {
       continue;
     }
     for (const Finding& other : log.findings) {
@@ -209,66 +206,25 @@ double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
 bool is_warning(std::string_view line) {
   line = line.substr(0, 160);
   if (line.find("NCCL WARN ") != std::string_view::npos) return false;  // its word for an error
-  constexpr std::string_view kWords[] = {"Warning: ",
-                                         "WARNING",
-                                         "warning: ",
-                                         " WARN ",
-                                         ": W tensorflow",
-                                         "level=warn",
-                                         "NCCL INFO ",
-                                         "retrying",
-                                         "will retry",
-                                         "(retry ",
-                                         "retry 1",
-                                         "retry in ",
-                                         " try ok",
-                                         "attempt 1 ",
-                                         "attempt 1/",
-                                         "falling back",
-                                         ", skipped",
-                                         "(skipped",
-                                         "ignoring ",
-                                         "; dlerror: ",
-                                         " caught)",
-                                         " caught, ",
-                                         ", using ",
-                                         "; using ",
-                                         "(ignored)",
-                                         "thrown while requesting",
-                                         "Error while downloading from",
-                                         "UserWarning: "};
-  const std::size_t lead = starts_with(line, "[") ? 1 : 0;
-  const bool glog = line.size() > lead + 5 && line[lead] == 'W' &&
-                    std::all_of(line.begin() + lead + 1, line.begin() + lead + 4,
-                                [](char c) { return c >= '0' && c <= '9'; });
-  return glog || std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
-           return line.find(word) != std::string_view::npos;
-         });
+  static const re2::RE2 kWords(
+      R"(^\[?W\d{3}|Warning: |WARNING|warning: | WARN |: W tensorflow|level=warn|NCCL INFO |retrying|will retry|\(retry |retry 1|retry in | try ok|attempt 1[ /]|falling back|, skipped|\(skipped|ignoring |; dlerror: | caught[),] ?|[,;] using |\(ignored\)|thrown while requesting|Error while downloading from)");
+  return re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kWords);
 }
 
 bool reads_samples(const Finding& finding, const LogScan& log) {
-  const auto holds = [](std::string_view text, const auto& words) {
-    return std::any_of(std::begin(words), std::end(words), [&](std::string_view word) {
-      return text.find(word) != std::string_view::npos;
-    });
-  };
-  constexpr std::string_view kWeights[] = {"model", "weight", "ckpt",      "checkpoint",
-                                           ".pth",  ".pt'",   "pdparams",  "safetensors",
-                                           ".onnx", "engine", "serialize", "serialization"};
-  constexpr std::string_view kSamples[] = {"dataset", "loader", "sampler", "reader", "/data/",
-                                           "data.py", "lmdb",   "shard",   "parquet"};
-  constexpr std::string_view kFiles[] = {".tar",     "shard",    ".lmdb",  ".mdb",
-                                         "tfrecord", ".parquet", ".arrow", ".rec",
-                                         ".jsonl",   ".jpg",     ".png",   ".tif"};
+  static const re2::RE2 kWeights(
+      "model|weight|ckpt|checkpoint|\\.pth|\\.pt'|pdparams|safetensors|\\.onnx|engine|serializ");
+  static const re2::RE2 kSamples(
+      "dataset|loader|sampler|reader|/data/|data\\.py|lmdb|shard|parquet");
+  static const re2::RE2 kFiles(
+      "shard|tfrecord|\\.(?:tar|lmdb|mdb|parquet|arrow|rec|jsonl|jpg|png|tif)");
   const LogLine& line = finding.first;
-  if (holds(line.text, kWeights) || holds(line.raised.place, kWeights) ||
-      holds(line.raised.file, kWeights)) {
-    return false;
-  }
-  if (holds(line.text, kFiles) || holds(line.raised.place, kSamples) ||
-      holds(line.raised.file, kSamples)) {
-    return true;
-  }
+  const auto raised_in = [&](const re2::RE2& words) {
+    return re2::RE2::PartialMatch(line.raised.place, words) ||
+           re2::RE2::PartialMatch(line.raised.file, words);
+  };
+  if (re2::RE2::PartialMatch(line.text, kWeights) || raised_in(kWeights)) return false;
+  if (re2::RE2::PartialMatch(line.text, kFiles) || raised_in(kSamples)) return true;
   // The same traceback says that a worker of a loader met it.
   constexpr std::int64_t kTraceback = 60;  // lines
   return std::any_of(log.findings.begin(), log.findings.end(), [&](const Finding& other) {

@@ -18,9 +18,21 @@ void take(const Json& object, const char* key, std::optional<T>& into) {
   if (found != object.end() && found->is_number()) into = found->get<T>();
 }
 
-template <typename T>
-void put(Json& object, const char* key, const std::optional<T>& value) {
-  if (value) object[key] = *value;
+template <typename Evidence, typename Visit>
+void each_number(Evidence& evidence, const Visit& visit) {
+  visit("exit_code", evidence.exit_code);
+  visit("cgroup_oom_kills", evidence.cgroup_oom_kills);
+  visit("host_oom_kills", evidence.host_oom_kills);
+  visit("peak_bytes", evidence.peak_bytes);
+  visit("limit_bytes", evidence.limit_bytes);
+  visit("shm_peak_bytes", evidence.shm_peak_bytes);
+  visit("shm_size_bytes", evidence.shm_size_bytes);
+  visit("descriptors_peak", evidence.descriptors_peak);
+  visit("descriptors_limit", evidence.descriptors_limit);
+  visit("silent_seconds", evidence.silent_seconds);
+  visit("gpu_peak_bytes", evidence.gpu_peak_bytes);
+  visit("gpu_size_bytes", evidence.gpu_size_bytes);
+  visit("stalled_ranks", evidence.stalled_ranks);
 }
 
 std::optional<int> windows_signal(std::int64_t code) {
@@ -69,19 +81,7 @@ Result<FailureEvidence> parse_evidence(const std::string& json) {
   }
   const auto ours = object.find("killed_by_us");
   evidence.killed_by_us = ours != object.end() && ours->is_boolean() && ours->get<bool>();
-  take(object, "exit_code", evidence.exit_code);
-  take(object, "cgroup_oom_kills", evidence.cgroup_oom_kills);
-  take(object, "host_oom_kills", evidence.host_oom_kills);
-  take(object, "peak_bytes", evidence.peak_bytes);
-  take(object, "limit_bytes", evidence.limit_bytes);
-  take(object, "shm_peak_bytes", evidence.shm_peak_bytes);
-  take(object, "shm_size_bytes", evidence.shm_size_bytes);
-  take(object, "descriptors_peak", evidence.descriptors_peak);
-  take(object, "descriptors_limit", evidence.descriptors_limit);
-  take(object, "silent_seconds", evidence.silent_seconds);
-  take(object, "gpu_peak_bytes", evidence.gpu_peak_bytes);
-  take(object, "gpu_size_bytes", evidence.gpu_size_bytes);
-  take(object, "stalled_ranks", evidence.stalled_ranks);
+  each_number(evidence, [&](const char* key, auto& value) { take(object, key, value); });
   if (const auto states = object.find("wait_states");
       states != object.end() && states->is_array()) {
     for (const Json& state : *states) {
@@ -102,21 +102,11 @@ Result<FailureEvidence> parse_evidence(const std::string& json) {
 
 std::string evidence_json(const FailureEvidence& evidence) {
   Json object = Json::object();
-  put(object, "exit_code", evidence.exit_code);
+  each_number(evidence, [&](const char* key, const auto& value) {
+    if (value) object[key] = *value;
+  });
   object["killed_by_us"] = evidence.killed_by_us;
   object["killed_why"] = evidence.killed_why;
-  put(object, "cgroup_oom_kills", evidence.cgroup_oom_kills);
-  put(object, "host_oom_kills", evidence.host_oom_kills);
-  put(object, "peak_bytes", evidence.peak_bytes);
-  put(object, "limit_bytes", evidence.limit_bytes);
-  put(object, "shm_peak_bytes", evidence.shm_peak_bytes);
-  put(object, "shm_size_bytes", evidence.shm_size_bytes);
-  put(object, "descriptors_peak", evidence.descriptors_peak);
-  put(object, "descriptors_limit", evidence.descriptors_limit);
-  put(object, "silent_seconds", evidence.silent_seconds);
-  put(object, "gpu_peak_bytes", evidence.gpu_peak_bytes);
-  put(object, "gpu_size_bytes", evidence.gpu_size_bytes);
-  put(object, "stalled_ranks", evidence.stalled_ranks);
   if (!evidence.wait_states.empty()) object["wait_states"] = evidence.wait_states;
   if (evidence.growth) {
     object["growth"] = {{"bytes_per_second", evidence.growth->bytes_per_second},

@@ -1,6 +1,7 @@
 #include "diagnosis/next_steps.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "base/text.h"
@@ -14,50 +15,47 @@ constexpr std::size_t kMaxSteps = 3;
 
 // Suspects that the same lines leave open although nothing speaks for the second one.
 struct Rival {
-  std::string_view cause, rival;
+  std::string_view cause, rivals;  // these between blanks
 };
 constexpr Rival kRivals[] = {
-    {"host_out_of_memory", "killed_by_other"},
-    {"host_out_of_memory", "cgroup_out_of_memory"},
-    {"killed_by_other", "host_out_of_memory"},
-    {"nccl_init_hang", "nccl_p2p_broken"},
-    {"collective_timeout", "rank_busy_alone"},
-    {"collective_timeout", "nccl_p2p_broken"},
-    {"collective_timeout", "storage_failure"},
-    {"communication_stall", "nccl_p2p_broken"},
-    {"terminated_from_outside", "preempted_or_evicted"},
-    {"peer_lost", "host_out_of_memory"},
-    {"loader_worker_failed", "host_out_of_memory"},
-    {"segmentation_fault", "shm_full"},
-    {"rendezvous_failed", "port_in_use"},
-    {"rendezvous_failed", "nccl_network"},
-    {"gpu_kernel_fault", "gpu_fault"},
-    {"rendezvous_failed", "not_scheduled"},
-    {"not_scheduled", "container_setup_failed"},
-    {"container_setup_failed", "no_gpu_visible"},
-    {"image_pull_failed", "access_refused"},
-    {"remote_unreachable", "access_refused"},
-    {"access_refused", "clock_wrong"},
-    {"tls_failed", "clock_wrong"},
-    {"clock_wrong", "tls_failed"},
-    {"request_too_large", "remote_unreachable"},
-    {"health_check_failed", "host_out_of_memory"},
-    {"stalled", "health_check_failed"},
-    {"driver_mismatch", "no_gpu_visible"},
-    {"no_gpu_visible", "driver_mismatch"},
-    {"gpu_busy", "gpu_out_of_memory"},
-    {"gpu_out_of_memory", "gpu_busy"},
-    {"checkpoint_refused", "checkpoint_damaged"},
-    {"shape_mismatch", "bad_configuration"},
-    {"library_conflict", "bad_configuration"},
-    {"bad_configuration", "library_conflict"},
-    {"host_hardware_fault", "segmentation_fault"},
-    {"preempted_or_evicted", "host_hardware_fault"},
+    {"host_out_of_memory", " killed_by_other cgroup_out_of_memory "},
+    {"killed_by_other", " host_out_of_memory "},
+    {"nccl_init_hang", " nccl_p2p_broken "},
+    {"collective_timeout", " rank_busy_alone nccl_p2p_broken storage_failure "},
+    {"communication_stall", " nccl_p2p_broken "},
+    {"terminated_from_outside", " preempted_or_evicted "},
+    {"peer_lost", " host_out_of_memory "},
+    {"loader_worker_failed", " host_out_of_memory "},
+    {"segmentation_fault", " shm_full "},
+    {"rendezvous_failed", " port_in_use nccl_network not_scheduled "},
+    {"gpu_kernel_fault", " gpu_fault "},
+    {"not_scheduled", " container_setup_failed "},
+    {"container_setup_failed", " no_gpu_visible "},
+    {"image_pull_failed", " access_refused "},
+    {"remote_unreachable", " access_refused "},
+    {"access_refused", " clock_wrong "},
+    {"tls_failed", " clock_wrong "},
+    {"clock_wrong", " tls_failed "},
+    {"request_too_large", " remote_unreachable "},
+    {"health_check_failed", " host_out_of_memory "},
+    {"stalled", " health_check_failed "},
+    {"driver_mismatch", " no_gpu_visible "},
+    {"no_gpu_visible", " driver_mismatch "},
+    {"gpu_busy", " gpu_out_of_memory "},
+    {"gpu_out_of_memory", " gpu_busy "},
+    {"checkpoint_refused", " checkpoint_damaged "},
+    {"shape_mismatch", " bad_configuration "},
+    {"library_conflict", " bad_configuration "},
+    {"bad_configuration", " library_conflict "},
+    {"host_hardware_fault", " segmentation_fault "},
+    {"preempted_or_evicted", " host_hardware_fault "},
 };
 
 bool rivals(std::string_view cause, std::string_view other) {
-  return std::any_of(std::begin(kRivals), std::end(kRivals),
-                     [&](const Rival& row) { return row.cause == cause && row.rival == other; });
+  return std::any_of(std::begin(kRivals), std::end(kRivals), [&](const Rival& row) {
+    return row.cause == cause &&
+           row.rivals.find(" " + std::string(other) + " ") != std::string_view::npos;
+  });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "diagnosis/cause_ranker.h"
@@ -15,13 +16,10 @@ namespace {
 bool is_training_process(std::string_view name) {
   const std::string word = lower(name);
   if (word.empty()) return true;
-  constexpr std::string_view kNames[] = {
-      "python", "pt_",     "paddle", "train",  "torch",     "ray",      "ocr",
-      "burn",   "infer",   "worker", "mpirun", "data",      "loader",   "gpu",
-      "vllm",   "sglang",  "engine", "serve",  "celery",    "gunicorn", "uvicorn",
-      "mineru", "docling", "marker", "surya",  "tesseract", "api"};
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](std::string_view part) { return word.find(part) != std::string::npos; });
+  static const re2::RE2 kNames(
+      "python|pt_|paddle|train|torch|ray|ocr|burn|infer|worker|mpirun|data|loader|gpu|vllm|sglang|"
+      "engine|serve|celery|gunicorn|uvicorn|mineru|docling|marker|surya|tesseract|api");
+  return re2::RE2::PartialMatch(word, kNames);
 }
 
 // The name of the process that a line of the kernel's killer names beside its pid.
@@ -135,9 +133,9 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
       const bool by_pid =
           !pid.empty() && std::find(subjects.begin(), subjects.end(), pid) != subjects.end();
       // "Command '['gs', ...]' died with <Signals.SIGKILL: 9>"
-      const bool by_name =
-          told.signature->id == std::string_view("exit_sigkill") && !name.empty() &&
-          told.first.text.find("'" + name + "'") != std::string::npos;
+      const bool by_name = told.signature->id == std::string_view("exit_sigkill") &&
+                           !name.empty() &&
+                           told.first.text.find("'" + name + "'") != std::string::npos;
       if (!by_pid && !by_name) continue;
       clue.weight = 0.99;
       return;

@@ -109,10 +109,7 @@ void CauseRanker::hear_other_users_of_the_card() {
   if (total > 0 ? held < kMost * total : held < kMany) return;
   // A bare "python" may be the run itself.
   const bool own = re2::RE2::PartialMatch(process->captures[1], kOwn);
-  add("gpu_busy", Role::primary, own ? 0.5 : 0.85, process->signature->id, "");
-  clues_.back().line = {logs_[static_cast<std::size_t>(file)].file, process->first.number,
-                        process->first.text};
-  clues_.back().file = file;
+  add_seen("gpu_busy", Role::primary, own ? 0.5 : 0.85, file, *process);
 }
 
 // Paddle 2.6 dies by SIGILL in the passes over its graph, on CPUs with AVX2 as well. Sources:
@@ -127,10 +124,7 @@ void CauseRanker::doubt_illegal_instruction() {
       clue.weight *= has_avx2 ? 0.8 : 0.9;
     }
   }
-  add("library_conflict", Role::primary, has_avx2 ? 0.7 : 0.5, version->signature->id, "");
-  clues_.back().line = {logs_[static_cast<std::size_t>(file)].file, version->first.number,
-                        version->first.text};
-  clues_.back().file = file;
+  add_seen("library_conflict", Role::primary, has_avx2 ? 0.7 : 0.5, file, *version);
 }
 
 // Ranks that give up waiting, and one that had fewer batches than the others: it was done.

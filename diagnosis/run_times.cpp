@@ -111,9 +111,7 @@ void CauseRanker::hear_reboot() {
     if (boot == nullptr || !boot->last.when) continue;
     const double after = *boot->last.when - *span.end;
     if (after < -kSkew || after > kHour) continue;
-    add("host_restarted", Role::proof, cut ? 0.85 : 0.6, boot->signature->id, "");
-    clues_.back().line = {logs_[i].file, boot->first.number, boot->first.text};
-    clues_.back().file = static_cast<int>(i);
+    add_seen("host_restarted", Role::proof, cut ? 0.85 : 0.6, static_cast<int>(i), *boot);
     return;
   }
 }

@@ -147,8 +147,7 @@ class Teller {
 
 // Adds a rank, a host or a file to those that an event speaks of. Files where each host counts
 // anew.
-void Teller::join(StoryEvent& event, int file, std::optional<int> rank,
-                  std::string name) const {
+void Teller::join(StoryEvent& event, int file, std::optional<int> rank, std::string name) const {
   if (name.empty() || logs_.size() > 1) name = logs_[static_cast<std::size_t>(file)].file;
   const bool twice = rank && std::count_if(logs_.begin(), logs_.end(), [&](const LogScan& log) {
                                return log.rank == rank;

@@ -260,10 +260,8 @@ void CauseRanker::hear_versions() {
       }
       for (const std::string& subject : finding.subjects) versions.insert(as_nccl_says(subject));
       if (versions.size() < 2) continue;
-      add("nccl_version_mismatch", Role::primary, 0.8, finding.signature->id, "");
-      clues_.back().line = {logs_[i].file, finding.first.number,
-                            fmt::format("NCCL {}", join({versions.begin(), versions.end()}, ", "))};
-      clues_.back().file = static_cast<int>(i);
+      add_seen("nccl_version_mismatch", Role::primary, 0.8, static_cast<int>(i), finding)
+          .line.text = fmt::format("NCCL {}", join({versions.begin(), versions.end()}, ", "));
       return;
     }
   }

@@ -34,11 +34,11 @@ constexpr const char* kOwnKeys =
 
 // A key and how its value begins; of any key only where a quotation follows as in JSON and logfmt.
 const re2::RE2& keyed_value() {
-  static const re2::RE2 kPattern(
-      std::string("(?i)(?:^|[\\s,;{(\\[\"'|])(?:(?:(") + kReadKeys + ")|(" + kCarryingKeys +
-          "))(?:_\\d+|\\[\\d{1,2}\\])?[\"']?\\s*(?:=>|->|=|:|：)\\s*|"
-          "([\\w.-]+)(?:[\"']\\s*:\\s*|=)\\[?[\"'])",
-      bytes());
+  static const re2::RE2 kPattern(std::string("(?i)(?:^|[\\s,;{(\\[\"'|])(?:(?:(") + kReadKeys +
+                                     ")|(" + kCarryingKeys +
+                                     "))(?:_\\d+|\\[\\d{1,2}\\])?[\"']?\\s*(?:=>|->|=|:|：)\\s*|"
+                                     "([\\w.-]+)(?:[\"']\\s*:\\s*|=)\\[?[\"'])",
+                                 bytes());
   return kPattern;
 }
 

@@ -42,8 +42,8 @@ std::vector<SignatureRow> resource_rows() {
       // Not a limit (EAGAIN) but a filter of system calls (EPERM).
       {"thread_refused", "seccomp_refused", Role::primary, 0.95,
        R"(pthread_create.{0,80}(?:Operation not permitted|EPERM|error code: 1\b)|(?:clone3?|fork|vfork|thread).{0,60}(?:Operation not permitted|EPERM\b)|(?:Operation not permitted|EPERM\b).{0,60}(?:pthread_create|clone3?\b|starting thread)|PermissionError: \[Errno 1\].{0,80}(?:unshare|clone|io_uring|perf_event|userfaultfd|shmget|mbind|set_mempolicy)|(?:mbind|set_mempolicy|move_pages|get_mempolicy|io_uring_setup|io_setup|perf_event_open)\b.{0,40}Operation not permitted|seccomp.{0,60}(?:den|block|violat|kill))"},
-      {"thread_limit", "process_limit",
-       Role::primary, 0.92, R"(can't start new thread|pthread_create failed.{0,80}(?:Resource temporarily|EAGAIN|error code: 11\b)|pthread_create failed$|pthread_create failed: |fork: 重试: 资源暂时不可用|资源暂时不可用|Thread creation failed|[Rr]esource temporarily unavailable.*(?:thread|fork|clone)|(?:fork|clone|thread).{0,60}[Rr]esource temporarily unavailable|BlockingIOError: \[Errno 11\]|libgomp: Thread creation failed|fork: retry|cannot fork|Cannot create (?:a )?thread|std::system_error'?\s*what\(\): *Resource temporarily|failed to spawn thread|unable to create (?:new )?native thread)"},
+      {"thread_limit", "process_limit", Role::primary,
+       0.92, R"(can't start new thread|pthread_create failed.{0,80}(?:Resource temporarily|EAGAIN|error code: 11\b)|pthread_create failed$|pthread_create failed: |fork: 重试: 资源暂时不可用|资源暂时不可用|Thread creation failed|[Rr]esource temporarily unavailable.*(?:thread|fork|clone)|(?:fork|clone|thread).{0,60}[Rr]esource temporarily unavailable|BlockingIOError: \[Errno 11\]|libgomp: Thread creation failed|fork: retry|cannot fork|Cannot create (?:a )?thread|std::system_error'?\s*what\(\): *Resource temporarily|failed to spawn thread|unable to create (?:new )?native thread)"},
       {"omp_resource", "process_limit", Role::primary, 0.93,
        R"(OMP: Error #(?:34|35|179|14)\b|OMP: System error #(?:11|12)\b|unable to allocate necessary resources for OMP thread)"},
       {"registry_import", "library_conflict", Role::primary, 0.85,
@@ -112,8 +112,8 @@ std::vector<SignatureRow> program_rows() {
        R"(Descriptors cannot (?:not )?be created directly|TypeError: Descriptors cannot|google\.protobuf.*has no attribute)"},
       {"tls_block", "library_conflict", Role::primary, 0.9,
        R"(cannot allocate memory in static TLS block)"},
-      {"argparse",
-       "bad_configuration", Role::primary, 0.9, R"(error: (?:unrecognized arguments|the following arguments are required|argument \S+: (?:invalid|expected|not allowed))|error: (?:unexpected argument|a value is required)|There are not enough slots available|detected an attempt to run as root|No slot '\d+' specified on host|Hostfile is not formatted|Unable to find hostfile|is not in the \S+ registry|Missing key \S+\s*full_key)"},
+      {"argparse", "bad_configuration",
+       Role::primary, 0.9, R"(error: (?:unrecognized arguments|the following arguments are required|argument \S+: (?:invalid|expected|not allowed))|error: (?:unexpected argument|a value is required)|There are not enough slots available|detected an attempt to run as root|No slot '\d+' specified on host|Hostfile is not formatted|Unable to find hostfile|is not in the \S+ registry|Missing key \S+\s*full_key)"},
       {"config_library", "bad_configuration", Role::primary, 0.85,
        R"(omegaconf\.errors\.\w+|Config(?:Attribute|Key)Error|InterpolationKeyError|hydra\.errors\.\w+|TOMLDecodeError|configparser\.\w+Error|Missing mandatory value|invalid choice: |[Uu]nknown (?:config|option|key) |unexpected key in config|Check batch related parameters|environment variable \S+ (?:is )?not set)"},
       // The line after it says of what.
@@ -230,10 +230,11 @@ std::vector<SignatureRow> crash_rows() {
        R"(^(?:\[?rank ?\d+\]?: ?|\(\S+ pid=\d+\) )?(?:(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|NotMet)\b(?:: |$)|[a-z_][\w.]*\.\w*error: ))"},
       {"paddle_error_summary", "python_exception", Role::generic, 0.3,
        R"(^Error Message Summary:|\[Hint: |EnforceNotMet|PreconditionNotMetError|InvalidArgumentError|FatalError:|ExternalError:|UnimplementedError|UnavailableError)"},
-      {"finish_words", "unknown", Role::finish, 0.05, R"((?i)(?:completed|finished|ended|exited) successfully|successfully (?:completed|finished)|(?:training|job|run|batch|evaluation|pipeline) (?:is |has |was )?(?:completed?|finished)[.!]?(?:\s*$| in \d| after \d)|\b(?:all|everything|training|job) done[.!]?\s*$|\bmarking task as success\b|\bdone, 0 failed\b|saved? (?:the )?final (?:model|checkpoint)|final (?:model|checkpoint) saved|\bdone in [\d.]+|^Output file is (?:a PDF|okay)|\b(?:indexing|ocr|task|upload) done\b.{0,40}\btask done\b|^saved (?:predictions|results|outputs?|report) to \S|^=+ (?:\d+ (?:passed|skipped|deselected|xfailed|xpassed|warnings?)(?:, )?)+ in [\d.]+s|\b\d+(?: of |/)\d+ (?:\w+ )?(?:done|ok|finished|processed|converted), 0 failed|(?i:\b(?:finished|done|completed?|ok)\b.{0,80}\b(?:failed[=: ]+0|(?:0|no) (?:failed|failures|errors?))\b)|\b(?:done: |finished: |completed: )\d+ (?:\w+ )?ok\b|训练(?:完成|结束)|正常结束|全部完成|任务完成)"},
+      {"finish_words", "unknown", Role::finish, 0.05,
+       R"((?i)(?:completed|finished|ended|exited) successfully|successfully (?:completed|finished)|(?:training|job|run|batch|evaluation|pipeline) (?:is |has |was )?(?:completed?|finished)[.!]?(?:\s*$| in \d| after \d)|\b(?:all|everything|training|job) done[.!]?\s*$|\bmarking task as success\b|\bdone, 0 failed\b|saved? (?:the )?final (?:model|checkpoint)|final (?:model|checkpoint) saved|\bdone in [\d.]+|^Output file is (?:a PDF|okay)|\b(?:indexing|ocr|task|upload) done\b.{0,40}\btask done\b|^saved (?:predictions|results|outputs?|report) to \S|^=+ (?:\d+ (?:passed|skipped|deselected|xfailed|xpassed|warnings?)(?:, )?)+ in [\d.]+s|\b\d+(?: of |/)\d+ (?:\w+ )?(?:done|ok|finished|processed|converted), 0 failed|(?i:\b(?:finished|done|completed?|ok)\b.{0,80}\b(?:failed[=: ]+0|(?:0|no) (?:failed|failures|errors?))\b)|\b(?:done: |finished: |completed: )\d+ (?:\w+ )?ok\b|训练(?:完成|结束)|正常结束|全部完成|任务完成)"},
       // In the words of what started the run.
-      {"finish_exit", "unknown", Role::finish, 0.05,
-       R"(\bexit (?:status|code)[ :=]+0$|\bexit 0$|\bfinished\b.{0,40} exit(?:ed with)? (?:status|code)[ :=]+0\b|exited with return code 0\b|\.service: Deactivated successfully|\b0/1 +Completed\b|^\d+(?:_\d+)? .*\bCOMPLETED +0:0\b)"},
+      {"finish_exit", "unknown",
+       Role::finish, 0.05, R"(\bexit (?:status|code)[ :=]+0$|\bexit 0$|\bfinished\b.{0,40} exit(?:ed with)? (?:status|code)[ :=]+0\b|exited with return code 0\b|\.service: Deactivated successfully|\b0/1 +Completed\b|^\d+(?:_\d+)? .*\bCOMPLETED +0:0\b)"},
       // Of a document about a whole run, wherever it stands there.
       {"finish_state", "unknown", Role::finish, 0.05,
        R"(^Status: +Succeeded\b|[Pp]hase"?: +"?Succeeded\b)"},
