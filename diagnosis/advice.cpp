@@ -8,6 +8,7 @@
 #include <re2/re2.h>
 
 #include "base/text.h"
+#include "diagnosis/consequences.h"
 
 namespace ocrtune {
 namespace {
@@ -69,10 +70,6 @@ std::string fitted(const char* fix, const Config& config) {
   return fix;
 }
 
-bool names(const char* causes, const char* cause) {
-  return std::string_view(causes).find(" " + std::string(cause) + " ") != std::string_view::npos;
-}
-
 }  // namespace
 
 std::string cure_in_message(const std::string& text) {
@@ -116,11 +113,11 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
   }
   for (const ProgramFix& row : program_fixes()) {
     const bool written = (programs & row.programs) != 0 && (programs & row.without) == 0;
-    if (written && names(row.causes, cause.row->name)) add(fitted(row.fix, config));
+    if (written && listed(row.causes, cause.row->name)) add(fitted(row.fix, config));
   }
   for (const char* fix : cause.row->fixes) add(fitted(fix, config));
   for (const Care& row : care_table()) {
-    if (!names(row.causes, cause.row->name)) continue;
+    if (!listed(row.causes, cause.row->name)) continue;
     cause.first = row.first;
     cause.not_worth = row.not_worth;
   }

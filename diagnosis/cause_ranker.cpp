@@ -111,25 +111,14 @@ std::int64_t first_termination(const LogScan& log) {
 }
 
 // "6/4 clients joined", "(world_size=4, worker_count=6, ...)": more than there is room for.
-bool too_many_joined(std::string_view line) {
-  const auto number_after = [&](std::string_view key) {
-    const std::size_t at = line.find(key);
-    std::int64_t value = -1;
-    for (std::size_t i = at + key.size(); at != std::string_view::npos && i < line.size(); ++i) {
-      if (line[i] < '0' || line[i] > '9') break;
-      value = std::max<std::int64_t>(value, 0) * 10 + (line[i] - '0');
-    }
-    return value;
-  };
-  std::int64_t joined = number_after("worker_count="), world = number_after("world_size=");
-  if (const std::size_t slash = line.find('/'); joined < 0 && slash != std::string_view::npos) {
-    joined = number_after("waiting for clients. ");
-    const std::size_t tail = line.find(" clients joined");
-    const std::size_t from = tail == std::string_view::npos ? tail : line.rfind('/', tail);
-    if (from == std::string_view::npos) return false;
-    world = parse_integer(line.substr(from + 1, tail - from - 1)).value_or(-1);
-  }
-  return joined > 0 && world > 0 && joined > world;
+bool too_many_joined(const std::string& line) {
+  static const re2::RE2 kStore(R"(waiting for clients\. (\d+)/(\d+) clients joined)");
+  static const re2::RE2 kWorkers(R"(worker_count=(\d+))"), kWorld(R"(world_size=(\d+))");
+  std::int64_t joined = 0, world = 0;
+  const bool told = re2::RE2::PartialMatch(line, kStore, &joined, &world) ||
+                    (re2::RE2::PartialMatch(line, kWorkers, &joined) &&
+                     re2::RE2::PartialMatch(line, kWorld, &world));
+  return told && world > 0 && joined > world;
 }
 
 // "lightning.exceptions.MisconfigurationException: x" -> "MisconfigurationException"
@@ -221,30 +210,26 @@ void CauseRanker::hear_logs() {
 // A loader worker that is gone without an error of its own was killed: an exception, a bus error
 // and a segmentation fault are all reported by the worker itself. Paddle 3 says no more than that.
 void CauseRanker::hear_vanished_workers() {
-  constexpr std::string_view kGone[] = {"paddle_workers_exit", "torch_worker_exit"};
-  constexpr std::string_view kOwnWord[] = {"paddle_worker_caught", "torch_worker_traceback",
-                                           "paddle_worker_exit"};
-  const auto is_one_of = [](const Finding& finding, const auto& ids) {
-    return std::find(std::begin(ids), std::end(ids), finding.signature->id) != std::end(ids);
-  };
-  const Finding* gone = nullptr;
-  const LogScan* where = nullptr;
-  for (const LogScan& log : logs_) {
-    for (const Finding& finding : log.findings) {
-      if (is_one_of(finding, kOwnWord)) return;
-      if (gone == nullptr && is_one_of(finding, kGone) && !finding.earlier_run &&
-          finding.progress_after < 3) {
-        gone = &finding;
-        where = &log;
-      }
-    }
-  }
+  constexpr const char* kOwnWord[] = {"paddle_worker_caught", "torch_worker_traceback",
+                                      "paddle_worker_exit"};
   const bool rooted = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
     return tier(clue.role) == 3 && clue.weight >= 0.4;
   });
-  if (gone == nullptr || rooted) return;
-  add("host_out_of_memory", Role::symptom, 0.6, "worker_vanished", "");
-  clues_.back().line = {where->file, gone->first.number, gone->first.text};
+  const bool own = std::any_of(logs_.begin(), logs_.end(), [&](const LogScan& log) {
+    return std::any_of(std::begin(kOwnWord), std::end(kOwnWord),
+                       [&](const char* id) { return any_finding(log, id); });
+  });
+  for (std::size_t i = 0; i < logs_.size() && !rooted && !own; ++i) {
+    for (const Finding& finding : logs_[i].findings) {
+      const std::string_view id = finding.signature->id;
+      const bool gone = id == "paddle_workers_exit" || id == "torch_worker_exit";
+      if (!gone || finding.earlier_run || finding.progress_after >= 3) continue;
+      Clue& clue = add_seen("host_out_of_memory", Role::symptom, 0.6, static_cast<int>(i), finding);
+      clue.signature = "worker_vanished";
+      clue.file = -1;
+      return;
+    }
+  }
 }
 
 // Only lines of a clean-up: the process was told to stop, most likely by its launcher.

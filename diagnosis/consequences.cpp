@@ -12,15 +12,12 @@ namespace ocrtune {
 namespace {
 
 // What ranks report when another one dies, hangs or is stopped.
-constexpr std::string_view kWitnesses[] = {
-    "collective_timeout", "peer_lost",           "rendezvous_failed", "nccl_error",
-    "process_failed",     "communication_stall", "stalled",           "terminated_from_outside",
-    "loader_timeout",     "nccl_init_hang",      "worker_timeout",
-};
+constexpr std::string_view kWitnesses =
+    " collective_timeout peer_lost rendezvous_failed nccl_error process_failed communication_stall "
+    "stalled terminated_from_outside loader_timeout nccl_init_hang worker_timeout ";
 
-constexpr std::string_view kGenerics[] = {"python_exception", "native_exception",
-                                          "aborted",          "process_failed",
-                                          "unknown",          "loader_worker_failed"};
+constexpr std::string_view kGenerics =
+    " python_exception native_exception aborted process_failed unknown loader_worker_failed ";
 
 struct Row {
   const char* cause;
@@ -79,24 +76,15 @@ constexpr Row kRows[] = {
     {"storage_limit_evicted", " host_out_of_memory killed_by_other preempted_or_evicted "},
 };
 
-// Is the word in a list between blanks?
+}  // namespace
+
 bool listed(std::string_view list, std::string_view word) {
   return list.find(" " + std::string(word) + " ") != std::string_view::npos;
 }
 
-bool among(std::string_view cause, const std::string_view* first, const std::string_view* last) {
-  return std::find(first, last, cause) != last;
-}
+bool is_witness(std::string_view cause) { return listed(kWitnesses, cause); }
 
-}  // namespace
-
-bool is_witness(std::string_view cause) {
-  return among(cause, std::begin(kWitnesses), std::end(kWitnesses));
-}
-
-bool is_generic(std::string_view cause) {
-  return among(cause, std::begin(kGenerics), std::end(kGenerics));
-}
+bool is_generic(std::string_view cause) { return listed(kGenerics, cause); }
 
 bool in_table(std::string_view cause, std::string_view follower) {
   return std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& row) {
@@ -133,13 +121,10 @@ constexpr Recovery kRecoveries[] = {
 // What one request or one page may meet while the program lives on: its own words are weak, and
 // what a server answers with a client's error was the client's.
 bool may_be_of_one_request(const Finding& finding) {
-  constexpr std::string_view kCauses[] = {
-      "python_exception",  "native_exception",  "unknown",        "missing_file",
-      "bad_training_data", "process_failed",    "shape_mismatch", "checkpoint_damaged",
-      "bad_configuration", "remote_unreachable"};
-  return tier(finding.signature->role) <= 2 &&
-         std::find(std::begin(kCauses), std::end(kCauses), finding.signature->cause) !=
-             std::end(kCauses);
+  constexpr std::string_view kCauses =
+      " python_exception native_exception unknown missing_file bad_training_data process_failed "
+      "shape_mismatch checkpoint_damaged bad_configuration remote_unreachable ";
+  return tier(finding.signature->role) <= 2 && listed(kCauses, finding.signature->cause);
 }
 
 }  // namespace

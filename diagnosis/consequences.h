@@ -25,6 +25,9 @@ bool is_generic(std::string_view cause);
 // Did a later line take it back: the retry that connected, the request that was refused?
 bool recovered(const Finding& finding, const LogScan& log);
 
+// Is the word in a list between blanks?
+bool listed(std::string_view list, std::string_view word);
+
 enum class RunEnd {
   unknown,
   exit_zero,  // by its exit code alone

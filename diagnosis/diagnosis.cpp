@@ -297,15 +297,6 @@ void add_place(const std::vector<LogScan>& logs, Cause& first) {
 
 Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evidence) {
   constexpr double kMinConfidenceOfSuccess = 0.5;  // of a kill, where the exit code is 0
-  const auto is_binary = [](const LogScan& log) { return log.kind == SourceKind::binary; };
-  if (std::any_of(logs.begin(), logs.end(),
-                  [&](const LogScan& log) { return is_binary(log) && !log.findings.empty(); })) {
-    std::vector<LogScan> text = logs;
-    for (LogScan& log : text) {
-      if (is_binary(log)) log.findings.clear();
-    }
-    return diagnose(text, evidence);
-  }
   if (logs.size() == 1 && is_only_numbered(logs[0])) {
     return diagnose(without_number(logs[0]), evidence);
   }

@@ -462,6 +462,7 @@ LogScan LogScanner::finish() {
     }
     scan.findings.push_back(std::move(finding));
   }
+  if (scan.kind == SourceKind::binary) scan.findings.clear();
   return std::move(scan);
 }
 

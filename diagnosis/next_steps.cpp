@@ -1,10 +1,10 @@
 #include "diagnosis/next_steps.h"
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 
 #include "base/text.h"
+#include "diagnosis/consequences.h"
 
 namespace ocrtune {
 namespace {
@@ -53,8 +53,7 @@ constexpr Rival kRivals[] = {
 
 bool rivals(std::string_view cause, std::string_view other) {
   return std::any_of(std::begin(kRivals), std::end(kRivals), [&](const Rival& row) {
-    return row.cause == cause &&
-           row.rivals.find(" " + std::string(other) + " ") != std::string_view::npos;
+    return row.cause == cause && listed(row.rivals, other);
   });
 }
 

@@ -64,18 +64,12 @@ bool any_says(const std::vector<LogScan>& logs, std::string_view signature) {
 
 // Pids that the logs name where they tell of a SIGKILL.
 std::vector<std::string> killed_pids(const std::vector<Clue>& clues) {
+  static const re2::RE2 kPid(R"(pid[s():= ]*(\d+))");
   std::vector<std::string> pids;
+  std::string pid;
   for (const Clue& clue : clues) {
-    if (!clue.is_sigkill()) continue;
-    const std::string& text = clue.line.text;
-    for (std::size_t at = text.find("pid"); at != std::string::npos; at = text.find("pid", at)) {
-      at += 3;
-      const std::size_t digit = text.find_first_not_of("s():= ", at);
-      if (digit == std::string::npos) break;
-      std::size_t end = digit;
-      while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
-      if (end > digit) pids.push_back(text.substr(digit, end - digit));
-    }
+    re2::StringPiece text(clue.line.text);
+    while (clue.is_sigkill() && re2::RE2::FindAndConsume(&text, kPid, &pid)) pids.push_back(pid);
   }
   return pids;
 }

@@ -149,11 +149,10 @@ void CauseRanker::hear_uneven_batches() {
   const auto fewer = [](const Loader& a, const Loader& b) { return a.batches < b.batches; };
   const auto [least, most] = std::minmax_element(loaders.begin(), loaders.end(), fewer);
   if (least->batches == most->batches) return;
-  Clue clue{&find_cause("rank_mismatch"), Role::primary, 0.8, "uneven_batches", {}, {}, least->file,
-            least->finding->rank};
-  clue.line = {logs_[static_cast<std::size_t>(least->file)].file, least->finding->first.number,
-               fmt::format("{}   (of others up to {})", least->finding->first.text, most->batches)};
-  clues_.push_back(std::move(clue));
+  Clue& clue = add_seen("rank_mismatch", Role::primary, 0.8, least->file, *least->finding);
+  clue.signature = "uneven_batches";
+  clue.rank = least->finding->rank;
+  clue.line.text += fmt::format("   (of others up to {})", most->batches);
 }
 
 }  // namespace ocrtune

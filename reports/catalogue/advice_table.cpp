@@ -118,6 +118,16 @@ const std::vector<Phrase>& advice_table() {
        "把启动进程的代码放到 if __name__ == '__main__': 之下（或设 num_workers=0）"},
       {"num_workers=0 in this process, or a worker that is no daemon (threads instead of prefork)",
        "在该进程中设 num_workers=0，或改用非守护的 worker（线程而非 prefork）"},
+      {"apt install tesseract-ocr-LANG, or LANG.traineddata into the tessdata folder; tesseract "
+       "--list-langs says what is there",
+       "apt install tesseract-ocr-LANG，或把 LANG.traineddata 放入 tessdata 目录；tesseract "
+       "--list-langs 列出已有的语言"},
+      {"a newer libstdc++ first in LD_LIBRARY_PATH: conda install -c conda-forge libstdcxx-ng",
+       "把更新的 libstdc++ 放在 LD_LIBRARY_PATH 最前：conda install -c conda-forge libstdcxx-ng"},
+      {"docker run --device /dev/dri --group-add $(stat -c %g /dev/dri/renderD128), with "
+       "intel-opencl-icd in the image; or device CPU",
+       "docker run --device /dev/dri --group-add $(stat -c %g /dev/dri/renderD128)，镜像中装 "
+       "intel-opencl-icd；或改用 CPU 设备"},
       {"start children with spawn, and touch the GPU only in them",
        "用 spawn 启动子进程，只在子进程中使用 GPU"},
       {"OMP_NUM_THREADS=1 before the fork, or start children with spawn",
