@@ -146,7 +146,6 @@ bool recovered(const Finding& finding, const LogScan& log) {
 }
 
 bool ended_well(const std::vector<LogScan>& logs) {
-  constexpr std::int64_t kFewest = 3;  // steps: who goes on so far did not end by it
   const bool told = std::any_of(logs.begin(), logs.end(), [](const LogScan& log) {
     return log.succeeded && !log.rank;  // the whole run's, not one rank's
   });
@@ -155,9 +154,9 @@ bool ended_well(const std::vector<LogScan>& logs) {
     well = well || log.finished;
     if (log.kind != SourceKind::program || log.finished) continue;
     const bool ends = std::any_of(log.findings.begin(), log.findings.end(), [](const auto& one) {
-      return tier(one.signature->role) >= 2 && !one.earlier_run && one.progress_after < kFewest;
+      return tier(one.signature->role) >= 2 && !one.earlier_run && one.progress_after < 3;
     });
-    if (ends || (log.progress_lines > 0 && !told)) return false;
+    if (ends || (!told && (log.progress_lines > 0 || log.programs != 0))) return false;
   }
   return well;
 }

@@ -95,19 +95,6 @@ std::string kept_text(std::string_view text) {
   return std::string(trim(out));
 }
 
-}  // namespace
-
-bool is_progress_line(std::string_view line) {
-  constexpr std::string_view kWords[] = {
-      "loss",        "ips: ",          "it/s",          "s/it",           "Loss",
-      "epoch:",      "dataloader has", "samples/s",     "batch_cost",     "Epoch ",
-      "global_step", "\" 200 ",        "succeeded in ", "Accuracy report"};
-  return std::any_of(std::begin(kWords), std::end(kWords),
-                     [&](std::string_view word) { return contains(line, word); });
-}
-
-namespace {
-
 // What ends a traceback, although no row knows its name.
 const SignatureMatch& exception_match() {
   static const SignatureMatch kMatch = [] {
@@ -122,6 +109,15 @@ const SignatureMatch& exception_match() {
 }
 
 }  // namespace
+
+bool is_progress_line(std::string_view line) {
+  constexpr std::string_view kWords[] = {
+      "loss",        "ips: ",          "it/s",          "s/it",           "Loss",
+      "epoch:",      "dataloader has", "samples/s",     "batch_cost",     "Epoch ",
+      "global_step", "\" 200 ",        "succeeded in ", "Accuracy report"};
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return contains(line, word); });
+}
 
 struct LogScanner::State {
   LogScan scan;

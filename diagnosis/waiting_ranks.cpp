@@ -139,6 +139,25 @@ bool at_the_first_collective(const std::vector<Waiting>& waiting,
   return early && waiting.size() > 1 && !stepped;
 }
 
+// A task that the kernel saw hang while the ranks waited: storage, mostly.
+const Finding* hung_meanwhile(const std::vector<LogScan>& logs, const std::vector<Waiting>& waiting,
+                              int* file) {
+  const auto began = began_to_wait(waiting);
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    for (const Finding& finding : logs[i].findings) {
+      if (std::string_view(finding.signature->id) != "kernel_hung_task") continue;
+      const auto& when = finding.first.when;
+      const bool later = std::all_of(waiting.begin(), waiting.end(), [&](const Waiting& one) {
+        return when && one.line.when && *when > *one.line.when;
+      });
+      if (later || (began && when && *when < *began - 120)) continue;
+      *file = static_cast<int>(i);
+      return &finding;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const Finding* busy_alone(const std::vector<LogScan>& logs, const std::vector<Waiting>& waiting,
@@ -174,29 +193,6 @@ const Finding* busy_alone(const std::vector<LogScan>& logs, const std::vector<Wa
   }
   return busy;
 }
-
-namespace {
-
-// A task that the kernel saw hang while the ranks waited: storage, mostly.
-const Finding* hung_meanwhile(const std::vector<LogScan>& logs, const std::vector<Waiting>& waiting,
-                              int* file) {
-  const auto began = began_to_wait(waiting);
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    for (const Finding& finding : logs[i].findings) {
-      if (std::string_view(finding.signature->id) != "kernel_hung_task") continue;
-      const auto& when = finding.first.when;
-      const bool later = std::all_of(waiting.begin(), waiting.end(), [&](const Waiting& one) {
-        return when && one.line.when && *when > *one.line.when;
-      });
-      if (later || (began && when && *when < *began - 120)) continue;
-      *file = static_cast<int>(i);
-      return &finding;
-    }
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 void CauseRanker::hear_waiting_ranks() {
   const std::vector<Waiting> waiting = waiting_ranks(logs_);

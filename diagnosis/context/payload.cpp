@@ -186,10 +186,12 @@ void Blanker::blank_captures(const re2::RE2& pattern) {
   }
 }
 
-// What a line of level INFO or DEBUG puts in double quotes, unless the quotes hold the message.
+// What a line of level INFO or DEBUG puts in quotes, unless the quotes hold the message.
 void Blanker::blank_quotations() {
   for (std::size_t i = 0; i < text_.size(); ++i) {
-    if (text_[i] == '\'') continue;  // an apostrophe, mostly
+    if (text_[i] == '\'' && i > 0 && std::isalnum(static_cast<unsigned char>(text_[i - 1])) != 0) {
+      continue;  // an apostrophe
+    }
     const std::size_t size = quotation(std::string_view(text_).substr(i));
     if (size == 0) continue;
     const bool value = i > 0 && (text_[i - 1] == '=' || text_[i - 1] == ':');
@@ -216,7 +218,7 @@ std::optional<std::string> without_payload(std::string_view line) {
       R"re(<(?:span|p|td|th|li|h\d|div|b|i|strong|text|line|word|Unicode|TextEquiv)\b[^>]*>([^<>]+)</)re",
       bytes());
   static const re2::RE2 kImage(
-      R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf))["']?(?:\t([^\t]+)|\s*(?:->|=>)\s*((?:[^\tEeFf]|[Ee][^rRx]|[Ff][^aA]).*)))re",
+      R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf))["']?(?:\t([^\t]+)|,([^,]+),[\d.]+|\s*(?:->|=>)\s*((?:[^\tEeFf]|[Ee][^rRx]|[Ff][^aA]).*)))re",
       bytes());
   static const re2::RE2 kOfAFile(
       R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf|md|txt|html?|json))["']?\s*[:,]\s*"((?:[^"\\]|\\.)+)"?)re",

@@ -233,8 +233,8 @@ std::vector<SignatureRow> crash_rows() {
       {"finish_words", "unknown", Role::finish, 0.05,
        R"((?i)(?:completed|finished|ended|exited) successfully|successfully (?:completed|finished)|(?:training|job|run|batch|evaluation|pipeline) (?:is |has |was )?(?:completed?|finished)[.!]?(?:\s*$| in \d| after \d)|\b(?:all|everything|training|job) done[.!]?\s*$|\bmarking task as success\b|\bdone, 0 failed\b|saved? (?:the )?final (?:model|checkpoint)|final (?:model|checkpoint) saved|\bdone in [\d.]+|^Output file is (?:a PDF|okay)|\b(?:indexing|ocr|task|upload) done\b.{0,40}\btask done\b|^saved (?:predictions|results|outputs?|report) to \S|^=+ (?:\d+ (?:passed|skipped|deselected|xfailed|xpassed|warnings?)(?:, )?)+ in [\d.]+s|\b\d+(?: of |/)\d+ (?:\w+ )?(?:done|ok|finished|processed|converted), 0 failed|(?i:\b(?:finished|done|completed?|ok)\b.{0,80}\b(?:failed[=: ]+0|(?:0|no) (?:failed|failures|errors?))\b)|\b(?:done: |finished: |completed: )\d+ (?:\w+ )?ok\b|训练(?:完成|结束)|正常结束|全部完成|任务完成)"},
       // In the words of what started the run.
-      {"finish_exit", "unknown",
-       Role::finish, 0.05, R"(\bexit (?:status|code)[ :=]+0$|\bexit 0$|\bfinished\b.{0,40} exit(?:ed with)? (?:status|code)[ :=]+0\b|exited with return code 0\b|\.service: Deactivated successfully|\b0/1 +Completed\b|^\d+(?:_\d+)? .*\bCOMPLETED +0:0\b)"},
+      {"finish_exit", "unknown", Role::finish, 0.05,
+       R"(\bexit (?:status|code)[ :=]+0$|\bexit 0$|\bfinished\b.{0,40} exit(?:ed with)? (?:status|code)[ :=]+0\b|exited with return code 0\b|\.service: (?:Deactivated successfully|Succeeded)|status=0/SUCCESS|exit status 0; expected|\bJobState=COMPLETED\b|completed with exit code 0$|\b0/1 +Completed\b|^\d+(?:_\d+)? .*\bCOMPLETED +0:0\b)"},
       // Of a document about a whole run, wherever it stands there.
       {"finish_state", "unknown", Role::finish, 0.05,
        R"(^Status: +Succeeded\b|[Pp]hase"?: +"?Succeeded\b)"},

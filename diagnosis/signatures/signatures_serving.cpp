@@ -80,7 +80,7 @@ std::vector<SignatureRow> inference_rows() {
       {"onnx_provider", "cuda_library_missing", Role::symptom, 0.5,
        R"(Failed to load library libonnxruntime_providers_\w+\.so|LoadLibrary failed with error \d+.*onnxruntime_providers|Failed to create \w+ExecutionProvider)"},
       {"onnx_fallback", "cuda_library_missing", Role::note, 0.2,
-       R"(Falling back to \['\w+ExecutionProvider'|\b(?:uses|using|running on) (?:GPU|CPU)? ?\(?(?:CUDA|CPU|TensorRT|OpenVINO|ROCM)ExecutionProvider)"},
+       R"(Falling back to \['\w+ExecutionProvider'|(?i:\b(?:active|session|actual|applied) providers\b.{0,6}')(?:CUDA|ROCM|OpenVINO)ExecutionProvider|\b(?:uses|using|running on) (?:GPU|CPU)? ?\(?(?:CUDA|CPU|TensorRT|OpenVINO|ROCM)ExecutionProvider)"},
       {"openvino_no_device", "no_gpu_visible", Role::primary, 0.8,
        R"(as no supported devices found|Device with "\w+" name is not registered|No device with \w+ name is registered)"},
       {"openvino_no_file", "missing_file", Role::primary, 0.85,
@@ -125,7 +125,7 @@ std::vector<SignatureRow> network_rows() {
 std::vector<SignatureRow> credential_rows() {
   return {
       {"access_refused", "access_refused", Role::primary, 0.9,
-       R"(\b(?:ExpiredToken(?:Exception)?|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied(?:Exception)?|TokenRefreshRequired|InvalidClientTokenId|UnrecognizedClientException|NoCredentialsError|PartialCredentialsError|AuthorizationFailure|DefaultCredentialsError|GatedRepoError)\b|Unable to locate credentials|api_key not configured|Cannot access gated repo|Access to (?:model|dataset) \S+ is restricted|An error occurred \(40[13]\)|40[13] Client Error|HTTP Error 40[13]|[Ss]tatus(?: code)?[ :=]+40[13]\b|unexpected status.{0,120}40[13]\b|Invalid (?:username or password|user ?token|API key|credentials)|does not have storage\.objects|\[Errno 12[67]\]|unauthorized: |denied: requested access|no basic auth credentials|pull access denied)"},
+       R"(\b(?:ExpiredToken(?:Exception)?|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied(?:Exception)?|TokenRefreshRequired|InvalidClientTokenId|UnrecognizedClientException|NoCredentialsError|PartialCredentialsError|AuthorizationFailure|DefaultCredentialsError|GatedRepoError)\b|Unable to locate credentials|api_key not configured|Cannot access gated repo|Access to (?:model|dataset) \S+ is restricted|An error occurred \(40[13]\)|40[13] Client Error|HTTP Error 40[13]|[Ss]tatus(?: code)?[ :=]+40[13]\b|unexpected status.{0,300}40[13]\b|Invalid (?:username or password|user ?token|API key|credentials)|does not have storage\.objects|\[Errno 12[67]\]|unauthorized: |denied: requested access|no basic auth credentials|pull access denied)"},
       {"access_words", "access_refused", Role::primary, 0.8,
        R"(Error uploading run: returned error 40[0-9]|(?:[Tt]oken|[Cc]redentials?|[Ll]icen[cs]e|API key|API token) (?:has |have |is |are |was )?(?:already )?(?:expired|revoked|invalid|not valid)|[Ll]icen[cs]e (?:check|server|checkout|key)[^.]{0,40}(?:failed|denied|expired|not found)|Failed checkout licen|invalid_grant|[Aa]uthentication (?:failed|required|is required))"},
       {"rate_limited", "access_refused", Role::primary, 0.75,

@@ -65,5 +65,10 @@ TEST(LineOrigin, FilesNameTheirRank) {
   }
 }
 
+TEST(LineOrigin, AHeadingOfTailNamesTheFileWhoseLinesFollow) {
+  EXPECT_EQ(heading_of("==> node-a.log <=="), "node-a.log");
+  EXPECT_EQ(heading_of("=> 12"), "");
+}
+
 }  // namespace
 }  // namespace ocrtune

@@ -23,6 +23,9 @@ TEST(Payload, RecognisedTextIsNoEvent) {
         "CUDA out of memory. Tried to allocate 2.00 GiB   0.9871",
         R"x(INFO page 3: read "Bus error (core dumped)" in 40 ms)x",
         R"x(client> page_3.md: "ERROR: There is not enough space on the disk")x",
+        R"x({"level":"info","message":"page read","lead":"CUDA out of memory. Tried 2 GiB"})x",
+        R"x(level=info msg="page read" lead="Segmentation fault (core dumped)")x",
+        R"x(prompt: 'Translate: 'Segmentation fault (core dumped)'<end>', params: 1)x",
         R"x({"rec_texts": ["Segmentation fault (core dumped)", "ok"], "rec_scores": [0.9]})x"}) {
     const Diagnosis diagnosis = diagnose_text(std::string(line) + "\n");
     EXPECT_FALSE(diagnosis.failed) << line << " -> " << diagnosis.causes[0].row->name;
@@ -49,6 +52,7 @@ TEST(Payload, WhatTheProgramSaysOfItselfCounts) {
            R"({"level":"ERROR","message":"CUDA out of memory. Tried to allocate 2.00 GiB"})",
            R"({"text":"CUDA out of memory. Tried 2 GiB","record":{"level":{"name":"ERROR"}}})",
            R"(time="2025" level=error msg="CUDA out of memory. Tried to allocate 2 GiB")",
+           R"({"level":"error","lead":"page 3","exc_info":"CUDA out of memory. Tried 2 GiB"})",
            R"(response: {"error": {"message": "CUDA out of memory"}})",
            R"(ERROR worker: output: CUDA out of memory)",
            "Jan  1 00:01:10 kiosk ocr[400]: CUDA out of memory",
