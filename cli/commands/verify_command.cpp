@@ -17,6 +17,7 @@
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
 #include "reports/catalogue/headline.h"
+#include "reports/catalogue/plain_text.h"
 #include "reports/export/junit.h"
 #include "tuner/session/session.h"
 #include "tuner/store/store.h"
@@ -140,6 +141,15 @@ class VerifyLines : public SessionObserver {
   SearchProgress line_;
 };
 
+// The same checkout lies elsewhere on another machine, such as a runner of a CI.
+std::string folder_here(const Job& job) {
+  const std::string& tuned_in = job.program().directory;
+  if (tuned_in.empty() || is_directory(tuned_in)) return "";
+  std::fprintf(stderr, "ocrtune verify: note: no folder %s: the command runs in this one\n",
+               plain_line(tuned_in).c_str());
+  return real_path(".").value_or("");
+}
+
 Result<int> run_verify(const VerifyFlags& flags) {
   VerifyRequest request;
   request.run = flags.run;
@@ -153,6 +163,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   if (!flags.junit.empty()) OCRTUNE_TRY(make_output_folder(parent_path(flags.junit)));
   VerifyLines lines;
   const RunRecord stored = OCRTUNE_TRY(store->load_run(request.run));
+  request.directory = folder_here(stored.job);
   const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.job));
   const auto answer = OCRTUNE_TRY(verify(request, *store, lines, doors));
   lines.clear();

@@ -404,6 +404,9 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
                  fmt::format("run {0} has no recommendation to verify; `ocrtune show {0}` says why",
                              run.id)};
   }
+  if (UserCommandOptions* user = run.job.user(); user != nullptr && !request.directory.empty()) {
+    user->command.directory = request.directory;
+  }
   const auto writable = Store::open(store.path(), Store::Mode::write);
   if (!writable) observer.keeps_nothing(writable.error());
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));

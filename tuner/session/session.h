@@ -74,6 +74,7 @@ struct VerifyRequest {
   std::string run = "last";
   VerifyOptions options;
   bool wait = true;
+  std::string directory = {};  // of the command, in place of the one it was tuned in; empty: there
 };
 
 struct VerifyAnswer {

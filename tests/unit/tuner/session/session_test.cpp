@@ -431,6 +431,22 @@ TEST_F(SessionTest, VerifyIsOkAsLongAsTheMachineIsAsItWas) {
   EXPECT_EQ(fails->verification.trials.size(), 1U) << "a danger is settled by one look";
 }
 
+TEST_F(SessionTest, VerifyRunsTheCommandInTheFolderThatIsNamed) {
+  TuneRequest tuned_elsewhere = warming_request();
+  tuned_elsewhere.job.user()->command.directory = "/home/a/checkout";
+  ASSERT_TRUE(tune(tuned_elsewhere, *store_, witness_, doors_));
+  std::vector<std::string> folders;
+  doors_.runner = [&](const Job& job, const SearchRequest&, const Machine&, double) {
+    folders.push_back(job.program().directory);
+    return Result<std::unique_ptr<Runner>>(std::make_unique<TableRunner>(table_, clock_, 1));
+  };
+  VerifyRequest moved;
+  ASSERT_TRUE(verify(moved, *store_, witness_, doors_));
+  moved.directory = "/builds/checkout";
+  ASSERT_TRUE(verify(moved, *store_, witness_, doors_));
+  EXPECT_THAT(folders, testing::ElementsAre("/home/a/checkout", "/builds/checkout"));
+}
+
 TEST_F(SessionTest, VerifyNeedsARecommendation) {
   for (TableRow& row : table_.rows) row.outcome = Outcome::crashed;
   const auto run = tuned(20);
