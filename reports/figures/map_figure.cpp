@@ -124,7 +124,8 @@ class MapDrawing {
   MapDrawing(const RunRecord& run, Grid grid)
       : run_(run),
         grid_(std::move(grid)),
-        cell_width_(std::clamp(640.0 / static_cast<double>(grid_.batches.size()), 34.0, 84.0)),
+        // A third of a page of 1280 pixels, as long as a cell holds its number.
+        cell_width_(std::clamp(340.0 / static_cast<double>(grid_.batches.size()), 40.0, 84.0)),
         cell_height_(std::clamp(300.0 / static_cast<double>(grid_.nprocs.size()), 22.0, 36.0)),
         svg_(std::max(kMapLeft + cell_width_ * static_cast<double>(grid_.batches.size()) + 8,
                       kNarrowest),
