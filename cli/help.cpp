@@ -184,7 +184,12 @@ std::string command_help(const Command& command, const Flags& flags, int width, 
   }
   text += all ? options_text(flags, words) : first_options_text(flags, words);
   text += "\n" + words.say("Examples") + ":\n" + indented(command.examples);
-  if (*command.notes != '\0') text += "\n" + words.say(command.notes) + "\n";
+  if (*command.notes != '\0') {
+    text += "\n";
+    for (const std::string& line : split(words.say(command.notes), '\n')) {
+      text += words.wrapped(line, 0) + "\n";
+    }
+  }
   return text;
 }
 

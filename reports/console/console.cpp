@@ -25,8 +25,8 @@ namespace ocrtune {
 namespace {
 
 constexpr int kMaxSummaryLines = 30;
-constexpr int kLeastWidth = 60;
-constexpr int kMaxLines = 6;  // of one label; our own sentences are shorter
+constexpr int kMaxLines = 6;  // of one label at 60 columns and more; our own sentences are shorter
+constexpr int kUsualWidth = 60;
 
 void add_head(LabelLines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
@@ -215,7 +215,7 @@ Bilingual noise_words(const RunRecord& run) {
 
 std::string console_summary(const RunRecord& run, int width, bool colour, Language language) {
   const TuneResult& result = run.result;
-  LabelLines lines(std::max(width, kLeastWidth), colour, language, kMaxLines);
+  LabelLines lines(width, colour, language, kMaxLines * std::max(width, kUsualWidth));
   add_head(lines, run);
   if (result.found) {
     add_answer(lines, run);

@@ -25,13 +25,35 @@ std::size_t piece_end(const std::string& text, std::size_t at) {
   return end;
 }
 
+// No line ends with an opening bracket, and none begins with a mark that closes something.
+bool holds_together(std::string_view before, std::string_view after) {
+  for (const std::string_view opening : {"(", "（", "“", "《", "「"}) {
+    if (ends_with(before, opening)) return true;
+  }
+  for (const std::string_view closing :
+       {"，", "。", "：", "；", "、", "）", "”", "》", "」", "！", "？", ")", ",", ";", ":", "."}) {
+    if (starts_with(after, closing)) return true;
+  }
+  return false;
+}
+
+std::string shown(const std::string& text, int max_columns) {
+  const std::string plain = plain_line(text);
+  return max_columns > 0 ? cut_to_width(plain, max_columns) : plain;
+}
+
 }  // namespace
 
 std::vector<std::string> broken_lines(const std::string& text, int columns) {
   std::vector<std::string> lines;
   std::string line;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = piece_end(text, at);
+    std::size_t end = piece_end(text, at);
+    while (end < text.size() && text[end - 1] != ' ' &&
+           holds_together(std::string_view(text).substr(at, end - at),
+                          std::string_view(text).substr(end))) {
+      end = piece_end(text, end);
+    }
     const std::string piece = text.substr(at, end - at);
     if (!line.empty() && display_width(line + std::string(trim(piece))) > columns) {
       lines.emplace_back(trim(line));
@@ -52,16 +74,15 @@ std::string said(std::string_view english, Language language) {
   return language == Language::english ? std::string(english) : chinese_of(english);
 }
 
-LabelLines::LabelLines(int width, bool colour, Language language, int max_lines)
+LabelLines::LabelLines(int width, bool colour, Language language, int max_columns)
     : columns_(std::max(width, kLeastColumns) - kLabelColumns),
-      max_lines_(max_lines),
+      max_columns_(max_columns),
       colour_(colour),
       language_(language) {}
 
 void LabelLines::add(std::string_view label, const std::string& text, Tone tone) {
-  std::string plain = plain_line(text);
+  const std::string plain = shown(text, max_columns_);
   if (plain.empty()) return;
-  if (max_lines_ > 0) plain = cut_to_width(plain, max_lines_ * columns_);
   for (const std::string& line : broken_lines(plain, columns_)) {
     push(label, line, tone);
     label = "";
@@ -74,11 +95,23 @@ void LabelLines::whole(std::string_view label, const std::string& text) {
 
 void LabelLines::marked(std::string_view label, const std::string& text,
                         const std::vector<Badge>& badges) {
-  std::string line = margin(label) + paint(plain_line(text), "\x1b[1m");
-  for (const Badge& badge : badges) {
-    line += "  " + paint(said(badge.text, language_), tone_code(badge.tone));
-  }
-  lines_.push_back(line);
+  std::string line;
+  int used = 0;
+  const auto put = [&](const std::string& words, const char* gap, const char* code) {
+    if (used > 0 && used + display_width(gap + words) > columns_) {
+      push(label, line, Tone::neutral);
+      label = "";
+      line.clear();
+      used = 0;
+    }
+    const std::string before = used > 0 ? gap : "";
+    line += before + paint(words, code);
+    used += display_width(before + words);
+  };
+  for (const std::string& part : broken_lines(shown(text, max_columns_), columns_))
+    put(part, " ", "\x1b[1m");
+  for (const Badge& badge : badges) put(said(badge.text, language_), "  ", tone_code(badge.tone));
+  push(label, line, Tone::neutral);
 }
 
 std::string LabelLines::text() const { return join(lines_, "\n") + "\n"; }

@@ -21,8 +21,8 @@ std::string said(std::string_view english, Language language);
 // Chinese text is broken between any two characters, text of ASCII between words.
 class LabelLines {
  public:
-  // A text of more lines than `max_lines` is cut; 0: none is.
-  LabelLines(int width, bool colour, Language language, int max_lines = 0);
+  // A text that takes more than `max_columns` in all is cut; 0: none is.
+  LabelLines(int width, bool colour, Language language, int max_columns = 0);
 
   // `label` is a phrase. Text of the machine carries no colour of its own. Empty text: no line.
   void add(std::string_view label, const std::string& text, Tone tone = Tone::neutral);
@@ -31,6 +31,7 @@ class LabelLines {
   }
   // Never broken: it is copied.
   void whole(std::string_view label, const std::string& text);
+  // Badges behind the text, or below it where the terminal is narrow.
   void marked(std::string_view label, const std::string& text, const std::vector<Badge>& badges);
   void blank() { lines_.emplace_back(); }
 
@@ -43,7 +44,7 @@ class LabelLines {
   std::string margin(std::string_view label) const;
   void push(std::string_view label, const std::string& line, Tone tone);
 
-  int columns_, max_lines_;
+  int columns_, max_columns_;
   bool colour_;
   Language language_;
   std::vector<std::string> lines_;

@@ -9,6 +9,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/console/label_lines.h"
 #include "reports/export/run_json.h"
 #include "reports/html/page.h"
 #include "tests/support/sample_jobs.h"
@@ -25,12 +26,11 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 TEST(Console, AnswersOnOneScreen) {
   const RunRecord run = sample_run();
-  for (const int width : {60, 80, 120, 200}) {
+  for (const int width : {40, 60, 80, 120, 200}) {
     const auto lines = lines_of(console_summary(run, width, false));
-    EXPECT_LE(lines.size(), width >= 80 ? 35u : 45u);
+    EXPECT_LE(lines.size(), width >= 80 ? 35u : width >= 60 ? 45u : 80u);
     for (const std::string& line : lines) {
       if (starts_with(line, "command") || starts_with(line, "env")) continue;
-      if (starts_with(line, "launch")) continue;
       EXPECT_LE(display_width(line), width) << line;
     }
   }
@@ -96,12 +96,26 @@ TEST(Console, AGuessedBaselineIsNotCalledTheUsersSetting) {
 
 TEST(Console, NothingIsCutAtANarrowTerminal) {
   const RunRecord run = sample_run();
-  std::string flat;
-  for (const std::string& line : lines_of(console_summary(run, 60, false))) {
-    flat += (line.size() > 9 ? line.substr(9) : line) + " ";
+  for (const int width : {40, 60}) {
+    std::string flat;
+    for (const std::string& line : lines_of(console_summary(run, width, false))) {
+      flat += (line.size() > 9 ? line.substr(9) : line) + " ";
+    }
+    EXPECT_EQ(flat.find("... "), std::string::npos) << flat;
+    EXPECT_NE(flat.find(sentence(run.result.certificate)), std::string::npos) << flat;
   }
-  EXPECT_EQ(flat.find("... "), std::string::npos) << flat;
-  EXPECT_NE(flat.find(sentence(run.result.certificate)), std::string::npos) << flat;
+}
+
+TEST(Console, ChineseLinesBreakBesideNoMarkThatBelongsToAWord) {
+  const std::string text = "将速度读作数值，例如（默认：5m；见列表）、其余在 (后)，完。";
+  for (int width = 8; width < 60; ++width) {
+    for (const std::string& line : broken_lines(text, width)) {
+      EXPECT_FALSE(ends_with(line, "（") || ends_with(line, "(")) << line;
+      for (const char* closing : {"，", "。", "：", "；", "、", "）", ")"}) {
+        EXPECT_FALSE(starts_with(line, closing)) << line;
+      }
+    }
+  }
 }
 
 // Each label and sentence of a run that was settled; knobs, commands and names stay as they are.
