@@ -10,7 +10,9 @@
 #include "base/text.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/progress.h"
+#include "cli/shell/terminal.h"
 #include "probes/placement/partition.h"
+#include "reports/console/label_lines.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_runner.h"
@@ -116,7 +118,8 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   limits.max_seconds =
       std::clamp(kBudgetShare * search.budget_seconds, kLeastSeconds, kMostSeconds);
   const Trial trial = [&] {
-    const WorkLine line("listening to the first lines of the command", silent);
+    const WorkLine line(said("listening to the first lines of the command", terminal_language()),
+                        silent);
     return make_command_runner(prepared, machine, SilenceRule(), {},
                                [finder] { return make_listener(finder); })
         ->run(knobs, limits);

@@ -36,9 +36,11 @@
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
 #include "reports/catalogue/headline.h"
+#include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/console/answer.h"
+#include "reports/console/label_lines.h"
 #include "reports/export/run_json.h"
 #include "reports/report_files.h"
 #include "tuner/job/job_workload.h"
@@ -47,6 +49,7 @@
 #include "tuner/session/tune_setup.h"
 #include "tuner/store/store.h"
 #include "tuner/verdict/held_back.h"
+#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
@@ -86,7 +89,7 @@ class TuneLine : public SessionObserver {
   void waits_for(const std::string& holder) override { say_waiting(holder); }
 
   void probes() override {
-    if (!json_) probing_.emplace("measuring CPUs and memory");
+    if (!json_) probing_.emplace(said("measuring CPUs and memory", terminal_language()));
   }
 
   void begins(const RunRecord& run, const Machine& /*here*/, double seconds) override {
@@ -116,7 +119,7 @@ class TuneLine : public SessionObserver {
     state.budget_seconds = budget_seconds_;
     state.unit = unit_;
     if (progress.under_way != nullptr) {
-      state.phase = phase_text(progress.under_way->phase).english;
+      state.phase = in(phase_text(progress.under_way->phase), terminal_language());
       state.setting = knobs_text(progress.under_way->knobs);
     }
     line_->show(state);
@@ -132,10 +135,9 @@ class TuneLine : public SessionObserver {
       return;
     }
     if (number_++ == 0 && prints_ && trial.ok()) {
-      line_->note(fmt::format(
-          "A trial takes about {} here, {} of it start-up: the budget pays for about {:.0f}",
-          format_duration(trial.seconds), format_duration(trial.start_seconds),
-          std::max(1.0, seconds_ / trial.seconds)));
+      note("A trial takes about {} here, {} of it start-up: the budget pays for about {}",
+           {duration_text(trial.seconds), duration_text(trial.start_seconds),
+            fmt::format("{:.0f}", std::max(1.0, seconds_ / trial.seconds))});
     }
     if (trial.ok() && trial.samples_per_second > fastest_) {
       fastest_ = trial.samples_per_second;
@@ -149,42 +151,49 @@ class TuneLine : public SessionObserver {
     line_->note(trial_text(trial));
     const std::string over = number_ == 1 ? overwritten_note(states_) : "";
     if (!over.empty()) line_->note(over);
-    if (!page.empty()) line_->note("Report, written anew after each trial: " + page);
+    if (!page.empty()) note("Report, written anew after each trial: {}", {page});
   }
 
   void rehearses() override {
-    if (!json_ && is_terminal(stderr)) line_->note("trying an evaluation and a checkpoint with it");
+    if (!json_ && is_terminal(stderr)) note("trying an evaluation and a checkpoint with it");
   }
 
   void soaks(double seconds) override {
-    if (!json_) line_->note("a longer trial of it: " + format_duration(seconds));
+    if (!json_) note("a longer trial of it: {}", {duration_text(seconds)});
   }
 
   void reads_cold() override {
-    if (!json_ && is_terminal(stderr)) line_->note("its files out of memory, as in a first epoch");
+    if (!json_ && is_terminal(stderr)) note("its files out of memory, as in a first epoch");
   }
 
   void learns(double seconds) override {
-    if (!json_) line_->note("training both recipes: " + format_duration(seconds));
+    if (!json_) note("training both recipes: {}", {duration_text(seconds)});
   }
 
   void proves() override {
-    if (!json_ && is_terminal(stderr)) line_->note("proving the winner's rate at full length");
+    if (!json_ && is_terminal(stderr)) note("proving the winner's rate at full length");
   }
 
  private:
+  void note(std::string_view english, const std::vector<Bilingual>& arguments = {}) {
+    line_->note(in(phrase(english, arguments), terminal_language()));
+  }
+
   // "trial 3: nproc=2 threads=1: 226 samples/s, 1.91x of the start, 918 MiB in 8.4 s"
   std::string trial_text(const Trial& trial) const {
-    std::string gave(outcome_name(trial.outcome));
+    Bilingual gave(std::string(outcome_name(trial.outcome)),
+                   sentence(outcome_reason(trial.outcome), Language::chinese));
     if (trial.ok()) {
-      gave = fmt::format("{} {}", format_count(trial.samples_per_second), unit_);
+      gave = phrase("{} {}", {format_count(trial.samples_per_second), phrase(unit_)});
       if (start_ > 0 && trial.knobs != baseline_) {
-        gave += fmt::format(", {:.2f}x of the start", trial.samples_per_second / start_);
+        gave = phrase("{}, {}x of the start",
+                      {gave, fmt::format("{:.2f}", trial.samples_per_second / start_)});
       }
-      if (trial.peak_bytes > 0) gave += ", " + format_bytes(trial.peak_bytes);
+      if (trial.peak_bytes > 0) gave = phrase("{}, {}", {gave, format_bytes(trial.peak_bytes)});
     }
-    return fmt::format("trial {}: {}: {} in {}", number_, knobs_text(trial.knobs), gave,
-                       format_duration(trial.seconds));
+    return in(phrase("trial {}: {}: {} in {}", {std::to_string(number_), knobs_text(trial.knobs),
+                                                gave, duration_text(trial.seconds)}),
+              terminal_language());
   }
 
   bool json_, prints_ = false;
@@ -202,7 +211,10 @@ class TuneLine : public SessionObserver {
 };
 
 void say_note(const std::string& note) {
-  if (!note.empty()) std::fprintf(stderr, "ocrtune tune: note: %s\n", note.c_str());
+  if (note.empty()) return;
+  const Language language = terminal_language();
+  std::fprintf(stderr, "ocrtune tune: %s: %s\n", said("note", language).c_str(),
+               said(note, language).c_str());
 }
 
 // What the user's command printed before it failed, where nothing worked.

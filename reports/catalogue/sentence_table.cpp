@@ -458,6 +458,30 @@ const std::vector<Phrase>& sentence_table() {
        "--cpus-per-task, or export SRUN_CPUS_PER_TASK, which it does not take over from the job",
        "Slurm 将该进程绑定到 CPU {}，而每个任务应有 {} 个（作业 {}）：请给 srun 加上 "
        "--cpus-per-task，或导出 SRUN_CPUS_PER_TASK；srun 不会从作业继承它"},
+      // What tune notes at its start.
+      {"the global batch is nproc x batch and changes with both; the learning rate is left as it "
+       "is: scale it with the global batch (linearly for SGD, by the square root for Adam)",
+       "全局批量为 nproc x batch，随两者变化；学习率保持不变：请随全局批量调整（SGD 按线性，Adam "
+       "按平方根）"},
+      {"threads are left to the command (torchrun and Paddle take one for each of several "
+       "processes); --threads 1,2 varies OMP_NUM_THREADS",
+       "线程数由命令决定（torchrun 和 Paddle 在多进程时各取一个）；--threads 1,2 可改变 "
+       "OMP_NUM_THREADS"},
+      {"import paddle sets OMP_NUM_THREADS=1 unless it is set: without ocrtune each process "
+       "computes on one thread",
+       "import paddle 在未设置 OMP_NUM_THREADS 时将其设为 1：不用 ocrtune "
+       "时每个进程只用一个线程计算"},
+      {"counted the samples of its calls of ocrtune.step() ({})",
+       "统计其调用 ocrtune.step() 时报告的样本数（{}）"},
+      {"timed whole runs: the command ends by itself ({})",
+       "按整次运行计时：该命令会自行结束（{}）"},
+      {"read '{}' as {} of the job ({})", "将 '{}' 读作整个任务的 {}（{}）"},
+      {"read '{}' as {} of each rank ({})", "将 '{}' 读作每个 rank 的 {}（{}）"},
+      {"read '{}' as {} ({})", "将 '{}' 读作{}（{}）"},
+      {"the time of a step", "每步的时间"},
+      {"the time of one image", "每个图像的时间"},
+      {"a count of steps, timed by the clock", "步数，由时钟计时"},
+      {"a count of samples, timed by the clock", "样本数，由时钟计时"},
       // Errors of the command line.
       {"no command '{}'; did you mean '{}'?", "没有命令 '{}'；是否指 '{}'？"},
       {"no command '{}'; ocrtune --help lists them", "没有命令 '{}'；ocrtune --help 列出全部命令"},
@@ -472,6 +496,38 @@ const std::vector<Phrase>& sentence_table() {
        "{} 还没有运行存储：请先运行 `ocrtune tune`，或用 --db 指定"},
       {"{} holds no runs yet; run `ocrtune tune` first, or name another with --db",
        "{} 中还没有运行；请先运行 `ocrtune tune`，或用 --db 指定另一个"},
+      {"{}: '{}' is not a time such as 90s or 5m", "{}：'{}' 不是 90s、5m 这样的时间"},
+      {"{}: '{}' is not a size such as 8G", "{}：'{}' 不是 8G 这样的大小"},
+      {"{}={}: needs a whole number from {} to {}", "{}={}：需要 {} 到 {} 的整数"},
+      {"{}={}: not one of {}", "{}={}：须为 {} 之一"},
+      {"{} '{}': needs one of {}", "{} '{}'：须为 {} 之一"},
+      {"{} '{}': did you mean {}?", "{} '{}'：是否指 {}？"},
+      {"{} '{}': an empty value between commas", "{} '{}'：逗号之间有空值"},
+      {"{} needs a value: {} ({} is an option of its own)", "{} 需要一个值：{}（{} 本身是选项）"},
+      {"{} takes no value", "{} 不带值"},
+      {"unexpected argument '{}'", "多余的参数 '{}'"},
+      {"no preset '{}'; there is {}", "没有预设 '{}'；现有 {}"},
+      {"no preset '{}'; did you mean '{}'?", "没有预设 '{}'；是否指 '{}'？"},
+      {"--baseline: no knob {}; `ocrtune list knobs` shows them",
+       "--baseline：没有参数 {}；`ocrtune list knobs` 列出全部"},
+      {"constraint '{}' is not NAME<=NUMBER, such as nproc*threads<=16",
+       "条件 '{}' 不是 NAME<=NUMBER 的形式，例如 nproc*threads<=16"},
+      {"'{}' is not NAME=VALUE, such as nproc=2", "'{}' 不是 NAME=VALUE 的形式，例如 nproc=2"},
+      {"{} need --mode infer", "{} 需要 --mode infer"},
+      {"open {}: {}", "无法打开 {}：{}"},
+      {"create folder {}: {}", "无法创建目录 {}：{}"},
+      {"start {}: {}", "无法启动 {}：{}"},
+      {"name the command to run after --, or a run with --from",
+       "请在 -- 之后写要运行的命令，或用 --from 指定一个运行"},
+      {"say which kind of file, for example: {}", "请指定文件种类，例如：{}"},
+      {"name a log, a folder of logs, or '-' for standard input",
+       "请给出日志、日志目录，或以 '-' 表示标准输入"},
+      {"No such file or directory", "文件或目录不存在"},
+      {"Permission denied", "没有权限"},
+      {"Is a directory", "是一个目录"},
+      {"Not a directory", "不是目录"},
+      {"No space left on device", "磁盘空间已满"},
+      {"Read-only file system", "文件系统只读"},
   };
   return kTable;
 }
