@@ -71,7 +71,7 @@ std::string workload_text(const Project& project, const Machine& machine) {
         "# needs; {{nproc}}, {{threads}}, {{batch}} and {{workers}} stand for the values of a "
         "trial.\n"
         "command = {}\n"
-        "# How it tells its speed is found in its first lines; or say it:\n"
+        "# How it prints its speed is found in its first lines; or say it:\n"
         "# metric = \"step_time:s/step\"\n",
         list_text(command_of(project)));
   }

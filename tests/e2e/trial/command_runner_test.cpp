@@ -301,7 +301,7 @@ TEST(PrepareCommand, FindsMistakesBeforeAnyTrial) {
   EXPECT_THAT(what(workload), HasSubstr("ignores nproc: put {nproc}"));
   workload = script("exit");
   workload.log_reader = "";
-  EXPECT_EQ(what(workload), "fine") << "its first lines will say how it tells its speed";
+  EXPECT_EQ(what(workload), "fine") << "its first lines will show how it prints its speed";
   workload.log_reader = "tensorflow";
   EXPECT_THAT(what(workload), HasSubstr("log reader 'tensorflow'"));
   workload.log_reader = "regex:speed ([0-9.]+)";
