@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kMaxSummaryLines = 30;
 constexpr int kMaxLines = 6;  // of one label at 60 columns and more; our own sentences are shorter
-constexpr int kUsualWidth = 60;
+constexpr int kUsualWidth = 60, kLabelWidth = 9;  // columns
 
 void add_head(LabelLines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
@@ -215,7 +215,8 @@ Bilingual noise_words(const RunRecord& run) {
 
 std::string console_summary(const RunRecord& run, int width, bool colour, Language language) {
   const TuneResult& result = run.result;
-  LabelLines lines(width, colour, language, kMaxLines * std::max(width, kUsualWidth));
+  LabelLines lines(width, colour, language,
+                   kMaxLines * (std::max(width, kUsualWidth) - kLabelWidth));
   add_head(lines, run);
   if (result.found) {
     add_answer(lines, run);
