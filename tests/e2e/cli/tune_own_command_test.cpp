@@ -247,14 +247,17 @@ TEST_F(TuneOwnCommand, ThePresetLooksAtTheCommandOnce) {
   write("ocrtune/presets/flavoured.toml",
         "help = \"a client that has flavours\"\nbehind = [\"flavoured.sh\"]\n[knobs.flavour]\n"
         "flags = { \"--flavour\" = \"{flavour}\" }\nvalues = [\"mild\", \"hot\"]\n"
-        "needs = [\"help\"]\n");
+        "needs = [\"help\"]\n[knobs.sauce]\nflags = { \"--sauce\" = \"{sauce}\" }\n"
+        "values = [\"none\", \"red\"]\nneeds = [\"help\"]\n");
   write("flavoured.sh",
         "case \"$*\" in *--help*) echo asked >> asked; echo ' --flavour F'; exit;; esac\n"
         "while :; do echo 'step 1 speed: 100 lines/s'; sleep 0.02; done\n");
   const Ran ran = run_line("XDG_CONFIG_HOME=" + folder_ + " " + OCRTUNE_BINARY + " tune --db " +
                            db_ + " --trial-time 200ms --cwd " + folder_ +
                            " --budget 3s --json --preset flavoured -- sh flavoured.sh page 2>&1");
-  EXPECT_EQ(read_file(join_path(folder_, "asked")).value_or(""), "asked\n") << ran.out;
+  EXPECT_EQ(read_file(join_path(folder_, "asked")).value_or(""), "asked\nasked\n")
+      << "once for each flag\n"
+      << ran.out;
   EXPECT_THAT(ran.out, HasSubstr("\"flavour\": \"hot\"")) << "what it offers is tried";
 }
 
