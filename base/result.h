@@ -28,6 +28,8 @@ enum class ErrorKind {
 struct Error {
   ErrorKind kind = ErrorKind::failed;
   std::string what;  // one line that names the thing: "open /sys/x: No such file or directory"
+  // Of an interrupted command: what stands of it, how it goes on; empty: nothing does.
+  std::string stands = {};
 };
 
 template <typename T>

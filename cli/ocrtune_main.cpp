@@ -4,7 +4,6 @@
 #include <cstring>
 #include <exception>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,12 +68,10 @@ int finish_output(int code) {
   return kExitEnvironment;
 }
 
-// Rooms below say that they were interrupted, and not what is left of it.
-constexpr std::string_view kGoOn = ": nothing is stored, run it again";
-
 int fail(const Command& command, const Error& error, std::string tail) {
-  const bool bare = error.kind == ErrorKind::interrupted && error.what.find(';') == error.what.npos;
-  if (bare) tail += kGoOn;
+  if (error.kind == ErrorKind::interrupted) {
+    tail += error.stands.empty() ? "; nothing is stored: run it again" : "; " + error.stands;
+  }
   std::fprintf(stderr, "ocrtune %s: %s%s\n", command.name,
                plain_text(said(error.what, terminal_language())).c_str(), tail.c_str());
   return exit_code(error);
@@ -119,8 +116,7 @@ int run_command_line(const std::vector<std::string>& words) {
   const Result<int> result = run();
   if (result) return *result;
   // A reader that has seen enough (| head) is no error.
-  const bool printing = starts_with(result.error().what, "write standard output");
-  if (printing && reader_is_gone(stdout)) return kExitPipe;
+  if (std::ferror(stdout) != 0 && reader_is_gone(stdout)) return kExitPipe;
   return fail(*command, result.error(), "");
 }
 

@@ -263,8 +263,8 @@ Result<int> verdict(const InferOutcome& outcome, const Status& written) {
   }
   if (!outcome.conflicts.empty()) return kExitNegative;
   if (outcome.interrupted) {
-    return Error{ErrorKind::interrupted,
-                 "interrupted; the results so far are kept: run it again for all"};
+    return Error{ErrorKind::interrupted, "interrupted",
+                 "the results so far are kept: run it again for all"};
   }
   if (!outcome.stopped_by.empty()) return Error{ErrorKind::failed, outcome.stopped_by};
   return outcome.bad > 0 ? kExitNegative : kExitOk;

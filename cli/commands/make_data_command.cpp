@@ -43,8 +43,8 @@ Result<int> make_data(MakeDataFlags flags) {
               how_many(report->fonts, "font").c_str(), format_bytes(report->bytes).c_str(),
               dataset.folder.c_str());
   if (report->lines < dataset.count) {
-    return Error{ErrorKind::interrupted,
-                 "interrupted; labels.txt has the lines that are drawn: --force draws all of them"};
+    return Error{ErrorKind::interrupted, "interrupted",
+                 "labels.txt has the lines that are drawn: --force draws all of them"};
   }
   return kExitOk;
 }

@@ -168,8 +168,8 @@ Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts&
     code = tell_p2p(flags, machine, answer.verdict);
   }
   if (code && interrupted) {
-    return Error{ErrorKind::interrupted,
-                 "interrupted; what was not checked is named above: run it again"};
+    return Error{ErrorKind::interrupted, "interrupted",
+                 "what was not checked is named above: run it again"};
   }
   const bool open = answer.verdict.verdict == P2pClass::inconclusive;
   if (!code || *code != kExitOk || !open) return code;

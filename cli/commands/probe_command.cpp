@@ -48,8 +48,8 @@ Result<int> run_probe(const ProbeFlags& flags) {
   }();
   if (!machine) return machine.error();
   if (interrupted()) {
-    return Error{ErrorKind::interrupted,
-                 "interrupted; --quick measures nothing and takes under 1 s"};
+    return Error{ErrorKind::interrupted, "interrupted",
+                 "--quick measures nothing and takes under 1 s"};
   }
   const std::string text =
       flags.json ? machine_json(*machine) + "\n" : machine_card(*machine, console_width(stdout));

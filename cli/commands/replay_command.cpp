@@ -126,7 +126,7 @@ Result<int> run_replay(const ReplayFlags& flags) {
     std::printf("%s\n", list.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   }
   if (interrupted()) {
-    return Error{ErrorKind::interrupted, "interrupted; the searches above have ended, no other"};
+    return Error{ErrorKind::interrupted, "interrupted", "the searches above have ended, no other"};
   }
   return kExitOk;
 }

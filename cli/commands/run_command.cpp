@@ -427,10 +427,9 @@ Result<int> run_run(RunFlags flags) {
     print_end(options, end);
   }
   if (end.state == SuperviseState::interrupted) {
-    return Error{ErrorKind::interrupted,
-                 options.checkpoint.empty()
-                     ? "interrupted; the same line starts it anew"
-                     : "interrupted; the same line goes on from " + options.checkpoint};
+    return Error{ErrorKind::interrupted, "interrupted",
+                 options.checkpoint.empty() ? "the same line starts it anew"
+                                            : "the same line goes on from " + options.checkpoint};
   }
   return end.state == SuperviseState::done ? kExitOk : kExitNegative;
 }

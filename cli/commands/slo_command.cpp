@@ -123,7 +123,7 @@ Result<int> run_slo(const SloFlags& flags) {
       flags.json ? slo_json(found, slo) : slo_text(found, slo, console_width(stdout));
   std::fputs(page.c_str(), stdout);
   if (interrupted()) {
-    return Error{ErrorKind::interrupted, "interrupted; the rates above stand, nothing is stored"};
+    return Error{ErrorKind::interrupted, "interrupted", "the rates above stand, nothing is stored"};
   }
   return found.found ? kExitOk : kExitNegative;
 }

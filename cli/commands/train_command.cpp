@@ -203,9 +203,8 @@ Result<int> train(TrainFlags flags) {
   const auto outcome = OCRTUNE_TRY(train_somewhere(flags, run));
   print_outcome(run, outcome);
   if (outcome.interrupted) {
-    const std::string kept = run.checkpoint.empty() ? "" : "; go on with --resume auto";
-    return Error{ErrorKind::interrupted,
-                 "interrupted after " + how_many(outcome.steps, "step") + kept};
+    return Error{ErrorKind::interrupted, "interrupted after " + how_many(outcome.steps, "step"),
+                 run.checkpoint.empty() ? "" : "go on with --resume auto"};
   }
   return kExitOk;
 }

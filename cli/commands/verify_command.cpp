@@ -176,8 +176,8 @@ Result<int> run_verify(const VerifyFlags& flags) {
   }
   flags.json ? print_json(answer.run, verification) : print_text(answer.run, verification);
   if (verification.state == VerifyState::interrupted) {
-    return Error{ErrorKind::interrupted,
-                 "interrupted; nothing is settled: run it again, --for 20s takes less time"};
+    return Error{ErrorKind::interrupted, "interrupted",
+                 "nothing is settled: run it again, --for 20s takes less time"};
   }
   return verification.state == VerifyState::ok ? kExitOk : kExitNegative;
 }

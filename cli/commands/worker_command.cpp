@@ -130,7 +130,7 @@ Result<int> run_trial(WorkerFlags flags) {
   const Trial trial = runner->run(knobs, limits);
   flags.json ? print_json(trial) : print_trial(trial);
   if (trial.cause == "interrupted") {
-    return Error{ErrorKind::interrupted, "interrupted; nothing is stored: run it again"};
+    return Error{ErrorKind::interrupted, "interrupted"};
   }
   return trial.ok() ? kExitOk : kExitNegative;
 }

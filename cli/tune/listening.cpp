@@ -60,7 +60,7 @@ void take(const ReaderChoice& choice, CommandWorkload& program) {
 }  // namespace
 
 Error nothing_heard(const ReaderFinder& finder, const Trial& trial, const std::string& log_file) {
-  if (interrupted()) return {ErrorKind::interrupted, "interrupted; nothing is stored"};
+  if (interrupted()) return {ErrorKind::interrupted, "interrupted"};
   if (could_not_start(trial)) {
     return {ErrorKind::exhausted, "the command could not be started: " + trial.reason};
   }

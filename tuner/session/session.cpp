@@ -379,7 +379,7 @@ Result<Trial> try_once(const TuneRequest& request, SessionObserver& observer,
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
   const auto runner = OCRTUNE_TRY(runner_of(doors, job, search, request.machine));
   Trial trial = runner->run(search.baseline, trial_limits(job, search));
-  if (interrupted()) return Error{ErrorKind::interrupted, "interrupted; nothing is stored"};
+  if (interrupted()) return Error{ErrorKind::interrupted, "interrupted"};
   return trial;
 }
 
