@@ -25,6 +25,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
+#include "base/machine_lock.h"
 #include "base/text.h"
 #include "hosts/agent_messages.h"
 #include "hosts/agents.h"
@@ -197,6 +198,20 @@ Json answer_send(const Json& request) {
   return {{"latency_seconds", *latency}};
 }
 
+// This host's turn to be measured, kept until the end; who has it, where it is not free. On the
+// launcher's own machine the launcher takes it.
+Json answer_turn(const Json& request) {
+  static std::optional<MachineLock> turn;
+  if (turn || message_field<std::string>(request, "launcher_boot", "") == boot_id()) return {};
+  std::string holder;
+  auto taken = MachineLock::take(false, [&](const std::string& who) { holder = who; });
+  if (taken)
+    turn.emplace(std::move(*taken));
+  else if (holder.empty())
+    return {{"error", valid_utf8(taken.error().what)}};
+  return {{"holder", valid_utf8(holder)}};
+}
+
 Json answer_port(const Json&) {
   const std::string name = host_name();
   return {{"port", free_port()}, {"address", resolve_names({name})[name]}};
@@ -299,6 +314,7 @@ Json answer(const Json& request) {
       {"card", answer_card},     {"clock", answer_clock},     {"step", answer_step},
       {"listen", answer_listen}, {"receive", answer_receive}, {"send", answer_send},
       {"port", answer_port},     {"trial", answer_trial},     {"attempt", answer_attempt},
+      {"turn", answer_turn},
   };
   const auto found = kAnswers.find(message_field<std::string>(request, "ask", ""));
   if (found == kAnswers.end()) return {{"error", "unknown request"}};

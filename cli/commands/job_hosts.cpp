@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "base/clock.h"
+#include "base/machine_lock.h"
 #include "base/text.h"
+#include "hosts/agent_messages.h"
 #include "hosts/job_runner.h"
 #include "hosts/nics.h"
 #include "probes/placement/partition.h"
@@ -15,6 +21,8 @@
 
 namespace ocrtune {
 namespace {
+
+using Json = nlohmann::json;
 
 // The host with the fewest CPUs, and no more memory than any other has.
 Machine smallest_machine(const std::vector<HostCard>& cards) {
@@ -52,6 +60,36 @@ std::vector<std::string> notes_of(const HostSurvey& survey) {
 }
 
 }  // namespace
+
+// By their names: two launchers that wait for each other's hosts would wait for ever.
+Status JobHosts::take_turns(bool no_wait) {
+  constexpr double kLookSeconds = 1;
+  std::vector<std::size_t> order(agents->hosts().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](std::size_t i) { return agents->hosts()[i].name; });
+  const std::string ask = Json{{"ask", "turn"}, {"launcher_boot", boot_id()}}.dump();
+  for (const std::size_t host : order) {
+    for (bool told = false;;) {
+      const auto reply = parse_message(OCRTUNE_TRY(agents->ask({{host, ask}}, 0))[0]);
+      const std::string& name = agents->hosts()[host].name;
+      const auto error = message_field<std::string>(reply, "error", "");
+      if (!error.empty()) return Error{ErrorKind::failed, name + ": " + error};
+      const auto holder = message_field<std::string>(reply, "holder", "");
+      if (holder.empty()) break;
+      if (no_wait) {
+        return Error{
+            ErrorKind::exhausted,
+            fmt::format("{}: {} is measuring there; try again after its end", name, holder)};
+      }
+      if (!std::exchange(told, true)) {
+        std::fprintf(stderr, "waiting: %s: %s is measuring there (--no-wait fails instead)\n",
+                     name.c_str(), holder.c_str());
+      }
+      steady_clock().sleep_seconds(kLookSeconds);
+    }
+  }
+  return Status();
+}
 
 Status JobHosts::measure_links() {
   if (survey.cards.size() < 2) return Status();
@@ -106,11 +144,12 @@ void take_hosts(const std::vector<std::string>& hosts, const std::string& launch
   if (flags.launcher == "auto") flags.launcher = launcher;
 }
 
-Result<SessionDoors> doors_of(HostFlags flags, const Job& stored) {
+Result<SessionDoors> doors_of(HostFlags flags, const Job& stored, bool no_wait) {
   take_hosts(stored.command_job().hosts, stored.command_job().launcher, flags);
   if (!flags.given) return SessionDoors();
   const auto choice = OCRTUNE_TRY(choose_hosts(flags));
-  const auto job = OCRTUNE_TRY(open_hosts(choice));
+  auto job = OCRTUNE_TRY(open_hosts(choice));
+  OCRTUNE_TRY(job.take_turns(no_wait));
   return job.doors();
 }
 

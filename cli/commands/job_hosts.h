@@ -19,6 +19,9 @@ struct JobHosts {
   Machine machine;                 // what every host has at least
   std::vector<std::string> notes;  // how they differ, and what is wrong with their names
 
+  // Each remote host's turn to be measured, kept until the agents end. exhausted: another
+  // measurement has it and `no_wait`; interrupted while waiting.
+  Status take_turns(bool no_wait);
   Status measure_links();  // into the machine and the notes; interrupted
   SessionDoors doors() const;
 };
@@ -29,6 +32,6 @@ Result<JobHosts> open_hosts(const HostChoice& choice);
 void take_hosts(const std::vector<std::string>& hosts, const std::string& launcher,
                 HostFlags& flags);
 // Of a command that goes on with a run: on the flags' hosts or its own, else on this machine.
-Result<SessionDoors> doors_of(HostFlags flags, const Job& stored);
+Result<SessionDoors> doors_of(HostFlags flags, const Job& stored, bool no_wait);
 
 }  // namespace ocrtune

@@ -164,7 +164,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   VerifyLines lines;
   const RunRecord stored = OCRTUNE_TRY(store->load_run(request.run));
   request.directory = folder_here(stored.job);
-  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.job));
+  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.job, flags.no_wait));
   const auto answer = OCRTUNE_TRY(verify(request, *store, lines, doors));
   lines.clear();
   if (!answer.kept && !lines.said_not_kept()) {

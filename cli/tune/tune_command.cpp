@@ -321,7 +321,7 @@ Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
   if (flags.budget_given) request.budget_seconds = flags.search.budget_seconds;
   request.wait = !flags.no_wait;
   const RunRecord stored = OCRTUNE_TRY(store.load_run(request.run));
-  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.job));
+  const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.job, flags.no_wait));
   auto states = user_states(stored.job, stored.search);
   TuneLine line(flags.progress == "json", flags.out, states);
   return resume(request, store, line, doors);
@@ -336,7 +336,10 @@ Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors) {
     return probe_machine(quick);
   }
   JobHosts job = OCRTUNE_TRY(open_hosts(flags.chosen));
-  if (!flags.dry_run) OCRTUNE_TRY(job.measure_links());
+  if (!flags.dry_run) {
+    OCRTUNE_TRY(job.take_turns(flags.no_wait));
+    OCRTUNE_TRY(job.measure_links());
+  }
   flags.notes = job.notes;
   doors = job.doors();
   return job.machine;

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/interrupt.h"
+#include "base/machine_lock.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/service/slo.h"
 #include "tuner/job/job_workload.h"
 #include "tuner/models/long_look.h"
 #include "tuner/session/learning_trials.h"
-#include "tuner/session/machine_lock.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/slo/slo_words.h"
 #include "tuner/store/program_versions.h"

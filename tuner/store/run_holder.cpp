@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/machine_lock.h"
 #include "base/process_tree.h"
 #include "base/text.h"
 
@@ -27,7 +28,7 @@ RunHolder this_holder() {
   RunHolder holder;
   holder.pid = ::getpid();
   if (const auto facts = facts_of(holder.pid)) holder.start_ticks = facts->start_ticks;
-  holder.boot_id = trim(read_file("/proc/sys/kernel/random/boot_id").value_or(""));
+  holder.boot_id = boot_id();
   std::error_code code;
   holder.pid_namespace = std::filesystem::read_symlink("/proc/self/ns/pid", code).string();
   utsname name{};

@@ -4,14 +4,19 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/line_splitter.h"
+#include "base/machine_lock.h"
 #include "base/process.h"
 
 namespace ocrtune {
@@ -76,6 +81,68 @@ TEST(AgentLines, OfAnyKindAreAnsweredOrLeftOut) {
   const auto& exit = agent.wait(20);
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->code, 0);
+}
+
+// A process of ocrtune node, asked for its turn by a launcher of another machine.
+class AgentOfAnother {
+ public:
+  AgentOfAnother() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    ProcessOptions options;
+    options.arguments = {OCRTUNE_BINARY, "node"};
+    options.input = ends[0];
+    process_.emplace(std::move(Process::start(options)).value());
+    ::close(ends[0]);
+    input_ = ends[1];
+  }
+  ~AgentOfAnother() { end(); }
+
+  void end() {
+    if (input_ >= 0) ::close(std::exchange(input_, -1));
+    process_->wait(60);
+  }
+
+  // Who has the turn; "": this agent has it now.
+  std::string holder(const std::string& launcher_boot) {
+    const json ask = {{"ask", "turn"}, {"launcher_boot", launcher_boot}, {"id", ++asked_}};
+    const std::string line = ask.dump() + "\n";
+    EXPECT_EQ(::write(input_, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+    std::optional<std::string> said;
+    LineSplitter splitter(1 << 16);
+    for (const double end = steady_seconds() + 60; !said && steady_seconds() < end;) {
+      process_->read_output([&](std::string_view bytes) {
+        splitter.add(bytes, [&](const std::string& text) {
+          const json reply = json::parse(text, nullptr, false);
+          if (reply.is_object() && reply.value("id", 0) == asked_) {
+            said = reply.value("holder", "");
+          }
+        });
+      });
+      ::usleep(10000);
+    }
+    return said.value_or("no answer");
+  }
+
+ private:
+  std::optional<Process> process_;
+  int input_ = -1, asked_ = 0;
+};
+
+TEST(AgentTurn, OneLauncherMeasuresOnAHostAtATime) {
+  const std::string folder = *make_temporary_directory("agent_turn");
+  ::setenv("OCRTUNE_LOCK_DIR", folder.c_str(), 1);
+  {
+    AgentOfAnother first, second, own;
+    EXPECT_EQ(first.holder("another machine"), "");
+    EXPECT_EQ(first.holder("another machine"), "") << "it keeps it";
+    EXPECT_THAT(second.holder("another machine"), testing::StartsWith("ocrtune node (process "));
+    EXPECT_EQ(own.holder(boot_id()), "") << "its launcher has the machine's turn";
+    first.end();
+    EXPECT_EQ(second.holder("another machine"), "");
+  }
+  ::unsetenv("OCRTUNE_LOCK_DIR");
+  EXPECT_TRUE(remove_tree(folder));
 }
 
 }  // namespace

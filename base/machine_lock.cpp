@@ -1,4 +1,4 @@
-#include "tuner/session/machine_lock.h"
+#include "base/machine_lock.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -112,6 +112,8 @@ std::string describe_holder(int file, int pid) {
 
 }  // namespace
 
+std::string boot_id() { return trim(read_file("/proc/sys/kernel/random/boot_id").value_or("")); }
+
 Result<MachineLock> MachineLock::take(bool wait,
                                       const std::function<void(const std::string&)>& waiting,
                                       Clock& clock) {
@@ -143,13 +145,11 @@ Result<MachineLock> MachineLock::take(bool wait,
     const int holder = holder_of(file);
     if (started_this_process(holder)) return MachineLock(-1);
     const std::string who = describe_holder(file, holder);
+    if (!std::exchange(told, true)) waiting(who);
     if (!wait) {
       return Error{ErrorKind::exhausted,
-                   who +
-                       " is measuring on this machine; try again after its end, or leave out "
-                       "--no-wait"};
+                   who + " is measuring on this machine; try again after its end"};
     }
-    if (!std::exchange(told, true)) waiting(who);
     clock.sleep_seconds(kPollSeconds);
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted while waiting for " + who};
     opened.file_ = -1;

@@ -1,4 +1,4 @@
-#include "tuner/session/machine_lock.h"
+#include "base/machine_lock.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
