@@ -112,7 +112,9 @@ std::string describe_holder(int file, int pid) {
 
 }  // namespace
 
-std::string boot_id() { return trim(read_file("/proc/sys/kernel/random/boot_id").value_or("")); }
+std::string boot_id() {
+  return std::string(trim(read_file("/proc/sys/kernel/random/boot_id").value_or("")));
+}
 
 Result<MachineLock> MachineLock::take(bool wait,
                                       const std::function<void(const std::string&)>& waiting,
