@@ -25,7 +25,6 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
-#include "base/machine_lock.h"
 #include "base/text.h"
 #include "hosts/agent_messages.h"
 #include "hosts/agents.h"
@@ -36,6 +35,7 @@
 #include "hosts/nics.h"
 #include "hosts/pair_socket.h"
 #include "hosts/seeded_step.h"
+#include "probes/host/machine_lock.h"
 #include "probes/probe.h"
 #include "trial/free_port.h"
 #include "trial/observe/memory_sampler.h"
@@ -209,7 +209,7 @@ Json answer_turn(const Json& request) {
     turn.emplace(std::move(*taken));
   else if (holder.empty())
     return {{"error", valid_utf8(taken.error().what)}};
-  return {{"holder", valid_utf8(holder)}};
+  return {{"holder", valid_utf8(holder)}, {"boot", boot_id()}};
 }
 
 Json answer_port(const Json&) {

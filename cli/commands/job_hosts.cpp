@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/machine_lock.h"
 #include "base/text.h"
 #include "hosts/agent_messages.h"
 #include "hosts/job_runner.h"
 #include "hosts/nics.h"
+#include "probes/host/machine_lock.h"
 #include "probes/placement/partition.h"
 #include "reports/console/hosts_text.h"
 #include "trial/workloads/command/command_prepare.h"
@@ -21,8 +21,6 @@
 
 namespace ocrtune {
 namespace {
-
-using Json = nlohmann::json;
 
 // The host with the fewest CPUs, and no more memory than any other has.
 Machine smallest_machine(const std::vector<HostCard>& cards) {
@@ -67,7 +65,8 @@ Status JobHosts::take_turns(bool no_wait) {
   std::vector<std::size_t> order(agents->hosts().size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, {}, [&](std::size_t i) { return agents->hosts()[i].name; });
-  const std::string ask = Json{{"ask", "turn"}, {"launcher_boot", boot_id()}}.dump();
+  const std::string ask = json_line({{"ask", "turn"}, {"launcher_boot", boot_id()}});
+  std::set<std::string> taken;  // a machine may have several names
   for (const std::size_t host : order) {
     for (bool told = false;;) {
       const auto reply = parse_message(OCRTUNE_TRY(agents->ask({{host, ask}}, 0))[0]);
@@ -75,7 +74,9 @@ Status JobHosts::take_turns(bool no_wait) {
       const auto error = message_field<std::string>(reply, "error", "");
       if (!error.empty()) return Error{ErrorKind::failed, name + ": " + error};
       const auto holder = message_field<std::string>(reply, "holder", "");
-      if (holder.empty()) break;
+      const auto boot = message_field<std::string>(reply, "boot", "");
+      if (holder.empty()) taken.insert(boot);
+      if (holder.empty() || taken.contains(boot)) break;
       if (no_wait) {
         return Error{
             ErrorKind::exhausted,

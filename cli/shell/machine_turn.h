@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "base/machine_lock.h"
 #include "base/result.h"
+#include "probes/host/machine_lock.h"
 
 namespace ocrtune {
 

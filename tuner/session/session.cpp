@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/interrupt.h"
-#include "base/machine_lock.h"
+#include "probes/host/machine_lock.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/service/slo.h"
 #include "tuner/job/job_workload.h"

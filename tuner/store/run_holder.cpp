@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/files.h"
-#include "base/machine_lock.h"
 #include "base/process_tree.h"
 #include "base/text.h"
+#include "probes/host/machine_lock.h"
 
 namespace ocrtune {
 namespace {

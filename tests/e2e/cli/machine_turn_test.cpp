@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/machine_lock.h"
 #include "base/process.h"
+#include "probes/host/machine_lock.h"
 
 namespace ocrtune {
 namespace {

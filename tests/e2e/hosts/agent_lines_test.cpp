@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/line_splitter.h"
-#include "base/machine_lock.h"
 #include "base/process.h"
+#include "probes/host/machine_lock.h"
 
 namespace ocrtune {
 namespace {

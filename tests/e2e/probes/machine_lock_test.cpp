@@ -1,4 +1,4 @@
-#include "base/machine_lock.h"
+#include "probes/host/machine_lock.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

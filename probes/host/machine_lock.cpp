@@ -1,4 +1,4 @@
-#include "base/machine_lock.h"
+#include "probes/host/machine_lock.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -147,7 +147,7 @@ Result<MachineLock> MachineLock::take(bool wait,
     const int holder = holder_of(file);
     if (started_this_process(holder)) return MachineLock(-1);
     const std::string who = describe_holder(file, holder);
-    if (!std::exchange(told, true)) waiting(who);
+    if (waiting && !std::exchange(told, true)) waiting(who);
     if (!wait) {
       return Error{ErrorKind::exhausted,
                    who + " is measuring on this machine; try again after its end"};

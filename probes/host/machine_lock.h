@@ -18,10 +18,10 @@ std::string boot_id();  // of this machine since its start; empty: unknown
 
 class MachineLock {
  public:
-  // Waits for its turn; `waiting` is told once who measures: "ocrtune tune (process 123, since
-  // 14:03:11)". Without `wait` that is an error of kind exhausted, too. Takes nothing, and is no
-  // error, where no lock file can be had, and where the holder started this process: then this
-  // measurement is part of the holder's. Errors: interrupted while waiting; a folder of
+  // Waits for its turn; `waiting` (may be empty) is told once who measures: "ocrtune tune (process
+  // 123, since 14:03:11)". Without `wait` that is an error of kind exhausted, too. Takes nothing,
+  // and is no error, where no lock file can be had, and where the holder started this process: then
+  // this measurement is part of the holder's. Errors: interrupted while waiting; a folder of
   // OCRTUNE_LOCK_DIR that is not there or refuses files.
   static Result<MachineLock> take(bool wait, const std::function<void(const std::string&)>& waiting,
                                   Clock& clock = steady_clock());
