@@ -327,8 +327,8 @@ Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
   return resume(request, store, line, doors);
 }
 
-// Where the trials run.
-Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors) {
+// Where the trials run. `start` of the budget moves by what the hosts were waited for.
+Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors, double& start) {
   if (flags.chosen.hosts.empty()) {
     ProbeOptions quick;
     quick.quick = true;
@@ -337,7 +337,9 @@ Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors) {
   }
   JobHosts job = OCRTUNE_TRY(open_hosts(flags.chosen));
   if (!flags.dry_run) {
+    const double waits = steady_clock().now_seconds();
     OCRTUNE_TRY(job.take_turns(flags.no_wait));
+    start += steady_clock().now_seconds() - waits;
     OCRTUNE_TRY(job.measure_links());
   }
   flags.notes = job.notes;
@@ -370,7 +372,7 @@ Result<int> tune_as_asked(TuneFlags& flags) {
   OCRTUNE_TRY(read_data(flags));
   make_job(flags);
   SessionDoors doors;
-  const auto machine = OCRTUNE_TRY(look_at_machine(flags, doors));
+  const auto machine = OCRTUNE_TRY(look_at_machine(flags, doors, start));
   OCRTUNE_TRY(settle_flags(flags, machine));
   OCRTUNE_TRY(tune_setup(flags.job, flags.search, machine));  // a mistake is told without the notes
   auto states = flags.dry_run ? std::nullopt : user_states(flags.job, flags.search);
