@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kPause = 0.1;       // seconds between looks at the threads' states
 constexpr double kCountPause = 1;    // and at the processes' counters
-constexpr double kCostShare = 250;   // of a pause to the CPU time of the look before it
+constexpr double kCostShare = 300;   // of a pause to the CPU time of the look before it
 constexpr double kSaturated = 0.85;  // of a window, from which a thread is never idle for long
 constexpr double kBusy = 0.05;       // of the time, from which a thread's CPUs count
 constexpr double kBusyWindow = 0.3;  // CPUs, from which a window's CPU time measures its work

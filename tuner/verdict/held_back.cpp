@@ -155,10 +155,16 @@ Found waits_for_disk(const Case& one) {
 
 bool runs_python(const Case& one) { return starts_with(one.use().busiest_process, "python"); }
 
+// Threads that run or wait for each other. Where other load has the CPUs, hardly one of them counts
+// as busy.
+double at_work(const Case& one) {
+  const StageUse& use = one.use();
+  const double running = std::min(use.running_threads, one.runnable());
+  return std::max(one.threads().busy, running + use.lock_threads + use.pipe_threads);
+}
+
 Reason turns(const Case& one) {
-  // Where other load has the CPUs, hardly one of them counts as busy.
-  const double count = std::max(one.threads().busy, one.use().mutex_threads + 1);
-  const Number threads = decimal(count, 1), used = decimal(one.threads().cpus, 1);
+  const Number threads = decimal(at_work(one), 1), used = decimal(one.threads().cpus, 1);
   const Number cpus = general(one.given, 3);
   return runs_python(one) ? reason<ReasonCode::held_by_interpreter>(threads, used, cpus)
                           : reason<ReasonCode::held_by_turns>(threads, used, cpus);
@@ -183,7 +189,7 @@ Found waits_for_lock(const Case& one) {
 Found take_turns(const Case& one) {
   constexpr double kLow = 0.8, kHigh = 1.25, kOfBusiest = 0.75;
   const StageUse& use = one.use();
-  const double runnable = one.runnable(), busy = one.threads().busy;
+  const double runnable = one.runnable(), threads = at_work(one);
   // Where other load keeps the one that runs from its CPU, those that were woken wait beside it.
   // Several processes that are kept from their CPUs look the same and are independent.
   const double most = use.busiest_process_cpus;
@@ -193,9 +199,9 @@ Found take_turns(const Case& one) {
   if (!one.looked() || one.cpus < 2 || runnable < kLow) return std::nullopt;
   if (runnable > kHigh + (one_process ? kept_waiting / 2 : 0) || one.threads().cpus > kHigh)
     return std::nullopt;
-  const bool waits = use.lock_threads + use.pipe_threads >= kDominant * (busy - 1);
+  const bool waits = use.lock_threads + use.pipe_threads >= kDominant * (threads - 1);
   const bool shared = use.busiest_thread_share <= kOfBusiest * runnable;
-  if (!waits || !shared || busy < kDominant * 2) return std::nullopt;
+  if (!waits || !shared || threads < kDominant * 2) return std::nullopt;
   return HeldBack{turns(one), more_processes(one)};
 }
 

@@ -236,6 +236,12 @@ TEST(HeldBack, ThreadsThatTakeTurnsRunLikeOne) {
   EXPECT_THAT(causes({turns}), ElementsAre(ReasonCode::held_by_turns));
   turns.stages.busiest_process = "python3";
   EXPECT_THAT(causes({turns}), ElementsAre(ReasonCode::held_by_interpreter));
+  turns.threads.cpus = 0.1;  // other load has the CPUs
+  turns.threads.busy = 0;
+  turns.threads.runnable = turns.stages.running_threads = 1.2;
+  turns.stages.busiest_thread_share = 0.1;
+  ASSERT_THAT(causes({turns}), ElementsAre(ReasonCode::held_by_interpreter));
+  EXPECT_NEAR(found({turns})[0].cause.number(0), 4.2, 0.01);
   turns.stages.lock_threads = 0;
   EXPECT_THAT(causes({turns}), IsEmpty());
 }
