@@ -231,8 +231,15 @@ Found faults_pages(const Case& one) {
                   reason<ReasonCode::next_allocator>()};
 }
 
-// A setting with more threads that was faster: the program's work can be shared.
+// A setting with more threads that was faster: the program's work can be shared. Beside load one of
+// the two may have had more of the CPUs.
 std::optional<Reason> threads_help(const Case& one) {
+  const std::vector<const Setting*> others = others_along(one, &Knobs::threads);
+  const bool beside_load = one.setting->summary.modelled ||
+                           std::any_of(others.begin(), others.end(), [](const Setting* other) {
+                             return other->summary.modelled;
+                           });
+  if (beside_load) return std::nullopt;
   Reason next = more_of(one, "threads", &Knobs::threads, reason<ReasonCode::try_more_threads>());
   return next.is(ReasonCode::next_brings) ? std::optional(std::move(next)) : std::nullopt;
 }

@@ -103,6 +103,11 @@ TEST(HeldBack, ThreadsThatHelpedAreWhatToTryNext) {
   ASSERT_FALSE(held.empty());
   EXPECT_TRUE(held[0].cause.is(ReasonCode::held_by_one_thread));
   EXPECT_EQ(held[0].next.text(1), "threads=2");
+  Trial loaded = trial(with(1, 2), 190, 2);
+  for (Sample& sample : loaded.samples) sample.interference.spoilt_by = "external_cpus";
+  const auto open = found({busy_thread(with(1, 1), 100), loaded});
+  ASSERT_FALSE(open.empty());
+  EXPECT_EQ(open[0].next.text(1), "--nproc 1,2");
 }
 
 TEST(HeldBack, ATrialAloneNeedsNoRate) {
