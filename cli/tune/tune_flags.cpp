@@ -341,6 +341,7 @@ Status read_hints(TuneFlags& flags) {
 Status read_baseline(TuneFlags& flags, const Machine& machine) {
   const Job& job = flags.job;
   SearchRequest& search = flags.search;
+  std::replace(flags.baseline.begin(), flags.baseline.end(), ',', ' ');  // no value holds one
   auto given = parse_knobs(words(flags.baseline));
   if (!given) return Error{ErrorKind::usage, "--baseline: " + given.error().what};
   std::vector<std::string> dimensions;

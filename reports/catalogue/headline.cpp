@@ -71,6 +71,10 @@ Bilingual compared(const RunRecord& run) {
                   {whose, knobs, percent(gain.median), percent(gain.low), percent(gain.high),
                    knobs_text(other, result.inert_names())});
   }
+  if (result.verdict.answer == Answer::keep && result.beyond_recipe) {
+    return phrase("Keep {}, {}: nothing faster that trains by its recipe was found.",
+                  {whose, knobs});
+  }
   if (result.verdict.answer == Answer::keep) {
     return phrase("Keep {}, {}: nothing faster was found among {} measured settings.",
                   {whose, knobs, fmt::format("{}", result.settings.size())});
@@ -114,7 +118,7 @@ Bilingual worth_words(const RunRecord& run, const BeyondRecipe& beyond) {
                      "compare them reached no loss in common.");
   }
   const LearningWorth& worth = *beyond.worth;
-  const std::string samples = format_count(static_cast<double>(worth.samples));
+  const std::string samples = fmt::format("{}", worth.samples);
   if (!worth.proved) {
     return phrase(
         "to the same loss it is at most {} times as fast, by the noise of the gradients of the "
@@ -238,7 +242,11 @@ Bilingual payback(const RunRecord& run) {
 }
 
 Bilingual beside_load(const TuneResult& result) {
-  if (result.settings.size() == 1) return phrase(" Measured beside other load.");
+  const auto answers = std::count_if(
+      result.settings.begin(), result.settings.end(), [&](const SettingSummary& setting) {
+        return result.recipe_batch == 0 || global_batch(setting.knobs) == result.recipe_batch;
+      });
+  if (answers == 1) return phrase(" Measured beside other load.");
   return result.verdict.same_when_idle
              ? phrase(
                    " Measured in turns beside other load; its own CPU time says the same for an "
@@ -389,7 +397,10 @@ Bilingual headline(const RunRecord& run) {
   if (answer == Answer::inconclusive) {
     Bilingual open = open_sentence(run);
     const Bilingual texts = result.other_text ? text_words(run) : Bilingual();
-    return {open.english + texts.english, open.chinese + texts.chinese};
+    const bool learned = result.beyond_recipe && result.beyond_recipe->worth;
+    const Bilingual recipe = learned ? recipe_words(run) : Bilingual();
+    return {open.english + texts.english + recipe.english,
+            open.chinese + texts.chinese + recipe.chinese};
   }
   const bool other_goal = result.objective != "throughput";
   Bilingual sentence = other_goal ? both(result.answer) : compared(run);

@@ -81,6 +81,8 @@ const std::vector<Phrase>& phrase_table() {
       {"Use {}: {} {}; {} does not run.", "使用 {}：{} {}；{}无法运行。"},
       {"Keep {}, {}: nothing faster was found among {} measured settings.",
        "保持{} {}：在 {} 个已测量的配置中没有更快的。"},
+      {"Keep {}, {}: nothing faster that trains by its recipe was found.",
+       "保持{} {}：没有发现训练配方相同而更快的配置。"},
       {"Keep {}, {}: nothing measured is clearly faster ({} %, {}..{} % with {}).",
        "保持{0} {1}：没有明显更快的配置（{5} 为 {2} %，区间 {3}..{4} %）。"},
       {"Inconclusive: only one setting gave a rate, so there is nothing to compare; allow a longer "

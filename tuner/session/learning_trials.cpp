@@ -21,9 +21,11 @@ bool is_known(const RunRecord& run, const LearningTrial& asked) {
 
 }  // namespace
 
-// Of the built-in engine on lines, or of a command that prints: whole runs print no loss.
+// A model of ours on lines, or a command that prints: whole runs print no loss.
 bool learns(const Job& job) {
-  if (std::holds_alternative<TrainingJob>(job.kind)) return !job.label_file().empty();
+  const bool of_ours = std::holds_alternative<TrainingJob>(job.kind) ||
+                       std::holds_alternative<ExternalJob>(job.kind);
+  if (of_ours) return !job.training().label_file.empty();
   return job.prints() && !times_whole_runs(job.program());
 }
 
@@ -56,13 +58,14 @@ std::vector<LearningTrial> learning_trials(const RunRecord& run) {
     if (trial.ok()) starts.push_back(trial.start_seconds);
   }
   one.seconds = run.search.learning_seconds / (2 * kLearningStarts) - median(std::move(starts));
+  const bool takes_rate =
+      run.job.user() == nullptr || names_used(run.job.program()).contains("rate_factor");
   for (int start = 1; one.seconds > 0 && start <= kLearningStarts; ++start) {
     for (const Knobs& knobs : {result.recommendation.knobs, result.beyond_recipe->knobs}) {
       one.knobs = knobs;
       one.ask.seed = static_cast<std::uint64_t>(start);
-      one.ask.rate_factor = run.job.user() != nullptr
-                                ? 0
-                                : learning_rate_factor(global_batch(knobs), result.recipe_batch);
+      one.ask.rate_factor =
+          takes_rate ? learning_rate_factor(global_batch(knobs), result.recipe_batch) : 0;
       trials.push_back(one);
     }
   }

@@ -274,7 +274,7 @@ Reason in_too_few_turns(const Setting& faster, const Setting& slower) {
 }  // namespace
 
 Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& settings,
-                           int space_points) {
+                           int answers) {
   const Setting& chosen = *verdict.chosen;
   const auto worked = std::count_if(settings.begin(), settings.end(),
                                     [](const Setting& setting) { return setting.works(); });
@@ -282,8 +282,8 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   const auto refused = std::count_if(settings.begin(), settings.end(), [](const Setting& setting) {
     return setting.summary.outcome == Outcome::wrong_result;
   });
-  if (worked == 1 && refused == 0 && space_points > 1) {
-    return reason<ReasonCode::only_rate>(knobs_text(chosen.summary.knobs), counted(space_points));
+  if (worked == 1 && refused == 0 && answers > 1) {
+    return reason<ReasonCode::only_rate>(knobs_text(chosen.summary.knobs), counted(answers));
   }
   if (verdict.objective.goal == Goal::memory) return {};
   const Setting* rival = nullptr;

@@ -46,9 +46,9 @@ std::vector<Neighbour> close_settings(const Choice& verdict);
 // Why the trials do not settle the question, and what is known; empty: they do. Not settled: one
 // that ran may be clearly faster (20 % for 5 %) by reason of other load; or other load disturbed
 // all windows of the chosen one or, where that is the baseline, of all settings; or only one of
-// several gave a rate.
+// several `answers`, settings of the space that may be one, gave a rate.
 Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& settings,
-                           int space_points);
+                           int answers);
 // Empty when the chosen setting is clearly ahead of all that do not tie with it.
 Reason noise_statement(const Choice& verdict);
 

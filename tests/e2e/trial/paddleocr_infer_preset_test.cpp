@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "trial/answers/answer_places.h"
 #include "trial/workloads/command/command_prepare.h"
 
 namespace ocrtune {
@@ -120,6 +121,22 @@ TEST_F(PaddleOcrInferPreset, PredictRecIsTimedRunByRun) {
   };
   EXPECT_EQ(prepared({"batch"}), "batch");
   EXPECT_THAT(prepared({"nproc"}), HasSubstr("one process"));
+}
+
+// As Python prints a text that holds an apostrophe.
+TEST_F(PaddleOcrInferPreset, ATextIsReadInEitherQuotes) {
+  PreparedCommand prepared = command("", {});
+  ASSERT_TRUE(apply_paddleocr_infer_preset(prepared, Machine()));
+  const auto places = AnswerPlaces::parse(prepared.workload.answers);
+  ASSERT_TRUE(places) << places.error().what;
+  AnswerCollector collector(*places);
+  const std::string head = "[2026/11/26 12:43:48] ppocr INFO: Predicts of ";
+  collector.read_line(head + "a.png:('total 4716', 0.9988707304000854)");
+  collector.read_line(head + R"x(b.png:("Smith's", 8.3e-05))x");
+  collector.end_run();
+  const CommandAnswers answers = collector.take();
+  EXPECT_THAT(answers.inputs, testing::ElementsAre("a.png", "b.png"));
+  EXPECT_EQ(answers.bodies[1][0], R"({"text":["Smith's"]})");
 }
 
 TEST_F(PaddleOcrInferPreset, WrongUseIsNamed) {

@@ -246,6 +246,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
   }
   auto values = values_of(knobs, place);
   values.emplace("seed", fmt::format("{}", workload.learning.seed));  // but for --dim seed=
+  values.emplace("rate_factor", fmt::format("{:.6g}", workload.learning.rate_factor));
   const bool copies = starts_copies(workload);
   if (copies) values["copy"] = "{copy}";
   if (copies_take_gpus(workload)) values["gpu"] = "{gpu}";

@@ -9,7 +9,7 @@
 //                   {copy} on the GPU of this place and again from the first. Each sees its own GPU
 //                   alone, as device {gpu}, 0; behind CUDA_VISIBLE_DEVICES= it is the GPU's name
 //   {copy}          without {gpu}: nproc copies of the command are started on the CPUs
-//   {seed}          1, and up to 3 where trials train to be compared (--prove-learning)
+//   {seed} {rate_factor}  1; where trials train to be compared, up to 3, and of the learning rate
 //   {rank_exec}     "<ocrtune> rank-exec --": in front of the program that each rank runs, binds it
 // Knobs also act through the environment (OMP_NUM_THREADS, NCCL_*, MALLOC_ARENA_MAX). There is no
 // shell anywhere: write `sh -c '...'` to have one.
@@ -56,7 +56,7 @@ struct CommandWorkload {
                                    // left as the command has them
   std::vector<std::string> fixed;  // of these, the ones with one value: facts about the command,
                                    // which need not reach it
-  LearningAsk learning;            // {seed} is its seed
+  LearningAsk learning;            // {seed} and {rate_factor} are its own
   bool rehearses = false;  // a trial has what a preset otherwise leaves out of it: an evaluation
                            // and a checkpoint, every kRehearsalSteps steps
   bool serves =

@@ -97,7 +97,7 @@ Knobs current_setting(const Words& command, bool threads_count) {
 
 // Its log: predict_rec.py names the picture beside its text, predict_system.py before its texts.
 Words answer_places() {
-  return {R"(regex:Predicts of (?<input>.+?):\('(?<text>.*)', [0-9.e-]+\))",
+  return {R"(regex:Predicts of (?<input>.+?):\(['"](?<text>.*)['"], [0-9.e-]+\))",
           R"(regex:Predict time of (?<input>.+): [0-9.]+s)",
           R"(regex:ppocr (?:DEBUG|INFO): (?<text>.+), [01]\.[0-9]{3}$)"};
 }

@@ -20,9 +20,10 @@ using Node = toml::node_view<const toml::node>;
 std::string text_of(const Node& at) { return at.value_or(std::string()); }
 
 std::vector<std::string> known_placeholders(const toml::table& document) {
-  std::vector<std::string> names = {
-      "trial_dir", "port",      "global_batch", "gpus",        "seed",     "gpu",      "copy",
-      "nodes",     "node_rank", "master_addr",  "master_port", "hostlist", "rank_exec"};
+  std::vector<std::string> names = {"trial_dir", "port",        "global_batch", "gpus",
+                                    "seed",      "gpu",         "copy",         "nodes",
+                                    "node_rank", "master_addr", "master_port",  "hostlist",
+                                    "rank_exec", "rate_factor"};
   for (const KnobRow& row : knob_table()) names.emplace_back(row.name);
   if (const toml::table* knobs = document["knobs"].as_table()) {
     for (const auto& [name, knob] : *knobs) names.emplace_back(name.str());

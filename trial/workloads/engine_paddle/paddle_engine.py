@@ -20,6 +20,8 @@ from paddle import nn
 from paddle_network import Network
 from PIL import Image
 
+LEARNING_RATE = 1e-3
+EPOCHS = 100_000  # more than one training has
 NOISE_LABEL = [1, 2, 3, 4, 5, 6]  # of a line that is drawn at random
 
 
@@ -52,8 +54,9 @@ class Lines(paddle.io.Dataset):
         return image, label, np.int64(len(text))
 
 
-def read_batches(lines, batch, workers):
+def read_batches(lines, batch, workers, seed):
     sampler = paddle.io.DistributedBatchSampler(lines, batch, shuffle=True, drop_last=True)
+    sampler.set_epoch(seed * EPOCHS)  # its order is that of its epoch, whatever paddle.seed says
     loader = paddle.io.DataLoader(lines, batch_sampler=sampler, num_workers=workers)
     if len(loader) == 0:
         sys.exit(f"{len(lines)} lines hold no batch of {batch} for each process")
@@ -70,8 +73,8 @@ def drawn_batches(batch, height, width):
         yield image, label, length
 
 
-def train(model, batches, batch):
-    optimizer = paddle.optimizer.AdamW(1e-3, parameters=model.parameters())
+def train(model, batches, batch, learning_rate):
+    optimizer = paddle.optimizer.AdamW(learning_rate, parameters=model.parameters())
     step, begin = 0, time.perf_counter()
     for images, labels, lengths in batches:
         reader = time.perf_counter() - begin
@@ -84,7 +87,7 @@ def train(model, batches, batch):
         value, step = float(loss), step + 1
         seconds = time.perf_counter() - begin
         if dist.get_rank() == 0:
-            print(f"ppocr INFO: epoch: [1/1], global_step: {step}, lr: 0.001, loss: {value:.6f}, "
+            print(f"ppocr INFO: epoch: [1/1], global_step: {step}, lr: {learning_rate:g}, loss: {value:.6f}, "
                   f"avg_reader_cost: {reader:.5f} s, avg_batch_cost: {seconds:.5f} s, "
                   f"avg_samples: {batch}, ips: {batch / seconds:.5f} samples/s, eta: 0:00:00",
                   flush=True)
@@ -98,21 +101,25 @@ def main():
     parser.add_argument("--width", type=int, required=True)
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1, help="of the weights and of the order")
+    parser.add_argument("--rate-factor", type=float, default=1, help="of the learning rate")
     parser.add_argument("--lines", help="a label file; without it a batch of noise is trained on")
     given = parser.parse_args()
     paddle.set_device("cpu")
     if dist.get_world_size() > 1:
         dist.init_parallel_env()
-    paddle.seed(1)
+    paddle.seed(given.seed)
     graph = json.loads(pathlib.Path(given.network).read_text("utf-8"))
     if given.lines:
         lines = Lines(given.lines, given.height, given.width)
         graph["layers"][-1]["out"] = lines.classes
-        batches = read_batches(lines, given.batch, given.workers)
+        batches = read_batches(lines, given.batch, given.workers, given.seed)
     else:
         batches = drawn_batches(given.batch, given.height, given.width)
     model = Network(graph)
-    train(paddle.DataParallel(model) if dist.get_world_size() > 1 else model, batches, given.batch)
+    if dist.get_world_size() > 1:
+        model = paddle.DataParallel(model)
+    train(model, batches, given.batch, LEARNING_RATE * given.rate_factor)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,9 @@ Result<std::vector<std::string>> training_in_paddle(const TrainingWorkload& work
                                       network,
                                       fmt::format("--height={}", workload.height),
                                       fmt::format("--width={}", workload.width),
-                                      "--batch={batch}"};
+                                      "--batch={batch}",
+                                      "--seed={seed}",
+                                      "--rate-factor={rate_factor}"};
   if (!workload.label_file.empty()) {
     command.insert(command.end(), {"--workers={workers}", "--lines=" + workload.label_file});
   }

@@ -64,7 +64,7 @@ class TuneRoute : public testing::Test {
   Result<RunRecord> tuned(std::vector<std::string> words,
                           const std::function<void(JobFlags&)>& more = {}) {
     for (const char* own : {"--budget", "30s", "--nproc", "1,2", "--batch", "4,8", "--baseline",
-                            "nproc=1 threads=1 batch=4"}) {
+                            "nproc=1,threads=1 batch=4"}) {
       words.insert(words.begin() + asked_++, own);
     }
     asked_ = 0;
@@ -91,6 +91,7 @@ class TuneRoute : public testing::Test {
     ASSERT_TRUE(run) << run.error().what;
     EXPECT_EQ(played_, kind);
     EXPECT_EQ(run->job.kind.index(), kind);
+    EXPECT_EQ(run->search.baseline.batch, 4);
     ASSERT_TRUE(run->result.found);
     EXPECT_EQ(run->result.recommendation.knobs.nproc, 2);
     EXPECT_EQ(run->result.recommendation.knobs.batch, 8);

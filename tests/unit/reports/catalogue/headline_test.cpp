@@ -250,10 +250,21 @@ TEST(Headline, WhatASampleOfAnotherRecipeIsWorthIsSaidWhereItWasMeasured) {
                         "1.53 times as fast (1.30..1.70), over the first 4000 samples of 3 starts, "
                         "with a learning rate 2.83 times as high"));
   EXPECT_THAT(headline(run).chinese, HasSubstr("1.53"));
+  RunRecord open = run;
+  open.result.inconclusive = reason<ReasonCode::no_quiet_window>(counted(9));
+  EXPECT_THAT(headline(decided(open)).english,
+              testing::AllOf(StartsWith("Inconclusive"), HasSubstr("1.53 times as fast")))
+      << "both recipes trained for it";
+  RunRecord kept = run;
+  kept.result.recommendation.knobs = kept.result.baseline.knobs;
+  kept.result.verdict.answer = Answer::keep;
+  EXPECT_THAT(headline(kept).english, HasSubstr("nothing faster that trains by its recipe"));
   const auto json = nlohmann::json::parse(run_json(run))["recipe"]["beyond"]["worth"];
   EXPECT_EQ(json["speedup"]["median"], 1.53);
   EXPECT_EQ(json["starts"], 3);
   run.result.beyond_recipe->worth->rate_factor = 0;
+  run.result.beyond_recipe->worth->samples = 259;
+  EXPECT_THAT(headline(run).english, HasSubstr("over the first 259 samples"));
   EXPECT_THAT(headline(run).english, HasSubstr("with the learning rate that the command takes"));
   run.result.beyond_recipe->worth->proved = false;
   EXPECT_THAT(headline(run).english, HasSubstr("it is at most 1.70 times as fast"));

@@ -178,9 +178,10 @@ TEST_F(LearningTrialsTest, AProofWithoutALossOrAPresentRecipeIsRefusedBeforeTheF
   EXPECT_THAT(freed.error().what, testing::HasSubstr("leave --batch and --accumulate out"));
 }
 
-TEST(LearningTrials, ACommandTrainsByItsOwnLearningRateFromThreeSeeds) {
+// Of a proof by `command`, whose recipe of 8 samples stands beside one of 64.
+RunRecord proof_of(std::vector<std::string> command) {
   RunRecord run;
-  run.job = command_job({"python3", "train.py", "--batch={batch}", "--seed={seed}"});
+  run.job = command_job(std::move(command));
   run.search.learning_seconds = 60;
   Trial started;
   started.outcome = Outcome::ok;
@@ -188,10 +189,14 @@ TEST(LearningTrials, ACommandTrainsByItsOwnLearningRateFromThreeSeeds) {
   run.trials = {started, started};
   run.result.recommendation.knobs.batch = 8;
   run.result.recipe_batch = 8;
-  EXPECT_TRUE(learning_trials(run).empty()) << "nothing is faster by another recipe";
   Knobs other = run.result.recommendation.knobs;
   other.batch = 64;
   run.result.beyond_recipe = {other, {2, 1.9, 2.1}, 64, {}};
+  return run;
+}
+
+TEST(LearningTrials, ACommandTrainsByItsOwnLearningRateFromThreeSeeds) {
+  RunRecord run = proof_of({"python3", "train.py", "--batch={batch}", "--seed={seed}"});
   const std::vector<LearningTrial> trials = learning_trials(run);
   ASSERT_EQ(trials.size(), 6U);
   for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -202,9 +207,32 @@ TEST(LearningTrials, ACommandTrainsByItsOwnLearningRateFromThreeSeeds) {
   }
   const Job job = learning_job(run.job, trials[5].ask);
   EXPECT_TRUE(job.program().learning.watches);
-  const auto filled = fill_for(job.program(), Machine(), other, TrialPlace());
+  const auto filled = fill_for(job.program(), Machine(), trials[5].knobs, TrialPlace());
   ASSERT_TRUE(filled) << filled.error().what;
   EXPECT_EQ(filled->launch.arguments.back(), "--seed=3");
+  run.result.beyond_recipe.reset();
+  EXPECT_TRUE(learning_trials(run).empty()) << "nothing is faster by another recipe";
+}
+
+TEST(LearningTrials, ACommandThatTakesTheFactorOfTheRateTrainsByTheRule) {
+  const RunRecord run = proof_of({"train", "--batch={batch}", "--lr-scale={rate_factor}"});
+  const std::vector<LearningTrial> trials = learning_trials(run);
+  ASSERT_EQ(trials.size(), 6U);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    EXPECT_DOUBLE_EQ(trials[i].ask.rate_factor, i % 2 == 0 ? 1 : std::sqrt(8));
+    const Job job = learning_job(run.job, trials[i].ask);
+    const auto filled = fill_for(job.program(), Machine(), trials[i].knobs, TrialPlace());
+    ASSERT_TRUE(filled) << filled.error().what;
+    EXPECT_EQ(filled->launch.arguments.back(), i % 2 == 0 ? "--lr-scale=1" : "--lr-scale=2.82843");
+  }
+}
+
+TEST(LearningTrials, AModelOfOursLearnsFromLinesAlone) {
+  ExternalJob in_paddle;
+  in_paddle.in_paddle = true;
+  EXPECT_FALSE(learns({in_paddle})) << "one drawn batch, again and again";
+  in_paddle.training.label_file = "lines/labels.txt";
+  EXPECT_TRUE(learns({in_paddle}));
 }
 
 TEST_F(LearningTrialsTest, NothingTrainsTwiceWithoutBeingAsked) {

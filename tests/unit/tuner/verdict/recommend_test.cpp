@@ -197,6 +197,24 @@ TEST_F(Recommend, WhatLacksTurnsIsRunInTurns) {
   EXPECT_TRUE(result().verdict.beside_load);
 }
 
+// Other recipes are no rivals: a space with one setting of the kept one holds one possible answer.
+TEST_F(Recommend, TheOnlySettingOfItsRecipeIsKeptBesideAnyLoad) {
+  space_ = Space({setting(1, 8), setting(1, 16), setting(1, 64)});
+  options_.baseline = setting(1, 8);
+  options_.recipe_batch = 8;
+  for (int round = 0; round < 3; ++round) {
+    for (const auto& [batch, rate] : {std::pair(8, 100.0), {16, 140.0}, {64, 200.0}}) {
+      trials_.push_back(beside_stranger(ran(setting(1, batch), rate + round, 1)));
+    }
+  }
+  const TuneResult found = result();
+  EXPECT_EQ(found.verdict.answer, Answer::keep);
+  EXPECT_EQ(found.recommendation.knobs, setting(1, 8));
+  EXPECT_TRUE(found.verdict.beside_load);
+  ASSERT_TRUE(found.beyond_recipe.has_value());
+  EXPECT_EQ(found.beyond_recipe->global_batch, 64);
+}
+
 // A gain whose interval is above 1 is not called open; what lacks is the turns.
 TEST_F(Recommend, AheadBesideLoadInTooFewTurns) {
   options_.baseline = setting(1);

@@ -42,6 +42,12 @@ TEST(PaddleTraining, LoaderWorkersOnlyWhereLinesAreRead) {
   EXPECT_THAT(command, Contains("--lines=/lines/labels.txt"));
 }
 
+TEST(PaddleTraining, StartsFromASeedByARateThatALargerBatchMayRaise) {
+  const auto command = *training_in_paddle(TrainingWorkload(), "python3");
+  EXPECT_THAT(command, Contains("--seed={seed}"));
+  EXPECT_THAT(command, Contains("--rate-factor={rate_factor}"));
+}
+
 TEST(PaddleTraining, NamesWhatItCannotTrain) {
   TrainingWorkload workload;
   workload.heights = {32, 48};
