@@ -138,7 +138,7 @@ void AnswerCollector::take(const std::optional<std::string>& input,
 }
 
 void AnswerCollector::read_line(const std::string& printed) {
-  const std::string line = plain_line(printed);
+  const std::string line = plain_line(printed, '\t');  // which part names from texts
   const bool ignored = std::any_of(places_.ignored.begin(), places_.ignored.end(),
                                    [&](const auto& pattern) { return matches(*pattern, line); });
   if (ignored) return;

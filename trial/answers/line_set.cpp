@@ -78,6 +78,7 @@ std::vector<LineSet::Lines> LineSet::units_of(const CommandAnswers& answers, boo
 }
 
 void LineSet::learn(const CommandAnswers& answers) {
+  ended_ += answers.runs_ended;
   for (Lines& unit : units_of(answers, false)) {
     if (passes_.size() < kMaxPasses) passes_.push_back(std::move(unit));
   }
@@ -142,7 +143,8 @@ SameResult LineSet::compare(const CommandAnswers& answers) const {
   SameResult result;
   result.all_inputs = static_cast<std::int64_t>(lines_.size());
   if (lines_.empty()) {
-    result.not_compared = passes_.empty()    ? NotCompared::no_reference
+    result.not_compared = passes_.empty()
+                              ? ended_ > 0 ? NotCompared::no_answers : NotCompared::no_reference
                           : varying_.empty() ? NotCompared::no_text
                                              : NotCompared::all_varies;
     return result;

@@ -31,6 +31,7 @@ class LineSet {
   void compare_pass(const Lines& pass, bool whole, Counts& counts, SameResult& result) const;
 
   std::vector<Lines> passes_;
+  std::int64_t ended_ = 0;          // runs of the present setting, whatever they printed
   Lines varying_;                   // forms of lines, with "#" for digits
   std::vector<std::string> lines_;  // that count; sorted
 };

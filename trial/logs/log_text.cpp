@@ -120,7 +120,7 @@ std::optional<int> rank_in_front(std::string_view line, int ranks) {
 
 bool in_a_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-std::string plain_line(std::string_view line) {
+std::string plain_line(std::string_view line, char tab) {
   std::string plain;
   plain.reserve(line.size());
   for (std::size_t at = 0; at < line.size();) {
@@ -129,7 +129,7 @@ std::string plain_line(std::string_view line) {
       continue;
     }
     const auto byte = static_cast<unsigned char>(line[at++]);
-    if (byte == '\t') plain += ' ';
+    if (byte == '\t') plain += tab;
     if (byte >= 0x20 && byte != 0x7f) plain += static_cast<char>(byte);
   }
   return plain;

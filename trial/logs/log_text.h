@@ -9,8 +9,9 @@
 
 namespace ocrtune {
 
-// Without colours, cursor movements, hyperlinks and other control bytes; tabs become blanks.
-std::string plain_line(std::string_view line);
+// Without colours, cursor movements, hyperlinks and other control bytes; tabs become blanks, or
+// what `tab` says.
+std::string plain_line(std::string_view line, char tab = ' ');
 
 struct FoundNumber {
   double value = 0;

@@ -112,10 +112,11 @@ const Setting* rival_of(const Choice& choice, const std::vector<Setting>& settin
 }  // namespace
 
 bool settles_beside_load(const Choice& choice, const std::vector<Setting>& settings,
-                         const std::vector<Trial>& trials, int answers) {
+                         const std::vector<Trial>& trials, const Space& space) {
   if (choice.chosen == nullptr || choice.objective.goal != Goal::throughput) return false;
   const Setting* next = next_best(choice, settings);
-  if (next == nullptr) return answers == 1 && choice.chosen->rates.size() > 1;
+  if (next == nullptr)
+    return possible_answers(space, choice) == 1 && choice.chosen->rates.size() > 1;
   const Knobs& chosen = choice.chosen->summary.knobs;
   if (choice.chosen == choice.baseline) {
     const Setting* rival = choice.contender != nullptr ? choice.contender : next;
@@ -127,13 +128,14 @@ bool settles_beside_load(const Choice& choice, const std::vector<Setting>& setti
 }
 
 std::optional<Turns> lacking_turns(const Choice& choice, const std::vector<Setting>& settings,
-                                   const std::vector<Trial>& trials, int answers) {
+                                   const std::vector<Trial>& trials, const Space& space) {
   if (choice.chosen == nullptr || choice.objective.goal != Goal::throughput) return std::nullopt;
-  if (settles_beside_load(choice, settings, trials, answers)) return std::nullopt;
+  if (settles_beside_load(choice, settings, trials, space)) return std::nullopt;
   const Setting* const other = rival_of(choice, settings);
   const Knobs& chosen = choice.chosen->summary.knobs;
   if (other == nullptr) {
-    return answers == 1 ? std::optional(Turns{chosen, chosen, chosen}) : std::nullopt;
+    return possible_answers(space, choice) == 1 ? std::optional(Turns{chosen, chosen, chosen})
+                                                : std::nullopt;
   }
   const Knobs& rival = other->summary.knobs;
   const auto last = std::find_if(trials.rbegin(), trials.rend(), [&](const Trial& trial) {

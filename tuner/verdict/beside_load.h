@@ -30,9 +30,9 @@ bool in_turns(const std::vector<Trial>& trials, const Knobs& a, const Knobs& b);
 
 // Whether a choice among settings of as_measured() trials is an answer: clearly faster than the
 // baseline (or, without one, than the next) in turns, or the baseline with nothing left that may be
-// faster by more than a fifth. `answers`: settings of the space that may be it.
+// faster by more than a fifth.
 bool settles_beside_load(const Choice& choice, const std::vector<Setting>& settings,
-                         const std::vector<Trial>& trials, int answers);
+                         const std::vector<Trial>& trials, const Space& space);
 
 // The two settings that such an answer rests on, where it lacks turns of them or is not clear yet.
 struct Turns {
@@ -42,6 +42,6 @@ struct Turns {
 
 // Nothing: there is an answer, or nothing that it could be compared with.
 std::optional<Turns> lacking_turns(const Choice& choice, const std::vector<Setting>& settings,
-                                   const std::vector<Trial>& trials, int answers);
+                                   const std::vector<Trial>& trials, const Space& space);
 
 }  // namespace ocrtune

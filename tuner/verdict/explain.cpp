@@ -106,6 +106,13 @@ bool keeps_recipe(const Choice& verdict, const Knobs& knobs) {
   return verdict.recipe_batch == 0 || global_batch(knobs) == verdict.recipe_batch;
 }
 
+int possible_answers(const Space& space, const Choice& verdict) {
+  const auto& points = space.points();
+  return static_cast<int>(std::count_if(points.begin(), points.end(), [&](const Knobs& knobs) {
+    return keeps_recipe(verdict, knobs);
+  }));
+}
+
 Reason failure_of(const SettingSummary& setting) {
   const Reason outcome = outcome_reason(setting.outcome);
   return setting.reason.empty() ? outcome : reason<ReasonCode::ended_with>(outcome, setting.reason);
@@ -274,7 +281,7 @@ Reason in_too_few_turns(const Setting& faster, const Setting& slower) {
 }  // namespace
 
 Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& settings,
-                           int answers) {
+                           const Space& space) {
   const Setting& chosen = *verdict.chosen;
   const auto worked = std::count_if(settings.begin(), settings.end(),
                                     [](const Setting& setting) { return setting.works(); });
@@ -282,6 +289,7 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   const auto refused = std::count_if(settings.begin(), settings.end(), [](const Setting& setting) {
     return setting.summary.outcome == Outcome::wrong_result;
   });
+  const int answers = possible_answers(space, verdict);
   if (worked == 1 && refused == 0 && answers > 1) {
     return reason<ReasonCode::only_rate>(knobs_text(chosen.summary.knobs), counted(answers));
   }

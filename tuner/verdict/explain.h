@@ -28,6 +28,8 @@ struct Choice {  // what the reasons are about
 
 // Whether a setting trains by the recipe that the answer keeps.
 bool keeps_recipe(const Choice& verdict, const Knobs& knobs);
+// Settings of the space that do, and so may be the answer.
+int possible_answers(const Space& space, const Choice& verdict);
 
 // How a setting ended that does not work: out of memory: 71 GiB of 64 GiB.
 Reason failure_of(const SettingSummary& setting);
@@ -46,9 +48,9 @@ std::vector<Neighbour> close_settings(const Choice& verdict);
 // Why the trials do not settle the question, and what is known; empty: they do. Not settled: one
 // that ran may be clearly faster (20 % for 5 %) by reason of other load; or other load disturbed
 // all windows of the chosen one or, where that is the baseline, of all settings; or only one of
-// several `answers`, settings of the space that may be one, gave a rate.
+// several possible answers gave a rate.
 Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& settings,
-                           int answers);
+                           const Space& space);
 // Empty when the chosen setting is clearly ahead of all that do not tie with it.
 Reason noise_statement(const Choice& verdict);
 

@@ -392,22 +392,13 @@ bool open_for_load(const Reason& inconclusive, const RecommendOptions& options) 
           inconclusive.is(ReasonCode::no_quiet_window));
 }
 
-// Settings of the space that may be the answer: those of the recipe that it keeps.
-int possible_answers(const Space& space, const Choice& choice) {
-  const auto& points = space.points();
-  return static_cast<int>(std::count_if(points.begin(), points.end(), [&](const Knobs& knobs) {
-    return keeps_recipe(choice, knobs);
-  }));
-}
-
 // The settings as they were measured in turns may settle it for the machine beside that load.
-void settle_beside_load(const Search& search, const std::vector<Trial>& trials,
-                        const RecommendOptions& options, int answers, Chosen& among,
-                        TuneResult& result) {
+void settle_beside_load(const Space& space, const Search& search, const std::vector<Trial>& trials,
+                        const RecommendOptions& options, Chosen& among, TuneResult& result) {
   if (!open_for_load(result.inconclusive, options)) return;
   const std::vector<Trial> measured = as_measured(trials);
   Chosen beside = choose_among(search, measured, options, false);
-  if (!settles_beside_load(beside.verdict, beside.settings, measured, answers)) return;
+  if (!settles_beside_load(beside.verdict, beside.settings, measured, space)) return;
   const Knobs& chosen = beside.verdict.chosen->summary.knobs;
   result.verdict.beside_load = true;
   result.verdict.same_when_idle = same_order(among, chosen, beside.verdict.baseline);
@@ -440,9 +431,8 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
   count_outcomes(result, trials);
   const double trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
   if (all.among.verdict.chosen != nullptr) {
-    const int answers = possible_answers(space, all.among.verdict);
-    result.inconclusive = inconclusive_reason(all.among.verdict, all.among.settings, answers);
-    settle_beside_load(search, trials, options, answers, all.among, result);
+    result.inconclusive = inconclusive_reason(all.among.verdict, all.among.settings, space);
+    settle_beside_load(space, search, trials, options, all.among, result);
   }
   const std::vector<Setting>& settings = all.among.settings;
   Choice& verdict = all.among.verdict;
@@ -570,14 +560,14 @@ namespace {
 
 // The turns that an answer beside other load still needs; nothing: load leaves nothing open, or it
 // is settled.
-std::optional<OpenQuestion> open_turns(const Search& search, const std::vector<Trial>& trials,
-                                       const RecommendOptions& options, int answers,
-                                       const Chosen& among) {
-  const Reason open = inconclusive_reason(among.verdict, among.settings, answers);
+std::optional<OpenQuestion> open_turns(const Space& space, const Search& search,
+                                       const std::vector<Trial>& trials,
+                                       const RecommendOptions& options, const Chosen& among) {
+  const Reason open = inconclusive_reason(among.verdict, among.settings, space);
   if (!open_for_load(open, options)) return std::nullopt;
   const std::vector<Trial> measured = as_measured(trials);
   const Chosen beside = choose_among(search, measured, options, false);
-  const auto turns = lacking_turns(beside.verdict, beside.settings, measured, answers);
+  const auto turns = lacking_turns(beside.verdict, beside.settings, measured, space);
   if (!turns) return std::nullopt;
   return OpenQuestion{turns->chosen, turns->rival, beside.verdict.chosen->estimate.median,
                       turns->next};
@@ -594,8 +584,7 @@ std::optional<OpenQuestion> open_question(const Space& space, const Search& sear
                   const Chosen among = choose_among(search, kept, asked);
                   const Choice& verdict = among.verdict;
                   if (verdict.chosen == nullptr) return std::nullopt;
-                  const int answers = possible_answers(seen, verdict);
-                  if (auto turns = open_turns(search, kept, asked, answers, among)) {
+                  if (auto turns = open_turns(seen, search, kept, asked, among)) {
                     return turns;
                   }
                   const PossibleGain possible =

@@ -29,6 +29,13 @@ TEST(AnswerPlacesTest, ALineMayNameItsInputAndItsText) {
   EXPECT_THAT(answers.bodies[1], ElementsAre(R"({"text":["it's"]})"));
 }
 
+TEST(AnswerPlacesTest, ATabPartsTheNameFromTheText) {
+  const CommandAnswers answers = read({R"(regex:^(?<input>[^\t]+)\t(?<text>.*)$)"},
+                                      {"\x1b[32ma page.png\x1b[0m\tTotal 3", "END"});
+  EXPECT_THAT(answers.inputs, ElementsAre("a page.png"));
+  EXPECT_THAT(answers.bodies[0], ElementsAre(R"({"text":["Total 3"]})"));
+}
+
 TEST(AnswerPlacesTest, TextFollowsTheLineThatNamesTheInput) {
   const std::vector<std::string> places = {"regex:Predict time of (?<input>.+): [0-9.]+s",
                                            "regex:DEBUG: (?<text>.*), [01][.][0-9]+$"};

@@ -69,6 +69,15 @@ TEST(LineSetTest, WithoutAWholeRunNothingIsCompared) {
   EXPECT_EQ(set.compare(ended({kInvoice})).not_compared, NotCompared::no_reference);
 }
 
+TEST(LineSetTest, ARunThatPrintedNoneOfTheLinesIsNoLackOfRuns) {
+  LineSet set;
+  CommandAnswers silent;
+  silent.runs_ended = 1;
+  silent.passes.resize(2);
+  set.learn(silent);
+  EXPECT_EQ(set.compare(silent).not_compared, NotCompared::no_answers);
+}
+
 TEST(LineSetTest, AfterOneRunLinesWithDigitsWait) {
   LineSet set;
   set.learn(ended({kInvoice}));
