@@ -121,6 +121,10 @@ Reason more_processes(const Case& one) {
 Found crowded(const Case& one) {
   Reason cause = crowding(one.threads(), one.cpus);
   if (cause.empty()) return std::nullopt;
+  // Whom a lock wakes wants a CPU, too: where other load has them, the two look alike.
+  constexpr double kSomeLock = 0.5;
+  const bool starved = one.threads().cpus <= kFull * one.cpus;
+  if (starved && one.use().mutex_threads >= kSomeLock) return std::nullopt;
   return HeldBack{std::move(cause), reason<ReasonCode::next_fewer_threads>()};
 }
 

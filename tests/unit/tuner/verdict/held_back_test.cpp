@@ -204,6 +204,9 @@ TEST(HeldBack, ALockIsNoCrowdWhereOtherLoadHasTheCpus) {
   EXPECT_THAT(causes({lock}), ElementsAre(ReasonCode::held_by_interpreter));
   lock.stages.sleeping_threads = 4;
   EXPECT_THAT(causes({lock}), Not(Contains(ReasonCode::held_by_interpreter)));
+  lock.stages.sleeping_threads = 1;
+  lock.stages.mutex_threads = lock.stages.lock_threads = 0.7;  // too few to be sure of the lock
+  EXPECT_THAT(causes({lock}), IsEmpty());
   Trial crowd = lock;
   crowd.threads.cpus = kCpus;
   EXPECT_THAT(causes({crowd}), ElementsAre(ReasonCode::oversubscribed));
