@@ -44,7 +44,7 @@ StageUse looked_at(int looks) {
   self.name = "tests";
   ThreadLooks seen;
   for (int i = 0; i < looks; ++i) {
-    seen.look({self});
+    seen.look(steady_seconds(), {self});
     std::this_thread::sleep_for(milliseconds(5));
   }
   StageUse use;
