@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
+
 namespace ocrtune {
 namespace {
 
