@@ -301,11 +301,8 @@ class LoadTrial {
   }
 
   void add_loads(const ClosedMaximum& found) {
-    for (const ClosedStep& step : found.steps) {
-      facts_.loads.push_back({step.in_flight, step.requests_per_second, step.p50_seconds,
-                              step.p95_seconds, step.p99_seconds, 0, step.answered,
-                              step.failed + step.refused, ""});
-    }
+    const std::vector<LoadPoint> loads = found.loads();
+    facts_.loads.insert(facts_.loads.end(), loads.begin(), loads.end());
   }
 
   void add_loads(const SloSearchResult& found) {

@@ -1,6 +1,7 @@
 #include "trial/workloads/service/closed_maximum.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -15,11 +16,12 @@ constexpr double kMaxRefusedShare = 0.01;  // of the requests, that are turned a
 constexpr double kQueueGrowth = 0.8;  // of the growth in flight: latency that grows so is a queue
 constexpr double kLongStep = 2;       // seconds; one such step shows a queue
 constexpr std::int64_t kFewAlone = 5;
-constexpr double kRounds = 3;              // of answers in a step ...
-constexpr double kRoundsSeconds = 3;       // ... where that takes no longer than this
-constexpr double kSlowSeconds = 0.5;       // answers that take longer: steps are four times apart
-constexpr double kRisingRounds = 120;      // of one request alone, while more bring more
-constexpr double kFixedWaitSeconds = 0.5;  // shorter waits are told by nobody
+constexpr double kRounds = 3;          // of answers in a step ...
+constexpr double kRoundsSeconds = 3;   // ... where that takes no longer than this
+constexpr double kSlowSeconds = 0.5;   // answers that take longer: steps are four times apart
+constexpr double kRisingRounds = 120;  // of one request alone, while more bring more
+constexpr double kSlowRises = 4, kSlowRounds = 30;  // times the time to rise, of slow answers
+constexpr double kFixedWaitSeconds = 0.5;           // shorter waits are told by nobody
 constexpr int kFixedWaitInFlight = 16;
 constexpr double kFixedWaitGrowth = 1.15;
 constexpr double kNearEnough = 1.1;     // between a number in flight that is answered and one not
@@ -96,10 +98,25 @@ class MaximumSearch {
 
   bool too_late(int next) const {
     const double spent = clock_.now_seconds() - start_;
-    const double round = found_.requests_per_second > 0 ? next / found_.requests_per_second : 0;
     const double most = std::max(options_.seconds, kDrainRounds * kRounds * alone_seconds());
-    const double rising = std::min(options_.rising_seconds, kRisingRounds * alone_seconds());
-    return spent + 2 * round > (found_.open ? std::max(most, rising) : most);
+    const double rising =
+        std::max(std::min(options_.rising_seconds, kRisingRounds * alone_seconds()),
+                 std::min(kSlowRises * options_.rising_seconds, kSlowRounds * alone_seconds()));
+    return spent + 2 * round_seconds(next) > (found_.open ? std::max(most, rising) : most);
+  }
+
+  // Of so many in flight, when latency goes on to grow with their number as it did: not at all
+  // where requests wait beside each other, as fast as the number in a queue.
+  double round_seconds(int next) const {
+    if (found_.steps.empty()) return 0;
+    const ClosedStep& last = found_.steps.back();
+    if (found_.steps.size() < 2) return last.p50_seconds;
+    const ClosedStep& before = found_.steps[found_.steps.size() - 2];
+    const double more = static_cast<double>(last.in_flight) / before.in_flight;
+    if (more <= 1 || before.p50_seconds <= 0) return next / found_.requests_per_second;
+    const double growth =
+        std::clamp(std::log(last.p50_seconds / before.p50_seconds) / std::log(more), 0.0, 1.0);
+    return last.p50_seconds * std::pow(static_cast<double>(next) / last.in_flight, growth);
   }
 
   double alone_seconds() const { return found_.alone.latency.quantile(0.5); }
@@ -251,6 +268,15 @@ const ClosedStep* ClosedMaximum::step_of(int number_in_flight) const {
     return one.in_flight == number_in_flight;
   });
   return found == steps.rend() ? nullptr : &*found;
+}
+
+std::vector<LoadPoint> ClosedMaximum::loads() const {
+  std::vector<LoadPoint> loads;
+  for (const ClosedStep& step : steps) {
+    loads.push_back({step.in_flight, step.requests_per_second, step.p50_seconds, step.p95_seconds,
+                     step.p99_seconds, 0, step.answered, step.failed + step.refused, ""});
+  }
+  return loads;
 }
 
 Result<ClosedMaximum> find_closed_maximum(LoadTarget& target, Clock& clock,

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "trial/load_point.h"
 #include "trial/workloads/service/closed_load.h"
 
 namespace ocrtune {
@@ -31,9 +32,9 @@ struct ClosedStep {
 };
 
 struct ClosedMaximumOptions {
-  double step_seconds = 0.3;              // of counting, for each number in flight
-  double seconds = 20;                    // no step begins after this; a round takes what it takes
-  double rising_seconds = 0;              // the same as long as more in flight bring more
+  double step_seconds = 0.3;  // of counting, for each number in flight
+  double seconds = 20;        // no step begins after this; a round takes what it takes
+  double rising_seconds = 0;  // the same as long as more in flight bring more; longer for slow ones
   std::int64_t max_requests = INT64_MAX;  // of a step
   int max_in_flight = kMostInFlight;
   double max_failed_share = 0.01;  // of the requests: beyond it so many in flight are too many
@@ -62,6 +63,7 @@ struct ClosedMaximum {
   std::uint64_t next_request = 0;
 
   const ClosedStep* step_of(int number_in_flight) const;  // null: it was not tried
+  std::vector<LoadPoint> loads() const;                   // the steps
 };
 
 // failed: the target answers nothing right, or has ended before it did; interrupted.

@@ -115,6 +115,33 @@ TEST(ClosedMaximum, AFixedWaitIsCalledSo) {
   EXPECT_NEAR(found->requests_per_second, 100, 10);
 }
 
+// In the time of a usual trial: what a round takes is no guess that nothing scales.
+TEST(ClosedMaximum, AFixedWaitIsClimbedInTheTimeOfATrial) {
+  SimulatedService service = fixed_service(0.02, 2);
+  service.wait_seconds = 2;
+  ClosedMaximumOptions options;
+  options.seconds = 12;
+  options.rising_seconds = 15;
+  SimulatedServer server(service);
+  const auto found = find_closed_maximum(server, server.clock(), options);
+  ASSERT_TRUE(found.ok());
+  EXPECT_NEAR(found->requests_per_second, 100, 10);
+  EXPECT_FALSE(found->open);
+  EXPECT_LT(server.clock().now_seconds(), 70);
+}
+
+// A queue is not climbed for longer than before.
+TEST(ClosedMaximum, ASlowQueueIsLeftSoon) {
+  ClosedMaximumOptions options;
+  options.seconds = 12;
+  options.rising_seconds = 15;
+  SimulatedServer server(fixed_service(2, 2));
+  const auto found = find_closed_maximum(server, server.clock(), options);
+  ASSERT_TRUE(found.ok());
+  EXPECT_NEAR(found->requests_per_second, 1, 0.1);
+  EXPECT_LT(server.clock().now_seconds(), 60);
+}
+
 TEST(ClosedMaximum, ATargetThatEndsIsStartedAnewWithFewer) {
   SimulatedService service = fixed_service(0.2, 1000);
   service.ends_at = 50;
