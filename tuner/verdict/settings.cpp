@@ -23,6 +23,7 @@ struct Gathered {
   std::vector<double> cpu_seconds, disturbed_cpu_seconds;  // of a sample
   std::vector<double> raw_rates;
   double max_clean = 0, max_modelled = 0;  // that a trial of its kind allows to be told
+  double max_answered = 0;  // by a service, under any number in flight; 0: it is none
   SettingSummary summary;
   int failures = 0;
   bool raced = false, modelled = true;
@@ -61,6 +62,12 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   if (rate.raw_samples_per_second > 0) into.raw_rates.push_back(rate.raw_samples_per_second);
   double& most = rate.modelled ? into.max_modelled : into.max_clean;
   most = std::max(most, rate.max_samples_per_second);
+  for (const LoadPoint& load : trial.service.loads) {
+    if (load.in_flight > 0) {
+      into.max_answered =
+          std::max({into.max_answered, load.requests_per_second, rate.raw_samples_per_second});
+    }
+  }
   if (rate.cpu_seconds > 0) {
     (rate.modelled ? into.disturbed_cpu_seconds : into.cpu_seconds).push_back(rate.cpu_seconds);
   }
@@ -124,6 +131,12 @@ Interval of_next_launch(const Interval& mean_rate, double noise) {
   const double down = std::hypot(std::log(mean_rate.median / mean_rate.low), launch);
   const double up = std::hypot(std::log(mean_rate.high / mean_rate.median), launch);
   return {mean_rate.median, mean_rate.median * std::exp(-down), mean_rate.median * std::exp(up)};
+}
+
+// The interval ends where the value has to: a server answers no more than it was seen to answer.
+Interval within(const Interval& rate, double most) {
+  if (most <= 0) return rate;
+  return {std::min(rate.median, most), std::min(rate.low, most), std::min(rate.high, most)};
 }
 
 std::vector<std::vector<double>> repeats_of(const std::vector<Trial>& trials,
@@ -222,8 +235,9 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     if (chance && !gathered.lasting) setting.summary.outcome = Outcome::ok;
     setting.estimate = fit->rate(setting.place);
     if (learns_rates(objective)) setting.max_rate = max_rate_of(gathered);
-    setting.mean_rate = told_rate(rates->rate(setting.place), gathered, noise);
-    setting.summary.samples_per_second = of_next_launch(setting.mean_rate, noise);
+    const double most = gathered.max_answered;
+    setting.mean_rate = within(told_rate(rates->rate(setting.place), gathered, noise), most);
+    setting.summary.samples_per_second = within(of_next_launch(setting.mean_rate, noise), most);
     setting.summary.modelled = gathered.modelled && !setting.rates.empty();
     setting.summary.cpu_seconds_per_sample = median(
         gathered.cpu_seconds.empty() ? gathered.disturbed_cpu_seconds : gathered.cpu_seconds);

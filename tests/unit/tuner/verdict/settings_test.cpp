@@ -205,5 +205,17 @@ TEST(RepeatNoise, IsNotMeasuredWhereNothingWasRepeated) {
   EXPECT_TRUE(noise_is_measured({ran(1, 100, "model"), ran(1, 104, "model")}));
 }
 
+TEST(SettingsOf, TheIntervalOfAServerEndsAtWhatItWasSeenToAnswer) {
+  Trial served = ran(1, 140, "baseline");
+  served.service.loads = {{1, 10, 0.1, 0.1, 0.1, 0, 50, 0, ""},
+                          {16, 160, 0.1, 0.1, 0.1, 0, 50, 0, ""}};
+  const Interval open = settings_of({ran(1, 140, "baseline")}, 0.3)[0].summary.samples_per_second;
+  const Interval bound = settings_of({served}, 0.3)[0].summary.samples_per_second;
+  ASSERT_GT(open.high, 160) << "without a closed load";
+  EXPECT_EQ(bound.high, 160);
+  EXPECT_EQ(bound.median, open.median);
+  EXPECT_EQ(bound.low, open.low);
+}
+
 }  // namespace
 }  // namespace ocrtune
