@@ -21,9 +21,12 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kLimits = 180;  // multiples of the SLO's time that a proof takes, warm-up included
-constexpr double kLeast = 12;    // seconds
-constexpr double kMaxShare = 0.2;  // of the budget
+// Of a proof: multiples of the SLO's time, for the warm-up and for each request of a clean one; by
+// simulation, a queue at 0.9 of its capacity needs five times what one without late requests does.
+constexpr double kWarmUpLimits = 20, kProofLimits = 4.5;
+constexpr double kProofConfidence = 0.99;
+constexpr double kLeast = 12;      // seconds
+constexpr double kMaxShare = 0.4;  // of the budget
 constexpr double kProofStartSeconds = 30;
 
 Result<std::unique_ptr<Runner>> runner_of(const SessionDoors& doors, const Job& job,
@@ -431,7 +434,9 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
 double proof_seconds(const Job& job, const SearchRequest& search) {
   const auto slo = parse_slo(job.slo());
   if (job.slo().empty() || !slo) return 0;
-  return std::min(kMaxShare * search.budget_seconds, std::max(kLeast, kLimits * slo->seconds));
+  const auto clean = static_cast<double>(min_requests(slo->percentile, kProofConfidence));
+  const double limits = kWarmUpLimits + kProofLimits * clean;
+  return std::min(kMaxShare * search.budget_seconds, std::max(kLeast, limits * slo->seconds));
 }
 
 namespace {
@@ -458,7 +463,7 @@ double rehearsal_seconds(const Job& job, const SearchRequest& search) {
 std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runner, double seconds) {
   if (run.job.slo().empty() || !run.result.found || seconds <= 0) return std::nullopt;
   const Knobs& knobs = run.result.recommendation.knobs;
-  const auto prover = runner(run.result.recommendation.samples_per_second.median);
+  const auto prover = runner(rate_to_prove(run, knobs));
   if (!prover) return std::nullopt;
   TrialLimits limits = trial_limits(run.job, run.search);
   limits.measure_seconds = seconds;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "trial/workloads/service/closed_load.h"
 #include "tuner/slo/late_share.h"
+#include "tuner/slo/proof_start.h"
 
 namespace ocrtune {
 namespace {
@@ -28,7 +29,14 @@ constexpr double kBluntShare = 0.05;   // of the rate: within it a probe may tel
 constexpr double kGrossShare = 10;     // times the allowed share of late requests: far too fast
 constexpr double kGrossStep = 0.6;     // then the next rate is at most this share of it
 constexpr int kMaxProbes = 60;
-constexpr double kProofShares[] = {1, 0.95, 0.9, 0.8, 0.65, 0.5, 0.4};  // of the rate to prove
+constexpr double kQueueShare = 0.9;  // of the rate of a queue like the server: the first to try
+
+// Of a proof: steps of the rate, the last one where the late share is so many times the allowed.
+constexpr double kProofClimb = 1.05, kProofStep = 0.94, kFarStep = 0.85, kFarShare = 3;
+constexpr double kLeastProofShare = 0.4;  // of the rate that it begins with
+constexpr double kVainLimits = 20;        // multiples of the SLO's time before a run is given up
+// Where too few are late to see how they cluster: what comes within one limit waits in one queue.
+constexpr double kClusterLimits = 1;
 
 class Search {
  public:
@@ -43,19 +51,29 @@ class Search {
     return finish();
   }
 
+  // At falling rates until one is proved, or at one above the first where that leaves the time.
+  // Each run may take all the time that is left; one that cannot prove its rate any more ends.
   Result<SloSearchResult> prove(double rate) {
-    for (const double share : kProofShares) {
-      const auto made = OCRTUNE_TRY(probe(share * rate));
+    proves_ = true;
+    const double least = kLeastProofShare * rate;
+    while (rate >= least) {
+      const auto made = OCRTUNE_TRY(probe(rate));
       if (made.stop == LoadStop::interrupted) return Error{ErrorKind::interrupted, "interrupted"};
-      if (made.verdict == SloVerdict::met) {
+      if (made.verdict == SloVerdict::met || proved_by_all(rate)) {
         kept_.push_back(made);
         confirmed_ = true;
-        break;
+        rate *= kProofClimb;
+      } else {
+        const double judged = static_cast<double>(std::max<std::int64_t>(made.judged, 1));
+        const double share = static_cast<double>(made.over) / judged;
+        result_.broken_at = rate;
+        rate *= share > kFarShare * (1 - options_.slo.percentile) ? kFarStep : kProofStep;
       }
-      result_.broken_at = share * rate;
-      if (left() <= 0) break;
+      const bool climbs = kept_.size() == 1 && result_.broken_at <= 0 && left() >= made.seconds;
+      if (!kept_.empty() && !climbs) break;
+      if (left() <= kLeastLimits * options_.slo.seconds) break;
     }
-    result_.stop_reason = kept_.empty() && left() <= 0 ? "budget" : "resolution";
+    result_.stop_reason = kept_.empty() && rate >= least ? "budget" : "resolution";
     return finish();
   }
 
@@ -103,6 +121,22 @@ class Search {
     return {};
   }
 
+  // What is seen above a rate counts for it too, which is kept at least as well: requests at this
+  // rate and at the next ones above may prove it together.
+  bool proved_by_all(double rate) const {
+    double judged = 0, over = 0, effect = 1;
+    for (auto one = result_.probes.rbegin(); one != result_.probes.rend(); ++one) {
+      if (one->requests_per_second < rate) return false;
+      judged += static_cast<double>(one->judged);
+      over += static_cast<double>(one->over);
+      effect = std::max(effect, one->design_effect);
+      if (judge_slo(options_.slo, judged, over, options_.confidence, effect) == SloVerdict::met) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   // Even one request at a time violates the SLO: more than 1 - p of them are over it.
   bool impossible() {
     const auto all = static_cast<double>(result_.closed.alone.latency.count());
@@ -125,6 +159,12 @@ class Search {
     plan.max_seconds =
         std::max(plan.warm_up_seconds + kLeastRoom * kLeastLimits * limit, probe_seconds(rate));
     plan.min_design_effect = effect_near(rate);
+    if (proves_) {
+      plan.min_seconds = kVainLimits * limit;
+      plan.max_seconds = left();
+      plan.assumed_design_effect = kClusterLimits * rate * limit;
+      plan.stop_when_vain = true;
+    }
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed + probes_made_;
     plan.first_request = next_request_;
@@ -230,6 +270,7 @@ class Search {
           provable_share(1 - options_.slo.percentile, requests, options_.confidence);
       if (share > 0) return line.rate_of(share);
     }
+    if (low <= 0 && queue_rate_ > 0) return queue_rate_;
     const double low_speed = low_latency_ > 0 ? 1 / low_latency_ : 0;
     const double high_speed = high_latency_ > 0 ? 1 / high_latency_ : 0;
     if (low_speed <= high_speed) return (low + high) / 2;
@@ -242,6 +283,9 @@ class Search {
     double high = result_.saturated_at;
     low_latency_ = result_.alone_seconds;
     bool gross = false;  // `high` was refuted by far
+    if (options_.trace.empty()) {
+      queue_rate_ = kQueueShare * queue_rate(options_.slo, result_.closed.loads());
+    }
     make_room();
     for (int i = 0; i < kMaxProbes; ++i) {
       if (interrupted()) return note("interrupted");
@@ -362,7 +406,9 @@ class Search {
   std::uint64_t next_request_ = 0;
   std::uint64_t probes_made_ = 0;
   bool confirmed_ = false;
+  bool proves_ = false;
   double seen_share_ = 1;  // of the time that a rate should be seen for
+  double queue_rate_ = 0;  // where to look first; 0: unknown
   double low_latency_ = 0;
   double high_latency_ = 0;
   double start_ = 0;

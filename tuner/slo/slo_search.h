@@ -87,9 +87,10 @@ struct SloSearchResult {
 Result<SloSearchResult> find_highest_rate(LoadTarget& target, Clock& clock,
                                           const SloSearchOptions& options);
 
-// A rate that a search has found, run at full length: 459 requests without a late one, or more
-// with some, prove p99 at 99 % confidence. A rate that fails makes room for a lower one, down to
-// 0.4 of it. `found` is false where none was proved. Errors: as above.
+// A rate, run at full length: 459 times the SLO's time without a late request, or more with some,
+// prove p99 at 99 % confidence. A rate that fails makes room for a lower one, down to 0.4 of it,
+// and one that is proved early for a higher one. `found` is false where none was proved. Errors: as
+// above.
 Result<SloSearchResult> prove_rate(LoadTarget& target, Clock& clock,
                                    const SloSearchOptions& options, double rate);
 

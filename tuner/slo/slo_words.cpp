@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "trial/workloads/service/slo.h"
+#include "tuner/slo/proof_start.h"
 
 namespace ocrtune {
 namespace {
@@ -46,6 +47,18 @@ const Trial* proof_of(const RunRecord& run, const Knobs& knobs) {
   return found == run.trials.rend() ? nullptr : &*found;
 }
 
+double rate_to_prove(const RunRecord& run, const Knobs& knobs) {
+  const double claimed = run.result.recommendation.samples_per_second.median;
+  const auto slo = parse_slo(run.job.slo());
+  std::vector<std::vector<LoadPoint>> loads;
+  for (const Trial& trial : run.trials) {
+    if (trial.ok() && trial.phase != kProofPhase && trial.knobs == knobs) {
+      loads.push_back(trial.service.loads);
+    }
+  }
+  return slo ? proof_start(loads, *slo, claimed, run.job.requests().trace.empty()) : claimed;
+}
+
 bool rate_may_be_higher(const RunRecord& run, const Knobs& knobs) {
   bool searched = false;
   for (const Trial& trial : run.trials) {
@@ -67,12 +80,12 @@ void speak_of_slo(RunRecord& run) {
   }
   // The claim is what was proved; the search's own rates stay in the interval.
   Recommendation& best = result.recommendation;
-  if (const Trial* proved = proof_of(run, best.knobs)) {
-    auto& rate = best.samples_per_second;
-    rate.median = proved->samples_per_second;
-    rate.low = std::min(rate.low, rate.median);
-    rate.high = std::max(rate.high, rate.median);
-  }
+  auto& rate = best.samples_per_second;
+  const Trial* proved = proof_of(run, best.knobs);
+  rate.median = proved != nullptr ? proved->samples_per_second
+                                  : std::min(rate.median, rate_to_prove(run, best.knobs));
+  rate.low = std::min(rate.low, rate.median);
+  rate.high = std::max(rate.high, rate.median);
   const Reason proof = proof_reason(run);
   const Reason target = slo_reason(*slo);
   result.answer = reason<ReasonCode::launch_at_target>(

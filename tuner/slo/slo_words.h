@@ -11,11 +11,15 @@ inline constexpr const char* kProofPhase =
 // The last proof among the trials of this setting; null: none.
 const Trial* proof_of(const RunRecord& run, const Knobs& knobs);
 
+// The rate at which the proof of this setting begins (tuner/slo/proof_start.h), by its trials.
+double rate_to_prove(const RunRecord& run, const Knobs& knobs);
+
 // No trial of this setting tried a rate above its own that broke the SLO: there was no time.
 bool rate_may_be_higher(const RunRecord& run, const Knobs& knobs);
 
 // For a run that was judged: its answer and first reason, and the claim, which is the proved rate
-// where there is one. Where no setting meets the SLO: by how much it is missed.
+// where there is one, else no more than what a proof would begin with. Where no setting meets the
+// SLO: by how much it is missed.
 void speak_of_slo(RunRecord& run);
 
 }  // namespace ocrtune

@@ -52,7 +52,11 @@ class LoadRun {
         end_(start_ + plan.max_seconds),
         ledger_(plan.slo, start_ + plan.warm_up_seconds) {
     if (plan.kind_weights.size() > 1) result_.kinds.resize(plan.kind_weights.size());
-    if (plan.slo) next_look_ = min_requests(plan.slo->percentile, confidence());
+    if (plan.slo) {
+      const auto fewest = static_cast<double>(min_requests(plan.slo->percentile, confidence()));
+      next_look_ = static_cast<std::int64_t>(
+          fewest * std::max(plan.min_design_effect, plan.assumed_design_effect));
+    }
   }
 
   LoadResult run() {
@@ -144,17 +148,18 @@ class LoadRun {
       return stop(LoadStop::saturated);
     }
     ledger_.settle(at);
-    if (!plan_.slo || !plan_.stop_when_decided || ledger_.judged() < next_look_ ||
-        at < start_ + plan_.warm_up_seconds + plan_.min_seconds) {
-      return;
-    }
+    if (!plan_.slo || at < start_ + plan_.warm_up_seconds + plan_.min_seconds) return;
+    if (plan_.stop_when_vain && in_vain(at)) return stop(LoadStop::vain);
+    if (!plan_.stop_when_decided || ledger_.judged() < next_look_) return;
     next_look_ = static_cast<std::int64_t>(static_cast<double>(ledger_.judged()) * kLookGrowth);
     if (decided()) return stop(LoadStop::decided);
     ++looks_;
   }
 
   double design_effect() const {
-    return std::max(plan_.min_design_effect, ledger_.design_effect());
+    const bool seen = ledger_.over() >= kFewestEvents;
+    return std::max({plan_.min_design_effect, ledger_.design_effect(),
+                     seen ? 1.0 : plan_.assumed_design_effect});
   }
 
   // A test that looks often enough sees any verdict by chance. Each look may err with its share of
@@ -168,6 +173,15 @@ class LoadRun {
   SloVerdict verdict() const {
     return judge_slo(*plan_.slo, static_cast<double>(ledger_.judged()),
                      static_cast<double>(ledger_.over()), confidence(), design_effect());
+  }
+
+  // Were none of the requests to come late, there would still be too many.
+  bool in_vain(double at) const {
+    const double counted = at - start_ - plan_.warm_up_seconds;
+    const auto judged = static_cast<double>(ledger_.judged());
+    return judge_slo(*plan_.slo, judged * (plan_.max_seconds - plan_.warm_up_seconds) / counted,
+                     static_cast<double>(ledger_.over()), plan_.confidence,
+                     design_effect()) != SloVerdict::met;
   }
 
   // A burst early on looks like a violated SLO: half the requests of a clean proof must be seen.
@@ -236,6 +250,8 @@ std::string_view load_stop_name(LoadStop stop) {
   switch (stop) {
     case LoadStop::decided:
       return "decided";
+    case LoadStop::vain:
+      return "vain";
     case LoadStop::requests:
       return "requests";
     case LoadStop::seconds:

@@ -29,14 +29,16 @@ struct LoadPlan {
   std::optional<LatencySlo> slo;          // judged as requests come in, if set
   double confidence = 0.99;               // of the verdict, however often it was looked at
   double min_design_effect = 1;           // known from earlier runs near this rate
+  double assumed_design_effect = 1;       // while too few are late for it to be seen
   bool stop_when_decided = true;          // else the verdict is that of all requests
+  bool stop_when_vain = false;            // when the time left cannot bring a kept SLO any more
   std::vector<double> kind_weights;       // how often each kind is sent; empty: kind 0 only
   std::uint64_t seed = 1;                 // of the kinds
   std::uint64_t first_request = 0;        // number of the first; answers to lower ones are ignored
   std::int64_t max_unanswered = 4000000;  // beyond this many the run is saturated
 };
 
-enum class LoadStop { decided, requests, seconds, saturated, target_failed, interrupted };
+enum class LoadStop { decided, vain, requests, seconds, saturated, target_failed, interrupted };
 
 std::string_view load_stop_name(LoadStop stop);
 

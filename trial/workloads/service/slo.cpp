@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kMaxBlocks = 1024;
 constexpr std::size_t kFewestBlocks = 16;
-constexpr std::int64_t kFewestEvents = 10;
 
 // Variance of the block shares over that of as many independent requests.
 double effect_of(const std::vector<std::int64_t>& blocks, double block_requests) {

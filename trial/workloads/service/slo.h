@@ -43,12 +43,14 @@ SloVerdict judge_slo(const LatencySlo& slo, double requests, double over, double
 // Survey Sampling, 1965: the variance of a clustered share over that of an independent one) divides
 // the number of requests before a test believes them. Memory stays bounded: blocks double in length
 // when there are many.
+inline constexpr std::int64_t kFewestEvents = 10;
+
 class BlockCounts {
  public:
   void add(bool event);
   std::int64_t events() const { return events_; }
   std::int64_t requests() const { return requests_; }
-  // 1 while there are fewer than 10 events or 16 blocks to judge by.
+  // 1 while there are fewer than `kFewestEvents` or 16 blocks to judge by.
   double design_effect() const;
 
  private:

@@ -63,7 +63,8 @@ TEST(SloProof, TheRateWithinTheSloIsWhatWasProved) {
   double rate = 0;
   const auto trial = proof(run, proved_at(90), &rate);
   ASSERT_TRUE(trial);
-  EXPECT_EQ(rate, 100);
+  EXPECT_LT(rate, 100);
+  EXPECT_GT(rate, 90);
   EXPECT_EQ(trial->phase, kProofPhase);
   run.trials.push_back(*trial);
   speak_of_slo(run);
@@ -80,7 +81,7 @@ TEST(SloProof, WithoutAProofItIsSaid) {
   run.trials.push_back(proved_at(90));  // of the search
   run.trials.back().knobs = run.result.recommendation.knobs;
   speak_of_slo(run);
-  EXPECT_EQ(run.result.recommendation.samples_per_second.median, 100);
+  EXPECT_LT(run.result.recommendation.samples_per_second.median, 100);
   EXPECT_EQ(run.result.answer.nested(3).code, ReasonCode::not_proved_at_length);
 }
 
@@ -115,9 +116,9 @@ TEST(SloProof, OnlyAViolatedSloSpeaksAgainstTheSetting) {
 
 TEST(SloProof, NoSloNothingProved) {
   RunRecord run = winner();
-  EXPECT_EQ(proof_seconds(run.job, run.search), 12);
+  EXPECT_NEAR(proof_seconds(run.job, run.search), (20 + 4.5 * 459) * 0.05, 1);  // p99, 50 ms
   run.search.budget_seconds = 10;
-  EXPECT_EQ(proof_seconds(run.job, run.search), 2);
+  EXPECT_EQ(proof_seconds(run.job, run.search), 4);
   run.job = reading_job();
   EXPECT_EQ(proof_seconds(run.job, run.search), 0);
   EXPECT_FALSE(proof(run, proved_at(90)));
