@@ -459,13 +459,13 @@ TEST_F(SessionTest, VerifyNeedsARecommendation) {
 }
 
 TEST_F(SessionTest, TheWinnersLatencyTargetIsProvedAtFullLength) {
-  TuneRequest bounded = request(30);
+  TuneRequest bounded = request(40);
   bounded.job = reading_job("p99=50ms");
   bounded.search.axes["queue"] = {"shared"};
   const auto run = tune(bounded, *store_, witness_, doors_);
   ASSERT_TRUE(run) << run.error().what;
   EXPECT_EQ(witness_.proofs, 1);
-  EXPECT_NEAR(proved_, 133, 5) << "the rate that is claimed";
+  EXPECT_NEAR(proved_, 0.92 * 133, 5) << "a margin below the rate of the search";
   EXPECT_EQ(run->trials.back().phase, "proof");
   EXPECT_EQ(judged_run(*store_, run->id)->trials.back().phase, "proof");
 }
