@@ -21,7 +21,7 @@ double queue_rate(const LatencySlo& slo, int slots, double service_seconds, bool
 double queue_rate(const LatencySlo& slo, const std::vector<LoadPoint>& loads);
 
 // `loads` of each trial of the setting, `claimed` by the search. Without `poisson` arrivals (a
-// trace) no queue is asked. At most `claimed`, but where the search ended early.
+// trace) no queue is asked, and `claimed` stands in its place.
 double proof_start(const std::vector<std::vector<LoadPoint>>& trials, const LatencySlo& slo,
                    double claimed, bool poisson);
 
