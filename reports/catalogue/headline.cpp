@@ -58,6 +58,17 @@ Bilingual open_sentence(const RunRecord& run) {
   return phrase("Inconclusive: the leading settings cannot be told apart; allow a longer budget.");
 }
 
+// What leads as measured, where the start stays the answer because that is not sure.
+Bilingual ahead_as_measured(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  if (!result.contender || result.contender->second.median <= 1) return {};
+  const auto& [knobs, gain] = *result.contender;
+  return phrase(" As measured {} made {} times the rate of {} ({}..{}).",
+                {knobs_text(knobs, result.inert_names()), fmt::format("{:.2f}", gain.median),
+                 phrase(baseline_phrase(run.search)), fmt::format("{:.2f}", gain.low),
+                 fmt::format("{:.2f}", gain.high)});
+}
+
 // Rates are compared; another objective has its figures in the answer.
 Bilingual compared(const RunRecord& run) {
   const TuneResult& result = run.result;
@@ -399,8 +410,9 @@ Bilingual headline(const RunRecord& run) {
     const Bilingual texts = result.other_text ? text_words(run) : Bilingual();
     const bool learned = result.beyond_recipe && result.beyond_recipe->worth;
     const Bilingual recipe = learned ? recipe_words(run) : Bilingual();
-    return {open.english + texts.english + recipe.english,
-            open.chinese + texts.chinese + recipe.chinese};
+    const Bilingual ahead = ahead_as_measured(run);
+    return {open.english + ahead.english + texts.english + recipe.english,
+            open.chinese + ahead.chinese + texts.chinese + recipe.chinese};
   }
   const bool other_goal = result.objective != "throughput";
   Bilingual sentence = other_goal ? both(result.answer) : compared(run);

@@ -95,6 +95,8 @@ const std::vector<Phrase>& phrase_table() {
        "尚无定论：{1} 个测量窗口中有 {0} 个受其他程序干扰；请在机器空闲时重新调优。"},
       {"Inconclusive: the leading settings cannot be told apart; allow a longer budget.",
        "尚无定论：领先的配置无法区分快慢；请延长预算。"},
+      {" As measured {} made {} times the rate of {} ({}..{}).",
+       "按测得的数值，{0} 的速率是{2}的 {1} 倍（{3}..{4}）。"},
       {" Only {} of {} {1:setting|settings} {0:was|were} measured.",
        "只测量了 {1} 个配置中的 {0} 个。"},
       {" Saves {} a million lines; tuned in {}: pays after about {} lines.",

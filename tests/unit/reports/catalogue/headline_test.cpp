@@ -98,6 +98,19 @@ TEST(Headline, TextsThatVaryByThemselvesAreNotCalledFew) {
   EXPECT_THAT(told(0, 0), HasSubstr("The same text on all 12 inputs."));
 }
 
+TEST(Headline, AnOpenAnswerNamesWhatLeadsAsMeasured) {
+  RunRecord run = with_gain(1, 1, 1);
+  run.result.contender = {run.result.recommendation.knobs, Interval{3.88, 0.91, 16.2}};
+  run.result.recommendation.knobs = run.result.baseline.knobs;
+  run.result.inconclusive = reason<ReasonCode::no_quiet_window>(counted(9));
+  const Bilingual answer = headline(decided(run));
+  EXPECT_THAT(answer.english, StartsWith("Inconclusive"));
+  EXPECT_THAT(answer.english, HasSubstr("made 3.88 times the rate of your setting (0.91..16.20)."));
+  EXPECT_THAT(answer.chinese, HasSubstr("3.88"));
+  run.result.contender->second.median = 0.98;
+  EXPECT_THAT(headline(decided(run)).english, testing::Not(HasSubstr("As measured")));
+}
+
 TEST(Headline, WithoutAClearGainTheBaselineIsKept) {
   RunRecord run = with_gain(1, 1, 1);
   run.result.contender = {run.result.recommendation.knobs, Interval{1.01, 0.98, 1.05}};
