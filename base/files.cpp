@@ -163,8 +163,11 @@ Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes) 
 
 Status write_file(const std::string& path, std::string_view contents) {
   if (path == "-" || path == "/dev/stdout") {
-    std::fflush(stdout);
-    return write_all(STDOUT_FILENO, contents, "standard output");
+    // By the stream, which keeps that it failed: who reads no further is no error of a command.
+    const bool written =
+        std::fwrite(contents.data(), 1, contents.size(), stdout) == contents.size() &&
+        std::fflush(stdout) == 0;
+    return written ? Status() : Status(system_error(errno, "write standard output"));
   }
   struct stat old {};
   const bool exists = ::stat(path.c_str(), &old) == 0;
