@@ -125,7 +125,9 @@ class ResultFile {
       }
       write("name\ttext\tconfidence\terror\n");
     }
-    if (status_) status_ = write_all(descriptor_, text, path_);
+    if (!status_) return;
+    status_ =
+        descriptor_ == STDOUT_FILENO ? write_file("-", text) : write_all(descriptor_, text, path_);
   }
   const Status& status() const { return status_; }
 
