@@ -70,6 +70,13 @@ std::string fitted(const char* fix, const Config& config) {
   return fix;
 }
 
+// Does the fix begin with an option, "--max-model-len 8192", that the message's own cures name?
+bool says_otherwise(std::string_view fix, std::string cures) {
+  std::string option(fix.substr(0, fix.find_first_of(" =")));
+  for (std::string* text : {&option, &cures}) std::replace(text->begin(), text->end(), '-', '_');
+  return starts_with(option, "__") && cures.find(option.substr(2)) != std::string::npos;
+}
+
 }  // namespace
 
 std::string cure_in_message(const std::string& text) {
@@ -103,8 +110,10 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
     if (!fix.empty() && !known && cause.fixes.size() < kMost) cause.fixes.push_back(std::move(fix));
   };
   cause.fixes.clear();
+  std::string cures;
   for (const EvidenceLine& line : cause.evidence) {
     const std::string cure = cure_in_message(line.text);
+    cures += cure;
     if (!cure.empty()) add("as the message says: " + cure);
   }
   for (const LineCure& cure : line_cures()) {
@@ -113,7 +122,8 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
   }
   for (const ProgramFix& row : program_fixes()) {
     const bool written = (programs & row.programs) != 0 && (programs & row.without) == 0;
-    if (written && listed(row.causes, cause.row->name)) add(fitted(row.fix, config));
+    if (written && listed(row.causes, cause.row->name) && !says_otherwise(row.fix, cures))
+      add(fitted(row.fix, config));
   }
   for (const char* fix : cause.row->fixes) add(fitted(fix, config));
   for (const Care& row : care_table()) {

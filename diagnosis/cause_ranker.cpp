@@ -29,7 +29,7 @@ bool is_remark(const Clue& clue) {
 // looking for a cause.
 bool is_accepted(const std::string& line) {
   static const re2::RE2 kWords(
-      R"(libnvidia-ml|libnccl-net|dmesg: read kernel buffer failed|accepting this combination|will proceed with training with local|'paddle\.fluid\.core_avx'|is optional and|optional dependency|If you don't plan on using)");
+      R"(libnvidia-ml|libnccl-net|\b(?:py-spy|gdb|strace|perf|lsof|htop|nvtop|iotop|numastat): (?:command )?not found|\b404 GET /|dmesg: read kernel buffer failed|accepting this combination|will proceed with training with local|'paddle\.fluid\.core_avx'|is optional and|optional dependency|If you don't plan on using)");
   return re2::RE2::PartialMatch(line, kWords);
 }
 
@@ -171,6 +171,12 @@ void CauseRanker::hear_log(int index) {
     if (clue.cause->name == std::string_view("checkpoint_damaged") &&
         reads_samples(*finding, log)) {
       clue.cause = &find_cause("bad_training_data");
+    }
+    // Where a loader's worker cannot start CUDA, it was forked from a process that had.
+    if (clue.signature == "cuda_start" && reads_samples(*finding, log)) {
+      clue.cause = &find_cause("start_method");
+      clue.weight = 0.75;
+      clue.signature = "cuda_fork";
     }
     // What a program that starts others does not find is a program.
     if (clue.cause->name == std::string_view("missing_file") &&

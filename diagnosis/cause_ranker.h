@@ -51,6 +51,7 @@ class CauseRanker {
   std::vector<Cause> rank();
 
   bool sigkill() const { return sigkill_; }
+  bool went_well() const { return end_ == RunEnd::well; }
   bool any(const char* cause, int min_tier) const;
   const std::vector<Clue>& clues() const { return clues_; }
   const std::optional<FirstFailure>& first_failed() const { return first_failed_; }

@@ -166,9 +166,9 @@ std::vector<CauseRow> setting_causes() {
        kEnds,
        "timed_out",
        Remedy::none,
-       "The server ended its own worker because a request (or the loading of models) took longer "
-       "than the worker may be silent. The SIGABRT or SIGKILL after it is the server's; memory has "
-       "no part in it.",
+       "The server gave a request up, or ended its own worker, because it (or the loading of "
+       "models) took longer than the server waits. A SIGABRT or SIGKILL after it is the server's; "
+       "memory has no part in it.",
        "how long does one request take? compare with the worker time-out (gunicorn: 30 s)",
        {"a worker time-out above the slowest request, or long work in a queue outside of it",
         "load the models before the first request"}},

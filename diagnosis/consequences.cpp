@@ -154,7 +154,8 @@ bool ended_well(const std::vector<LogScan>& logs) {
     well = well || log.finished;
     if (log.kind != SourceKind::program || log.finished) continue;
     const bool ends = std::any_of(log.findings.begin(), log.findings.end(), [](const auto& one) {
-      return tier(one.signature->role) >= 2 && !one.earlier_run && one.progress_after < 3;
+      return tier(one.signature->role) >= 2 && !one.earlier_run && one.progress_after < 3 &&
+             !starts_with(one.signature->id, "kernel_");
     });
     if (ends || (!told && (log.progress_lines > 0 || log.programs != 0))) return false;
   }

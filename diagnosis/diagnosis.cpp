@@ -260,6 +260,12 @@ bool ends_by_a_signal(const Cause& cause) {
          name == "userspace_oom_kill" || name == "terminated_from_outside";
 }
 
+// Two files that tell of the same failure outweigh a third that says that it went well.
+bool told_by_one(const Cause& cause) {
+  return std::all_of(cause.evidence.begin(), cause.evidence.end(),
+                     [&](const EvidenceLine& line) { return line.file == cause.evidence[0].file; });
+}
+
 // "112.log" is rank 112's among its like; alone it is a file with a number.
 std::vector<LogScan> without_number(const LogScan& log) {
   LogScan plain = log;
@@ -296,7 +302,7 @@ void add_place(const std::vector<LogScan>& logs, Cause& first) {
 }  // namespace
 
 Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evidence) {
-  constexpr double kMinConfidenceOfSuccess = 0.5;  // of a kill, where the exit code is 0
+  constexpr double kMinConfidenceOfSuccess = 0.5;  // where the run is known to have ended well
   if (logs.size() == 1 && is_only_numbered(logs[0])) {
     return diagnose(without_number(logs[0]), evidence);
   }
@@ -307,7 +313,8 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
   cap_the_nameless(diagnosis.causes);
   diagnosis.failed =
       std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), [&](const Cause& cause) {
-        const bool unlikely = evidence.exit_code == 0 && ends_by_a_signal(cause);
+        const bool unlikely = (evidence.exit_code == 0 && ends_by_a_signal(cause)) ||
+                              (ranker.went_well() && told_by_one(cause));
         return cause.confidence >= (unlikely ? kMinConfidenceOfSuccess : kMinConfidence);
       });
   if (diagnosis.failed) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "base/check.h"
 #include "base/files.h"
@@ -49,8 +50,9 @@ std::size_t line_end(std::string_view block) {
 // What a person typed, "me@host:~$ docker inspect ...": it says what was asked, not what was so.
 bool is_typed_command(std::string_view line) {
   if (starts_with(line, "$ ") || contains(line, ".OOMKilled}}")) return true;
+  if (line[0] == '(') line.remove_prefix(std::min(line.find(") ") + 2, line.size()));  // "(env) "
   const std::string_view head = line.substr(0, line.find_first_of(" \t"));
-  return head.find(':') != std::string_view::npos && (head.back() == '$' || head.back() == '#');
+  return head.find(':') != std::string_view::npos && (ends_with(head, "$") || ends_with(head, "#"));
 }
 
 // What a typed command asks for that answers with a bare word.
@@ -141,11 +143,12 @@ struct LogScanner::State {
   CardReport cards;
   SourceLines first_lines;
   PayloadBlock payload;
-  std::vector<Told> in_payload;  // counts unless the program ends the block
-  std::string rest;              // an unfinished line
-  std::string heading;           // of the file whose lines these are, in a log of several
-  std::string dated;             // start of the last line that looked dated, of earlier blocks
-  std::string_view dated_here;   // the same, of this block
+  std::vector<Told> in_payload;   // counts unless the program ends the block
+  std::string rest;               // an unfinished line
+  std::string heading;            // of the file whose lines these are, in a log of several
+  std::string dated;              // start of the last line that looked dated, of earlier blocks
+  std::string_view dated_here;    // the same, of this block
+  std::set<std::string> scripts;  // that were typed at a prompt
   std::vector<bool> run_spoke = {false};  // it failed, stepped or came to its end
   std::int64_t run_progress = 0;          // progress lines of this run
   bool failing_since_start = false;
@@ -365,7 +368,9 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
   });
   if (step && is_progress_line(line)) take_progress(line);
   if (scan.progress_lines < 8) config.take_line(line);
-  if (failing_since_start && told.matches.empty() && begins_a_run(line)) begin_run();
+  const std::string_view script = hot && is_typed_command(line) ? typed_script(line) : "";
+  const bool again = !script.empty() && !scripts.emplace(script).second;
+  if (failing_since_start && told.matches.empty() && (again || begins_a_run(line))) begin_run();
 }
 
 // A block is whole lines, the last one perhaps cut.

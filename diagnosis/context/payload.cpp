@@ -225,7 +225,7 @@ std::optional<std::string> without_payload(std::string_view line) {
       bytes());
   // A test's name and result as pytest lists them: what the tests are about.
   static const re2::RE2 kTest(R"(^(\S+::\S.* (?:PASSED|XFAIL|XPASS|SKIPPED)\b.*)$)", bytes());
-  static const re2::RE2 kTells(R"((?:^|[\s\[|(])(?:INFO|DEBUG|TRACE)(?:[\s\]|:)]|$))", bytes());
+  static const re2::RE2 kTells(R"((?:^|[\s\[|(])(?:INFO|DEBUG|TRACE)(?:[\s\]|:)/]|$))", bytes());
   constexpr std::size_t kHead = 100;
   constexpr std::string_view kOwnWords = ", error happened with msg";  // PaddleOCR's, of a label
   const std::size_t own = line.find(kOwnWords);
@@ -254,8 +254,17 @@ bool PayloadBlock::take_line(std::string_view line) {
       bytes());
   static const re2::RE2 kOfATest(R"(^-+ Captured (?:stdout|stderr|log) \w+ -+$)", bytes());
   static const re2::RE2 kRule(R"(^\s*(?:[-=#*_~]{3,}|```|"""|</\w+>).*$)", bytes());
+  // "[eval 003] answer : ...": its further lines have no such label.
+  static const re2::RE2 kLabelled(
+      R"((?i)^\[[a-z][\w -]*\d\] *(?:answer|response|reply|completion|prediction|output) ?: )",
+      bytes());
   constexpr std::size_t kLongestHeading = 160;
   line = trim(line);
+  if (starts_with(line, "[")) {
+    if (labelled_) lines_left_ = 0;
+    labelled_ = re2::RE2::PartialMatch({line.data(), line.size()}, kLabelled);
+    if (labelled_) return lines_left_ = kLongest, true;
+  }
   const bool may_open = line.size() < kLongestHeading && !line.empty() &&
                         (std::string_view(":=-#*>|").find(line.back()) != std::string_view::npos ||
                          ends_with(line, "：") || ends_with(line, "果"));

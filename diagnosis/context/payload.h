@@ -26,6 +26,7 @@ class PayloadBlock {
  private:
   int lines_left_ = 0;
   bool of_a_test_ = false;  // what pytest has captured of it: only a rule ends that
+  bool labelled_ = false;   // a line with a label in brackets ends it
   bool dated_ = false;      // the heading has a logger's prefix, so a line with one ends the block
 };
 

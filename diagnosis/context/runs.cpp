@@ -16,12 +16,19 @@ re2::StringPiece head_of(std::string_view line) {
 
 bool begins_a_run(std::string_view line) {
   static const re2::RE2 kBegins(
-      R"((?i:^\s*(?:[=#*_~>+-]{2,}|\[[=#*-]+\])[^=#*]*\b(?:(?:run|attempt|job|try|trial|session|launch)\s*(?:id|no\.?|number)?\s*[#:=]?\s*\d+|(?:re-?)?(?:start|launch)(?:ed|ing|s)?(?: (?:by|at|of (?:run|attempt|job)|run|job|attempt|training)\b| *\d|[\s=#*-]*$)|new run\b))|)"
+      R"(^\s*[=#*]{3,}\s*\d{4}-\d\d-\d\d[ T]\d\d:\d\d|(?i:^\s*(?:[=#*_~>+-]{2,}|\[[=#*-]+\])[^=#*]*\b(?:(?:run|attempt|job|try|trial|session|launch)\s*(?:id|no\.?|number)?\s*[#:=]?\s*\d+|(?:re-?)?(?:start|launch)(?:ed|ing|s)?(?: (?:by|at|of (?:run|attempt|job)|run|job|attempt|training)\b| *\d|[\s=#*-]*$)|new run\b))|)"
       R"(INFO: train with paddle|Configuration  ------|vLLM API server version|vllm-openai version|Starting gunicorn \d|Started server process \[|(?:^|[\]:] )(?:Starting|Launching|Restarting) (?:(?:new )?(?:training|run|attempt|job|worker group|process group)\b|\S+ --)|Restarting worker group|\[default\] starting workers for entrypoint|Scheduled restart job, restart counter|INFO spawned: '|\bserver_args=ServerArgs\(|celery@\S+ v\d|^Job \d+ (?:started|starting)\b|\b(?i:attempt|try) #?\d+(?: of \d+|/\d+)?:? (?i:start|begin|launch)|开始第 ?\d+ ?次(?:运行|训练)|重新启动训练)");
   static const re2::RE2 kEnds(
       R"((?i)^\s*[=#*_~>+-]{2,}.*\b(?:fail(?:ed|ure)?|finish(?:ed)?|end(?:ed)?|done|complete[d]?|exit(?:ed)?|logs? of|of rank|\S*node-?\w*|host\w*)\b)");
   const re2::StringPiece head = head_of(line);
   return re2::RE2::PartialMatch(head, kBegins) && !re2::RE2::PartialMatch(head, kEnds);
+}
+
+std::string_view typed_script(std::string_view line) {
+  static const re2::RE2 kScript(R"([$#] (?:.* )?(?:\S*/)?([\w.-]+\.(?:py|sh))(?: |$))");
+  re2::StringPiece script;
+  re2::RE2::PartialMatch(head_of(line), kScript, &script);
+  return {script.data(), script.size()};
 }
 
 std::optional<std::int64_t> step_of(std::string_view line) {

@@ -12,6 +12,9 @@ namespace ocrtune {
 
 bool begins_a_run(std::string_view line);
 
+// "me@host:~$ python tools/train.py -c a.yml" -> "train.py"; empty: the command starts no script.
+std::string_view typed_script(std::string_view line);
+
 // The step or epoch that a progress line counts: "global_step: 40", "Epoch [3/5]", "iter 100".
 std::optional<std::int64_t> step_of(std::string_view line);
 

@@ -122,6 +122,8 @@ const std::vector<Phrase>& advice_table() {
        "--list-langs says what is there",
        "apt install tesseract-ocr-LANG，或把 LANG.traineddata 放入 tessdata 目录；tesseract "
        "--list-langs 列出已有的语言"},
+      {"a longer limit, or asynchronous requests; smaller documents",
+       "更长的等待上限，或使用异步请求；更小的文档"},
       {"a newer libstdc++ first in LD_LIBRARY_PATH: conda install -c conda-forge libstdcxx-ng",
        "把更新的 libstdc++ 放在 LD_LIBRARY_PATH 最前：conda install -c conda-forge libstdcxx-ng"},
       {"docker run --device /dev/dri --group-add $(stat -c %g /dev/dri/renderD128), with "

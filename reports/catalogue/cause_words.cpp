@@ -63,7 +63,7 @@ constexpr Row kRows[] = {
     {"engine_plan_mismatch", "TensorRT 引擎不匹配",
      "TensorRT 引擎只能在构建它的版本与同类 GPU 上运行。"},
     {"worker_timeout", "worker 超时",
-     "某个请求（或加载模型）的时间超过了 worker 允许的无响应时间，服务器终止了自己的 "
+     "某个请求（或加载模型）的时间超过了服务器的等待时间，服务器放弃了该请求或终止了自己的 "
      "worker。之后的 "
      "SIGABRT 或 SIGKILL 来自服务器，与内存无关。"},
     {"server_overloaded", "服务器满载",

@@ -64,6 +64,18 @@ TEST(Advice, TheMessagesOwnCureComesFirst) {
   }
 }
 
+// The message wants more of what the row of the program would lower.
+TEST(Advice, NoFixContradictsTheMessage) {
+  const std::string message =
+      "vllm ValueError: 6.8 GiB KV cache is needed, which is larger than the available KV cache "
+      "memory (2.3 GiB). Try increasing `gpu_memory_utilization` when initializing the engine.\n";
+  const Diagnosis told = diagnose_text(message);
+  ASSERT_FALSE(told.causes.empty());
+  EXPECT_THAT(join(told.causes[0].fixes, "\n"), Not(HasSubstr("--gpu-memory-utilization 0.8")));
+  EXPECT_THAT(advice_on("vllm torch.OutOfMemoryError: CUDA out of memory. Tried 2.00 GiB\n"),
+              HasSubstr("--gpu-memory-utilization 0.8"));
+}
+
 TEST(Advice, SaysWhatToDoFirstAndWhatIsNotWorthTrying) {
   const Diagnosis disk =
       diagnose_text("blk_update_request: I/O error, dev nvme0n1, sector 1\nloss: 1\n");

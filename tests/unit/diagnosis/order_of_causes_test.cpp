@@ -72,6 +72,20 @@ TEST(OrderOfCauses, ARunThatWasTakenUpAgainAndEndedWellDidNotFail) {
   EXPECT_FALSE(diagnose({scan}, well).failed);
 }
 
+// Weak suspects beside a run that ended well are no failure, unless two files tell of the same one.
+TEST(OrderOfCauses, WhatOneFileTellsWeaklyOfARunThatEndedWellIsNoFailure) {
+  const std::string read = "page 3: fork: Cannot allocate memory\n6 pages done\n";
+  const std::string gone =
+      "concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated "
+      "abruptly while the future was running or pending.\nOutput file is a PDF/A-2B\n";
+  const std::string kernel =
+      "[10.1] Out of memory: Killed process 31 (ocrmypdf) total-vm:9kB, anon-rss:9kB, UID:1000\n";
+  EXPECT_TRUE(diagnose_text(read.substr(0, read.find('\n') + 1)).failed);
+  EXPECT_FALSE(diagnose_text(read).failed);
+  EXPECT_FALSE(diagnose({scan_text("a.log", read), scan_text("dmesg", kernel)}, {}).failed);
+  EXPECT_TRUE(diagnose({scan_text("a.log", gone), scan_text("dmesg", kernel)}, {}).failed);
+}
+
 constexpr const char* kGaveUp =
     "[rank0]:[E114 03:30:01.112 ProcessGroupNCCL.cpp:632] [Rank 0] Watchdog caught collective "
     "operation timeout: WorkNCCL(SeqNum=9911, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, "

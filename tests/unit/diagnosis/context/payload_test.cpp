@@ -71,6 +71,15 @@ TEST(Payload, ABlockBelowAHeadingCountsOnlyIfTheProgramEndsInIt) {
   EXPECT_TRUE(diagnose_text(heading + text).failed);
 }
 
+TEST(Payload, AnAnswerOfSeveralLinesEndsAtTheNextLabel) {
+  const std::string answer =
+      "[sample 12] answer : Look for\n    Killed process 31 (python) total-vm:1kB, anon-rss:1kB\n";
+  const std::string own = "[rank0]: RuntimeError: CUDA out of memory. Tried to allocate 1 GiB\n";
+  EXPECT_FALSE(diagnose_text(answer + "[sample 12] score 0.51 latency 1.2s\n").failed);
+  EXPECT_TRUE(diagnose_text(answer + own).failed);
+  EXPECT_TRUE(diagnose_text(answer + "[sample 12] score 0.51\n" + own.substr(9)).failed);
+}
+
 TEST(Payload, ALineWithoutAnyIsLeftAlone) {
   EXPECT_FALSE(without_payload("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"));
   EXPECT_FALSE(without_payload("epoch: [1/5], global_step: 40, loss: 1.2731"));

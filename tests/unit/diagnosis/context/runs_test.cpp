@@ -23,6 +23,7 @@ TEST(Runs, TheLastRunDecides) {
        {"=== run 2 10:20 ===\n", "--- 2024-09-30 08:55 restart by cron ---\n", "##### attempt 2\n",
         "[2024/01/01 10:00:00] ppocr INFO: train with paddle 3.0.0 and device Place(gpu:0)\n",
         "systemd[1]: ocr.service: Scheduled restart job, restart counter is at 2.\n",
+        "##### 2025-03-04 19:51:30 bash train.sh (batch 2) #####\n",
         "[2024-05-14 06:58:02 +0000] [7] [INFO] Starting gunicorn 21.2.0\n"}) {
     EXPECT_EQ(first_of(kFullLines + begin + kPort), "port_in_use") << begin;
   }
@@ -34,6 +35,18 @@ TEST(Runs, SectionsOfOneRunAreNoRuns) {
         "=== node-1 (attempt 1) ===", "--- end of run 1 ---", "retry attempt 2 of 5"}) {
     EXPECT_FALSE(begins_a_run(line)) << line;
   }
+}
+
+TEST(Runs, AScriptThatIsTypedAgainIsAnotherRun) {
+  const std::string first = "me@pc:~/a$ python3 read.py a.png\n" + kFullLines;
+  const std::string again = "(env) me@pc:~/a$ python read.py a.png\n";
+  EXPECT_EQ(first_of(first + again + kPort), "port_in_use");
+  EXPECT_FALSE(
+      diagnose_text(first + again + "a.png: 31 lines\n(env) me@pc:~/a$ echo $?\n0\n").failed);
+  EXPECT_TRUE(diagnose_text(first + "me@pc:~/a$ python3 other.py\n" + kPort).causes.size() > 1);
+  EXPECT_EQ(typed_script("me@pc:~$ CUDA_VISIBLE_DEVICES=0 python tools/train.py -c a.yml"),
+            "train.py");
+  EXPECT_EQ(typed_script("me@pc:~$ dmesg | tail"), "");
 }
 
 // It has only begun: what ended the one before is still the answer.
