@@ -2,23 +2,16 @@
 // Neither is the one stage.
 #include <arpa/inet.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <thread>
 #include <vector>
 
+#include "pace.h"
+
 int main(int argc, char** argv) {
-  int port = 0;
-  for (int i = 1; i + 1 < argc; ++i) {
-    if (std::strcmp(argv[i], "--port") == 0) port = std::atoi(argv[i + 1]);
-  }
-  std::atomic<long> pages{0};
+  const int port = flag(argc, argv, "--port", 0);
+  Count pages{0};
   std::atomic<double> kept{0};
   std::vector<std::thread> readers;
   for (int i = 0; i < 2; ++i) {
@@ -45,15 +38,5 @@ int main(int argc, char** argv) {
       }
     });
   }
-  long seen = 0;
-  for (auto last = std::chrono::steady_clock::now();;) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
-    const auto now = std::chrono::steady_clock::now();
-    const long count = pages;
-    std::printf("speed %.2f pages/s\n", static_cast<double>(count - seen) /
-                                            std::chrono::duration<double>(now - last).count());
-    std::fflush(stdout);
-    seen = count;
-    last = now;
-  }
+  report(&pages);
 }

@@ -2,10 +2,11 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "pace.h"
 
 using Clock = std::chrono::steady_clock;
 
@@ -24,7 +25,7 @@ class Bucket {
 
 int main() {
   Bucket bucket;
-  std::atomic<long> pages{0};
+  Count pages{0};
   std::atomic<double> kept{0};
   std::vector<std::thread> readers;
   for (int i = 0; i < 3; ++i) {
@@ -38,15 +39,5 @@ int main() {
       }
     });
   }
-  long seen = 0;
-  for (auto last = Clock::now();;) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    const auto now = Clock::now();
-    const long count = pages;
-    std::printf("speed %.2f pages/s\n", static_cast<double>(count - seen) /
-                                            std::chrono::duration<double>(now - last).count());
-    std::fflush(stdout);
-    seen = count;
-    last = now;
-  }
+  report(&pages);
 }

@@ -2,12 +2,11 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-using Clock = std::chrono::steady_clock;
+#include "pace.h"
 
 double compute(std::chrono::microseconds of_cpu) {
   const int rounds = static_cast<int>(of_cpu.count()) * 60;
@@ -18,7 +17,7 @@ double compute(std::chrono::microseconds of_cpu) {
 
 int main() {
   std::mutex model;
-  std::atomic<long> pages{0};
+  Count pages{0};
   std::atomic<double> kept{0};
   std::vector<std::thread> readers;
   for (int i = 0; i < 8; ++i) {
@@ -31,15 +30,5 @@ int main() {
       }
     });
   }
-  long seen = 0;
-  for (auto last = Clock::now();;) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
-    const auto now = Clock::now();
-    const long count = pages;
-    std::printf("speed %.2f pages/s\n", static_cast<double>(count - seen) /
-                                            std::chrono::duration<double>(now - last).count());
-    std::fflush(stdout);
-    seen = count;
-    last = now;
-  }
+  report(&pages);
 }

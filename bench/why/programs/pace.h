@@ -1,7 +1,13 @@
 /* What every program here shares: the flags, the clock, work of a known length, and the line that a
    log reader takes for the rate. */
 #pragma once
+#ifdef __cplusplus
+#include <atomic>
+using Count = std::atomic<long>;
+#else
 #define _GNU_SOURCE
+typedef _Atomic long Count;
+#endif
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,7 +67,7 @@ static inline void start_threads(int count, void* (*work)(void*)) {
 }
 
 /* Prints the rate of what other threads count. */
-static inline void report(_Atomic long* pages) {
+static inline void report(Count* pages) {
   long seen = 0;
   for (;;) {
     pause_seconds(0.25);
