@@ -62,6 +62,7 @@ int finish_output(int code) {
   const int cause = flushed ? 0 : errno;
   if (flushed && std::ferror(stdout) == 0) return code;
   if (reader_is_gone(stdout)) return kExitPipe;
+  if (code == kExitEnvironment) return code;  // the command's own error has said it
   std::fprintf(
       stderr, "ocrtune: write standard output: %s\n",
       cause == 0 ? "not all of it could be written; is the disk full?" : std::strerror(cause));

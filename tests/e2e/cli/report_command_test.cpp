@@ -159,6 +159,10 @@ TEST_F(StoredRuns, FullDiskIsAnErrorOfEveryCommand) {
     EXPECT_EQ(said.code, 3) << arguments;
     EXPECT_THAT(said.out, HasSubstr("ocrtune: write standard output: "));
   }
+  const Ran said =
+      in_shell(OCRTUNE_BINARY + " export last --format env -o -" + store + " > /dev/full");
+  EXPECT_EQ(said.code, 3);
+  EXPECT_EQ(said.out, "ocrtune export: write standard output: No space left on device\n");
 }
 
 TEST_F(StoredRuns, ReaderThatHasSeenEnoughIsNoError) {
