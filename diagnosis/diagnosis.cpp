@@ -287,6 +287,7 @@ bool is_only_numbered(const LogScan& log) {
 // A server of several models says in a line of its own which of them a failure was.
 void add_place(const std::vector<LogScan>& logs, Cause& first) {
   constexpr std::int64_t kNear = 40;  // lines, in the log of the cause
+  if (first.evidence.empty()) return;
   const EvidenceLine& told = first.evidence[0];
   for (const LogScan& log : logs) {
     for (const Finding& finding : log.findings) {

@@ -50,7 +50,8 @@ std::size_t line_end(std::string_view block) {
 // What a person typed, "me@host:~$ docker inspect ...": it says what was asked, not what was so.
 bool is_typed_command(std::string_view line) {
   if (starts_with(line, "$ ") || contains(line, ".OOMKilled}}")) return true;
-  if (line[0] == '(') line.remove_prefix(std::min(line.find(") ") + 2, line.size()));  // "(env) "
+  const std::size_t env = starts_with(line, "(") ? line.find(") ") : line.npos;  // "(env) "
+  if (env != line.npos) line.remove_prefix(env + 2);
   const std::string_view head = line.substr(0, line.find_first_of(" \t"));
   return head.find(':') != std::string_view::npos && (ends_with(head, "$") || ends_with(head, "#"));
 }
