@@ -74,8 +74,8 @@ Status JobHosts::take_turns(bool no_wait) {
       const auto error = message_field<std::string>(reply, "error", "");
       if (!error.empty()) return Error{ErrorKind::failed, name + ": " + error};
       const auto holder = message_field<std::string>(reply, "holder", "");
-      const auto boot = message_field<std::string>(reply, "boot", "");
-      if (holder.empty()) taken.insert(boot);
+      const auto boot = message_field<std::string>(reply, "boot", "");  // empty: unknown
+      if (holder.empty() && !boot.empty()) taken.insert(boot);
       if (holder.empty() || taken.contains(boot)) break;
       if (no_wait) {
         return Error{
