@@ -13,6 +13,7 @@
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_preset.h"
 #include "tuner/job/job_workload.h"
+#include "tuner/verdict/explain.h"
 #include "tuner/verdict/possible.h"
 #include "tuner/verdict/text_claim.h"
 
@@ -253,10 +254,10 @@ Bilingual payback(const RunRecord& run) {
 }
 
 Bilingual beside_load(const TuneResult& result) {
-  const auto answers = std::count_if(
-      result.settings.begin(), result.settings.end(), [&](const SettingSummary& setting) {
-        return result.recipe_batch == 0 || global_batch(setting.knobs) == result.recipe_batch;
-      });
+  const auto answers = std::count_if(result.settings.begin(), result.settings.end(),
+                                     [&](const SettingSummary& setting) {
+                                       return keeps_recipe(result.recipe_batch, setting.knobs);
+                                     });
   if (answers == 1) return phrase(" Measured beside other load.");
   return result.verdict.same_when_idle
              ? phrase(

@@ -1,7 +1,7 @@
 // The verbs of a run as functions: tune, resume, verify. cli/ parses, calls one of them, and
 // prints.
 //
-// Each takes the machine's turn (base/machine_lock.h), measures, keeps every trial in the
+// Each takes the machine's turn (probes/host/machine_lock.h), measures, keeps every trial in the
 // store before the next one starts, and gives the run with its verdict.
 #pragma once
 

@@ -16,14 +16,14 @@ constexpr int kTurns = 3;  // changes between the two: A B A B
 const Setting* next_best(const Choice& choice, const std::vector<Setting>& settings) {
   const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
     return &setting != choice.chosen && setting.works() &&
-           keeps_recipe(choice, setting.summary.knobs);
+           keeps_recipe(choice.recipe_batch, setting.summary.knobs);
   });
   return next == settings.end() ? nullptr : &*next;
 }
 
 bool may_be_ahead(const Choice& choice, const Setting& other) {
   return &other != choice.chosen && other.works() && !other.crowds_out &&
-         keeps_recipe(choice, other.summary.knobs);
+         keeps_recipe(choice.recipe_batch, other.summary.knobs);
 }
 
 bool nothing_open(const Choice& choice, const std::vector<Setting>& settings) {

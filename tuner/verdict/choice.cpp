@@ -68,7 +68,7 @@ std::vector<const Setting*> leave_recipe(std::vector<const Setting*>& working,
                                          const Choice& verdict) {
   std::vector<const Setting*> kept, others;
   for (const Setting* setting : working) {
-    (keeps_recipe(verdict, setting->summary.knobs) ? kept : others).push_back(setting);
+    (keeps_recipe(verdict.recipe_batch, setting->summary.knobs) ? kept : others).push_back(setting);
   }
   if (kept.empty()) return {};
   working = std::move(kept);

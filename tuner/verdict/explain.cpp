@@ -102,14 +102,14 @@ std::vector<Neighbour> nearest_failures(const Knobs& chosen, const std::vector<S
 
 }  // namespace
 
-bool keeps_recipe(const Choice& verdict, const Knobs& knobs) {
-  return verdict.recipe_batch == 0 || global_batch(knobs) == verdict.recipe_batch;
+bool keeps_recipe(std::int64_t recipe_batch, const Knobs& knobs) {
+  return recipe_batch == 0 || global_batch(knobs) == recipe_batch;
 }
 
 int possible_answers(const Space& space, const Choice& verdict) {
   const auto& points = space.points();
   return static_cast<int>(std::count_if(points.begin(), points.end(), [&](const Knobs& knobs) {
-    return keeps_recipe(verdict, knobs);
+    return keeps_recipe(verdict.recipe_batch, knobs);
   }));
 }
 
@@ -200,7 +200,7 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
   };
   for (const int point : space.neighbours(chosen)) {
     const Knobs& knobs = space.knobs(point);
-    if (!keeps_recipe(verdict, knobs)) continue;
+    if (!keeps_recipe(verdict.recipe_batch, knobs)) continue;
     const Setting* run = find_setting(settings, knobs);
     if (run != nullptr && (among(verdict.near, run) || among(verdict.ties, run))) continue;
     if (run != nullptr) {
@@ -240,7 +240,7 @@ const Setting* ahead_on_paper(const Choice& verdict, const std::vector<Setting>&
   }
   const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
     return &setting != verdict.chosen && setting.works() &&
-           keeps_recipe(verdict, setting.summary.knobs);
+           keeps_recipe(verdict.recipe_batch, setting.summary.knobs);
   });
   return next == settings.end() ? nullptr : &*next;
 }
@@ -298,7 +298,7 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   double most = kRivalChance;
   for (const Setting& other : settings) {
     if (&other == &chosen || !other.works() || other.crowds_out) continue;
-    if (!keeps_recipe(verdict, other.summary.knobs)) continue;
+    if (!keeps_recipe(verdict.recipe_batch, other.summary.knobs)) continue;
     if (!chosen.summary.modelled && !other.summary.modelled) continue;
     const bool tie =
         std::find(verdict.ties.begin(), verdict.ties.end(), &other) != verdict.ties.end();

@@ -26,8 +26,8 @@ struct Choice {  // what the reasons are about
   double trial_seconds = 0;
 };
 
-// Whether a setting trains by the recipe that the answer keeps.
-bool keeps_recipe(const Choice& verdict, const Knobs& knobs);
+// Whether a setting trains by the recipe that the answer keeps; 0: it keeps none.
+bool keeps_recipe(std::int64_t recipe_batch, const Knobs& knobs);
 // Settings of the space that do, and so may be the answer.
 int possible_answers(const Space& space, const Choice& verdict);
 

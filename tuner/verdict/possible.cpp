@@ -26,7 +26,7 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Choic
   for (const Setting& other : settings) {
     run.insert(other.summary.knobs);
     if (&other == verdict.chosen || !other.works() || other.crowds_out) continue;
-    if (!keeps_recipe(verdict, other.summary.knobs)) continue;
+    if (!keeps_recipe(verdict.recipe_batch, other.summary.knobs)) continue;
     if (breaks(other, verdict.objective)) continue;
     const double gain = ratio_interval(other, *verdict.chosen).high - 1;
     if (gain <= most) continue;
@@ -36,7 +36,7 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Choic
   bool unknown = false;
   for (const Knobs& knobs : space.points()) {
     if (run.count(knobs) > 0) continue;
-    if (!keeps_recipe(verdict, knobs)) continue;
+    if (!keeps_recipe(verdict.recipe_batch, knobs)) continue;
     const Prediction prediction = search.predict(knobs);
     if (!prediction.may_work) continue;
     if (prediction.objective_value.median <= 0) {

@@ -236,10 +236,6 @@ Status count_gpus(PreparedCommand& prepared, const Machine& machine) {
   return Status();
 }
 
-}  // namespace
-
-namespace {
-
 Result<PreparedCommand> prepare(const CommandWorkload& workload, const Machine& machine,
                                 const KnobChoice& choose) {
   PreparedCommand prepared;
