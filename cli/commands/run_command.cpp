@@ -388,7 +388,7 @@ Result<int> run_run(RunFlags flags) {
     std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", plain_line(line).c_str());
   };
   listeners.on_held = [note = listeners.on_note](const HeldBack& held) {
-    note("why: " + sentence(held_back_reason(held)));
+    note("why: " + sentence(held_back_reason(held), terminal_language()));
   };
   const double planned = options.planned_seconds;
   listeners.on_status = [terminal, planned, &metrics](const AttemptStatus& status,

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/progress.h"
+#include "cli/shell/terminal.h"
 #include "cli/tune/listening.h"
 #include "cli/tune/tune_flags.h"
 #include "diagnosis/causes.h"
@@ -93,7 +94,7 @@ std::string data_text(const TuneFlags& flags) {
 
 void say_what_holds_back(const std::vector<HeldBack>& held, Findings& findings) {
   for (const HeldBack& one : held) {
-    findings.add(State::ok, "why", sentence(held_back_reason(one)));
+    findings.add(State::ok, "why", sentence(held_back_reason(one), terminal_language()));
   }
 }
 
@@ -116,7 +117,7 @@ Result<int> doctor(TuneFlags flags) {
   const Status settled = settle_flags(flags, machine);
   for (const std::string& note : flags.notes) findings.add(State::warning, "command", note);
   const auto setup = settled ? tune_setup(flags.job, flags.search, machine) : settled.error();
-  if (!setup) findings.add(State::fails, "command", placed(flags, setup.error()).what);
+  if (!setup) findings.add(State::fails, "command", setup.error().what);
   if (!readable || !setup) return findings.end();
   findings.add(State::ok, "command",
                flags.job.command().empty() ? "the built-in engine, model " + flags.job.model()
@@ -172,8 +173,7 @@ CommandRun declare_doctor(Flags& cli) {
                   "--batch", "--url", "--input", "--json"});
   return [flags]() -> Result<int> {
     say_settings(*flags, "doctor");
-    const auto code = doctor(*flags);
-    return code ? code : Result<int>(placed(*flags, code.error()));
+    return doctor(*flags);
   };
 }
 

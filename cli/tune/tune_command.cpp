@@ -380,7 +380,8 @@ Result<int> tune_as_asked(TuneFlags& flags) {
   if (!flags.dry_run) {
     std::vector<HeldBack> held;
     auto heard = find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json, held);
-    for (const HeldBack& one : held) say_note("why: " + sentence(held_back_reason(one)));
+    for (const HeldBack& one : held)
+      say_note("why: " + sentence(held_back_reason(one), terminal_language()));
     if (!heard) return heard.error();
     flags.notes.push_back(*std::move(heard));
     flags.notes.push_back(overwritten_note(states));
@@ -448,10 +449,7 @@ CommandRun declare_tune(Flags& cli) {
   cli.show_first({"--budget", "--preset", "--log-reader", "--metric", "--nproc", "--threads",
                   "--batch", "--workers", "--slo", "--url", "--input", "--out", "--name",
                   "--resume"});
-  return [flags]() -> Result<int> {
-    const auto code = run_tune(*flags);
-    return code ? code : Result<int>(placed(*flags, code.error()));
-  };
+  return [flags]() { return run_tune(*flags); };
 }
 
 }  // namespace ocrtune

@@ -193,16 +193,4 @@ void say_settings(const TuneFlags& flags, const char* command) {
   std::fprintf(stderr, "ocrtune %s: note: settings from %s\n", command, kSettingsFile);
 }
 
-Error placed(const TuneFlags& flags, Error error) {
-  for (const FileSetting& setting : flags.settings) {
-    const bool named = starts_with(error.what, setting.flag + ":") ||
-                       starts_with(error.what, setting.flag + " ") ||
-                       starts_with(error.what, setting.flag + "=");
-    if (!named) continue;
-    error.what = setting.place + error.what;
-    break;
-  }
-  return error;
-}
-
 }  // namespace ocrtune

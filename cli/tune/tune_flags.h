@@ -52,8 +52,6 @@ Status read_tune_flags(TuneFlags& flags);
 Status settle_flags(TuneFlags& flags, const Machine& machine);
 // On stderr, if a settings file was read.
 void say_settings(const TuneFlags& flags, const char* command);
-// The error with the line of the settings file in front, if it names a flag that came from there.
-Error placed(const TuneFlags& flags, Error error);
 
 // Each reads part of `flags` into flags.typed and flags.search. usage: what is wrong, with the
 // flag's name.

@@ -10,6 +10,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/console/label_lines.h"
+#include "tuner/verdict/held_back.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
@@ -56,9 +57,16 @@ std::string caveat(const RunRecord& run, Language language) {
   const TuneResult& result = run.result;
   if (const Bilingual note = engine_note(run); !note.english.empty()) return in(note, language);
   if (!result.inconclusive.empty()) return sentence(result.inconclusive, language);
+  if (!result.held_back.empty()) return "";  // it has a line of its own
   const auto notes = further_reasons(result.recommendation);
   if (!notes.empty()) return sentence(notes.front(), language);
   return result.certificate.empty() ? "" : sentence(result.certificate, language);
+}
+
+// The surest cause; the others are in the whole account.
+void add_held_back(LabelLines& lines, const TuneResult& result) {
+  if (result.held_back.empty()) return;
+  lines.add("why", sentence(held_back_reason(result.held_back.front()), lines.language()));
 }
 
 void add_found(LabelLines& lines, const RunRecord& run) {
@@ -68,6 +76,7 @@ void add_found(LabelLines& lines, const RunRecord& run) {
             launch_knobs(run.result) + "  " + badges_text(run, language));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   lines.add("rate", rate_line(run, language));
+  add_held_back(lines, run.result);
   lines.add("memory", memory_line(run, language));
   lines.add("recipe", in(recipe_note(run), language));
   lines.add("note", caveat(run, language));
@@ -95,6 +104,7 @@ std::string console_answer(const RunRecord& run, int width, bool colour, Languag
     add_found(lines, run);
   } else {
     lines.add("answer", badges_text(run, lines.language()), Tone::bad);
+    add_held_back(lines, result);
     add_reasons(lines, run);
     if (!result.advice.empty()) lines.add("next", sentence(result.advice, language));
   }

@@ -118,6 +118,12 @@ Bilingual gain_words(const RunRecord& run) {
                  {sentence(baseline.reason), sentence(baseline.reason, Language::chinese)}});
 }
 
+void add_causes(LabelLines& lines, const TuneResult& result) {
+  for (const HeldBack& held : result.held_back) {
+    lines.add("why", sentence(held_back_reason(held), lines.language()));
+  }
+}
+
 void add_answer(LabelLines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
@@ -143,9 +149,7 @@ void add_answer(LabelLines& lines, const RunRecord& run) {
     if (slo) lines.add("target", sentence(slo_reason(*slo), language));
   }
   lines.add("gain", gain_words(run));
-  for (const HeldBack& held : result.held_back) {
-    lines.add("why", sentence(held_back_reason(held), language));
-  }
+  add_causes(lines, result);
   for (const InertKnob& knob : result.inert)
     lines.add("inert", sentence(inert_reason(knob), language));
   add_memory(lines, run);
@@ -236,6 +240,7 @@ std::string console_summary(const RunRecord& run, int width, bool colour, Langua
     add_failures(lines, run, std::min(3, kMaxSummaryLines - lines.count() - 2));
   } else {
     lines.marked("answer", "", badges(run));
+    add_causes(lines, result);
     add_failures(lines, run, kMaxSummaryLines - lines.count() - 8);
     add_rules(lines, result);
   }

@@ -151,6 +151,14 @@ std::string memory_fact(const RunRecord& run) {
   return facts;
 }
 
+std::string held_back_facts(const TuneResult& result) {
+  std::string facts;
+  for (const HeldBack& held : result.held_back) {
+    facts += fact_html("What holds it back", "", say(held_back_reason(held)));
+  }
+  return facts;
+}
+
 // What the figures above do not say.
 std::string remark_facts(const RunRecord& run) {
   const TuneResult& result = run.result;
@@ -161,9 +169,7 @@ std::string remark_facts(const RunRecord& run) {
   const auto add = [&](const char* label, const Reason& reason) {
     if (!reason.empty()) facts += fact_html(label, "", say(reason));
   };
-  for (const HeldBack& held : result.held_back) {
-    facts += fact_html("What holds it back", "", say(held_back_reason(held)));
-  }
+  facts += held_back_facts(result);
   add("Certainty", result.certificate);
   for (const Reason& reason : further_reasons(result.recommendation)) add("Note", reason);
   for (const InertKnob& knob : result.inert) add("Note", inert_reason(knob));
@@ -272,7 +278,12 @@ std::string answer_section(const RunRecord& run) {
   const Answer answer = run.result.verdict.answer;
   const std::string css = std::string("card ") + tone_class(answer_tone(answer));
   std::string html = "<p class=\"verdict\">" + say_text(sentence) + "</p>" + badges_html(run);
-  if (!result.found) return section_html("answer", "Answer", html + doubts_html(run), css);
+  if (!result.found) {
+    html += doubts_html(run);
+    const std::string facts = held_back_facts(result);
+    if (!facts.empty()) html += "<dl class=\"facts\">" + facts + "</dl>\n";
+    return section_html("answer", "Answer", html, css);
+  }
   html += rate_bars(run) + latency_bars(run);
   const Recommendation& recommended = result.recommendation;
   // What is not better than the baseline is shown as what was the fastest.

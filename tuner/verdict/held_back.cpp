@@ -204,7 +204,8 @@ Found take_turns(const Case& one) {
   if (runnable > kHigh + (one_process ? kept_waiting / 2 : 0) || one.threads().cpus > kHigh)
     return std::nullopt;
   const bool waits = use.lock_threads + use.pipe_threads >= kDominant * (threads - 1);
-  const bool shared = use.busiest_thread_share <= kOfBusiest * runnable;
+  // Threads in turns are one together: one that is busy all the time waits for no other.
+  const bool shared = use.busiest_thread_share <= kOfBusiest * std::min(1.0, runnable);
   if (!waits || !shared || threads < kDominant * 2) return std::nullopt;
   return HeldBack{turns(one), more_processes(one)};
 }
@@ -524,6 +525,17 @@ std::vector<HeldBack> held_back(Trial trial, double cpus, const std::set<std::st
   const Knobs knobs = trial.knobs;
   const std::vector<Trial> trials = {std::move(trial)};
   return held_back(trials, settings_of(trials, kExpectedNoise), knobs, cpus, fixed);
+}
+
+std::vector<HeldBack> held_back(const std::vector<Trial>& trials, double cpus,
+                                const std::set<std::string>& fixed) {
+  const Trial* longest = nullptr;
+  for (const Trial& trial : trials) {
+    if (trial.outcome != Outcome::timed_out) continue;
+    const double seconds = trial.stages.observed_seconds;
+    if (longest == nullptr || seconds > longest->stages.observed_seconds) longest = &trial;
+  }
+  return longest == nullptr ? std::vector<HeldBack>() : held_back(*longest, cpus, fixed);
 }
 
 }  // namespace ocrtune

@@ -28,6 +28,10 @@ std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
 // Of one trial alone, whatever its outcome: what its threads did needs no rate.
 std::vector<HeldBack> held_back(Trial trial, double cpus, const std::set<std::string>& fixed);
 
+// Of trials that gave no rate in their time: what held back the one that was watched longest.
+std::vector<HeldBack> held_back(const std::vector<Trial>& trials, double cpus,
+                                const std::set<std::string>& fixed);
+
 // A rate that fell within so many seconds; both above 0.
 HeldBack rate_fell(double first, double last, double seconds);
 

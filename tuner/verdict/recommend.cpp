@@ -472,8 +472,8 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   if (verdict.chosen == nullptr) {
     result.answer = settings.empty() ? nothing_run(space, search, options)
                                      : no_answer(settings, trials, options.objective);
-    const bool trains =
-        std::any_of(trials.begin(), trials.end(), [](const Trial& trial) { return trial.ok(); });
+    const bool trains = std::ranges::any_of(trials, &Trial::ok);
+    result.held_back = held_back(trials, options.cpus, options.fixed);
     if (trains && all.among.rehearsed_bytes > 0 &&
         !result.answer.is(ReasonCode::constraints_not_met)) {
       result.answer = reason<ReasonCode::evaluation_takes_memory>(

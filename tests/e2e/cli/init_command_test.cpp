@@ -86,10 +86,13 @@ TEST_F(InitCommand, DoesNotWriteThroughALinkThatLeadsNowhere) {
   EXPECT_FALSE(path_exists(target));
 }
 
-TEST_F(InitCommand, MistakesInTheFileNameTheirLine) {
+TEST_F(InitCommand, MistakesInTheFileNameItAndTheKey) {
   write("ocrtune.toml", "# mine\nbudget = \"soon\"\ndata = \".\"\n");
   EXPECT_EQ(run({"tune"}), 2);
-  EXPECT_THAT(output_, HasSubstr("ocrtune tune: ocrtune.toml:2: budget: --budget: "));
+  EXPECT_THAT(output_, AllOf(HasSubstr("settings from ocrtune.toml"), HasSubstr("--budget: ")));
+  write("ocrtune.toml", "seed = \"soon\"\n");
+  EXPECT_EQ(run({"tune"}), 2);
+  EXPECT_THAT(output_, HasSubstr("ocrtune.toml:1: seed: "));
   write("ocrtune.toml", "buget = \"1m\"\n");
   EXPECT_EQ(run({"tune"}), 2);
   EXPECT_THAT(output_, AllOf(HasSubstr("ocrtune.toml:1: buget: "), HasSubstr(" budget?")));

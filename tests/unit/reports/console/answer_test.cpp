@@ -64,6 +64,18 @@ TEST(ConsoleAnswer, ACommandThatWasNotMeasuredIsCalledSo) {
   EXPECT_THAT(console_answer(run, 200, false, Language::english), Not(HasSubstr("not measured")));
 }
 
+TEST(ConsoleAnswer, SaysWhatHoldsItBackWithinItsEightLines) {
+  RunRecord run = sample_run();
+  run.job = command_job({"python3", "train.py"});
+  run.result.held_back = {
+      {reason<ReasonCode::held_by_data>(in_percent(0.6)), reason<ReasonCode::next_find_sleep>()}};
+  const std::string answer = console_answer(run, 100000, false, Language::english);
+  EXPECT_THAT(answer, HasSubstr("why "));
+  EXPECT_LE(split(answer, '\n').size(), 9u) << answer;  // the last one is empty
+  run.result.found = false;
+  EXPECT_THAT(console_answer(run, 100000, false, Language::english), HasSubstr("why "));
+}
+
 TEST(ConsoleAnswer, ColoursChangeNoText) {
   const std::string plain = console_answer(sample_run(), 100, false, Language::english);
   std::string painted = console_answer(sample_run(), 100, true, Language::english);

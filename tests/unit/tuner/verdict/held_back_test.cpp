@@ -77,6 +77,20 @@ std::vector<ReasonCode> causes(const std::vector<Trial>& trials) {
   return codes;
 }
 
+// A trial that gave no rate in its time was watched all the same.
+TEST(HeldBack, TimedOutTrialsAreExplainedByTheLongest) {
+  Trial brief = waiting(&StageUse::network_threads, 1), longer = busy_thread(with(1, 2), 100);
+  Trial crashed = waiting(&StageUse::sleeping_threads, 1);
+  brief.outcome = longer.outcome = Outcome::timed_out;
+  crashed.outcome = Outcome::crashed;
+  brief.stages.observed_seconds = 5;
+  crashed.stages.observed_seconds = 60;
+  const auto held = held_back(std::vector<Trial>{brief, longer, crashed}, kCpus, {});
+  ASSERT_FALSE(held.empty());
+  EXPECT_EQ(held.front().cause.code, ReasonCode::held_by_one_thread);
+  EXPECT_THAT(held_back(std::vector<Trial>{crashed}, kCpus, {}), IsEmpty());
+}
+
 TEST(HeldBack, OneThreadDoesTheWork) {
   const auto held = found({busy_thread(with(1, 1), 100)});
   ASSERT_EQ(held.size(), 1u);
