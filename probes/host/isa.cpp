@@ -19,10 +19,10 @@ namespace {
 
 // In the order in which they are shown.
 constexpr const char* kNames[] = {
-    "sse4_2",      "avx",      "f16c",     "fma",      "avx2",        "avx_vnni",
-    "avx512f",     "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16",
-    "avx512_fp16", "amx_tile", "amx_bf16", "amx_int8", "asimd",       "asimdhp",
-    "asimddp",     "bf16",     "i8mm",     "sve",      "sve2",        "svebf16"};
+    "sse4_2",   "avx",      "f16c",     "fma",         "avx2",        "avx_vnni",    "avx512f",
+    "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile",
+    "amx_bf16", "amx_int8", "asimd",    "asimdhp",     "asimddp",     "bf16",        "i8mm",
+    "sve",      "sve2",     "svebf16",  "lsx",         "lasx"};
 
 #if defined(__x86_64__)
 

@@ -49,6 +49,12 @@ bool has_hypervisor_flag(const std::string& cpuinfo) {
   return line.find(" hypervisor ") != std::string::npos;
 }
 
+// Google's DMI says the same of both.
+bool may_be_bare(const std::string& vendor, const std::string& product) {
+  return product.find("metal") != std::string::npos || vendor == "Google" ||
+         (vendor == "Microsoft Corporation" && product != "Virtual Machine");
+}
+
 std::string first_line(const FileRoot& root, const std::string& path) {
   const std::string text = root.read(path).value_or("");
   return std::string(trim(text.substr(0, text.find('\n'))));
@@ -236,6 +242,7 @@ Fact<std::string> read_virtual_machine(const FileRoot& root) {
   const std::string product = first_line(root, "/sys/class/dmi/id/product_name");
   const std::string cpuinfo = root.read("/proc/cpuinfo").value_or("");
   const bool flagged = has_hypervisor_flag(cpuinfo);
+  const bool lists_flags = cpuinfo.find("\nflags") != std::string::npos;
   const std::string kernel = first_line(root, "/proc/sys/kernel/osrelease");
   if (kernel.find("WSL2") != std::string::npos) {
     return known("WSL 2", "/proc/sys/kernel/osrelease");
@@ -245,11 +252,12 @@ Fact<std::string> read_virtual_machine(const FileRoot& root) {
   for (const Mark& mark : kVendorMarks) {
     const bool vendor_matches = vendor.find(mark.word) != std::string::npos;
     const bool product_matches = product.find(mark.word) != std::string::npos;
-    // Some vendors also sell bare machines: their name counts only with the CPU's flag.
-    if (flagged && (vendor_matches || product_matches)) return known(mark.name, "DMI");
+    // Some vendors also sell bare machines: their name counts with the CPU's flag, which ARM lacks.
+    const bool counts = flagged || (!lists_flags && !may_be_bare(vendor, product));
+    if (counts && (vendor_matches || product_matches)) return known(mark.name, "DMI");
   }
   if (flagged) return known("virtual machine", "the CPU's hypervisor flag");
-  if (cpuinfo.find("\nflags") != std::string::npos) return known("none", "no hypervisor flag");
+  if (lists_flags) return known("none", "no hypervisor flag");
   return {std::nullopt, "neither a hypervisor flag nor CPU flags in /proc/cpuinfo"};
 }
 

@@ -36,12 +36,14 @@ CoreCounts count_allowed_cores(const CpuFacts& cpu) {
     slowest = first ? place.kind : std::min(slowest, place.kind);
     first = false;
   }
+  // A cache of each core's own (POWER) says nothing of which cores work well together.
+  const bool shared = cpu.l3_groups > 0 && cpu.l3_groups != cpu.physical_cores;
   std::set<int> cores;
   std::set<int> groups;
   for (const CpuPlace& place : cpu.places) {
     if (!cpu.allowed.contains(place.cpu) || place.kind != fastest) continue;
     cores.insert(place.core >= 0 ? place.core : -1 - place.cpu);
-    groups.insert(cpu.l3_groups > 0 ? place.l3 : place.numa);
+    groups.insert(shared ? place.l3 : place.numa);
   }
   if (cores.empty()) return {cpu.allowed.count(), 1, false};  // places unknown
   return {static_cast<int>(cores.size()), static_cast<int>(groups.size()), fastest != slowest};

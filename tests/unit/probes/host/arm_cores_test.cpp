@@ -9,6 +9,8 @@ TEST(ArmCores, AreNamedByImplementerAndPart) {
   EXPECT_EQ(arm_core_name("0x41", "0xd0c"), "Neoverse-N1");
   EXPECT_EQ(arm_core_name("0x41", "0xD4F"), "Neoverse-V2");
   EXPECT_EQ(arm_core_name("0x46", "0x001"), "A64FX");
+  EXPECT_EQ(arm_core_name("0x61", "0x025"), "M1 Pro Firestorm");
+  EXPECT_EQ(arm_core_name("0x70", "0x664"), "FTC664 (Phytium)");
   EXPECT_EQ(arm_core_name("0x48", "0xd01"), "TaiShan v110 (Kunpeng 920)");
 }
 
