@@ -81,34 +81,47 @@ class SlowSlurm : public SlowLaunchers {
   }
 };
 
-// Where Slurm binds, a step gets one core unless its line asks for more: what was tuned with all of
-// a host's CPUs, exported and submitted has them again, and a step that has not is told so.
+// Where Slurm binds, a step gets one core unless its line asks for more. What was tuned in a job on
+// all of its CPUs, exported and submitted runs on all CPUs of the new job: each process says on
+// which it may run, and the job's control group (where Slurm makes one) which it was given.
 TEST_F(SlowSlurm, AnExportedScriptHasTheCpusThatWereTuned) {
   const int cpus = current_affinity().count();
   if (cpus < 2) GTEST_SKIP() << "one CPU: nothing to bind to";
-  const std::string count = fmt::format("{}", cpus);
-  ASSERT_TRUE(
-      write_file(folder_ + "/job",
-                 "#!/bin/sh\nnproc >> " + folder_ +
-                     "/cpus\nfor i in 1 2 3 4 5 6 7 8 9; do echo ips: $1; sleep 0.2; done\n"));
+  ASSERT_TRUE(write_file(
+      folder_ + "/job",
+      "#!/bin/sh\n"
+      "mine=$(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status)\n"
+      "group=$(sed -n 's|^[0-9]*:cpuset:\\(.*/job_[0-9]*\\)/.*|\\1|p' /proc/self/cgroup)\n"
+      "job=$(cat /sys/fs/cgroup/cpuset$group/cpuset.cpus)\n"
+      "[ -z \"$group\" ] || [ \"$job\" = \"$mine\" ] || mine=\"$mine of the job's $job\"\n"
+      "echo CPUs $mine >> " +
+          folder_ + "/cpus\nfor i in 1 2 3 4 5 6 7 8 9; do echo ips: $1; sleep 0.2; done\n"));
   const std::string db = " --db " + folder_ + "/runs.sqlite ";
-  const BedSaid said =
-      in_slurm("cd " + folder_ + "\nchmod +x job\nsalloc -Q -N1 -n1 -c" + count + " $OCRTUNE tune" +
-                   db + "--nproc 1 --threads " + count +
-                   " --budget 10s --metric ips --name one -- ./job {threads} >tuned 2>&1\n"
-                   "echo tuned with $(sort -u cpus); rm cpus\n"
-                   "$OCRTUNE export one" +
-                   db +
-                   "--format sbatch | sed 's/<TIME>/5/; s/<PARTITION>/all/' > batch\n"
-                   "sbatch -Q --wait -o out batch\necho submitted with $(cat cpus)\n"
-                   "sbatch -Q --wait -N1 -c" +
-                   count +
-                   " -o out --wrap \"srun $OCRTUNE probe --quick --json\"\n"
-                   "grep -o 'of the [0-9]* that a task was to have' out\n",
-               "--bind ");
-  EXPECT_THAT(said.text, AllOf(HasSubstr("tuned with " + count + "\n"),
-                               HasSubstr("submitted with " + count + "\n"),
-                               HasSubstr("of the " + count + " that a task was to have")));
+  std::string script = "cd " + folder_ + "\nchmod +x job\n";
+  for (const std::string& count : {fmt::format("{}", cpus), std::string("1")}) {
+    script += "sbatch -Q --wait -N1 -n1 --mem=800 -o out -c" + count + " --wrap \"$OCRTUNE tune" +
+              db + "--nproc 1 --threads " + count + " --budget 10s --metric ips --name on" + count +
+              " -- ./job {threads}\"\n"
+              "echo -c" +
+              count +
+              " tuned on $(sort -u cpus); rm cpus\n"
+              "$OCRTUNE export on" +
+              count + db +
+              "--format sbatch | sed 's/<TIME>/5/; s/<PARTITION>/all/' > batch\n"
+              "sbatch -Q --wait -o out batch\necho -c" +
+              count + " submitted on $(cat cpus); rm cpus\n";
+  }
+  script += "sbatch -Q --wait -N1 -c" + fmt::format("{}", cpus) +
+            " -o out --wrap \"srun $OCRTUNE probe --quick --json\"\n"
+            "grep -o 'of the [0-9]* that a task was to have' out\n";
+  const BedSaid said = in_slurm(script, "--bind ");
+  const std::string all = current_affinity().text(), asked = fmt::format("-c{}", cpus);
+  EXPECT_THAT(said.text, AllOf(HasSubstr(asked + " tuned on CPUs " + all + "\n"),
+                               HasSubstr(asked + " submitted on CPUs " + all + "\n"),
+                               testing::ContainsRegex("-c1 tuned on CPUs [0-9]+\n"),
+                               testing::ContainsRegex("-c1 submitted on CPUs [0-9]+\n"),
+                               Not(HasSubstr("of the job's")),
+                               HasSubstr(fmt::format("of the {} that a task was to have", cpus))));
 }
 
 TEST_F(SlowSlurm, TuneWithinAnAllocationToARecommendation) {
