@@ -1,6 +1,8 @@
 #include "probes/host/measured_facts.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,15 +19,39 @@
 namespace ocrtune {
 namespace {
 
-int reached_cache_groups(const CpuFacts& cpu) {
+void reach(const CpuFacts& cpu, const CpuSet& cpus, BandwidthOptions& plan) {
   std::set<int> groups;
   for (const CpuPlace& place : cpu.places) {
-    if (cpu.allowed.contains(place.cpu)) groups.insert(place.l3);
+    if (cpus.contains(place.cpu)) groups.insert(place.l3);
   }
-  return std::max(1, static_cast<int>(groups.size()));
+  plan.cache_groups = std::max(1, static_cast<int>(groups.size()));
+  plan.cache_bytes = cpu.l3_bytes_each * static_cast<std::uint64_t>(plan.cache_groups);
 }
 
 }  // namespace
+
+std::optional<SystemSetting> measure_node_bandwidth(const CpuFacts& cpu,
+                                                    const BandwidthOptions& all) {
+  std::map<int, std::vector<int>> nodes;
+  for (const CpuPlace& place : cpu.places) {
+    const bool has = std::find(all.cpus.begin(), all.cpus.end(), place.cpu) != all.cpus.end();
+    if (has && place.numa >= 0) nodes[place.numa].push_back(place.cpu);
+  }
+  if (nodes.size() < 2) return std::nullopt;
+  std::vector<std::string> rates;
+  for (const auto& [node, cpus] : nodes) {
+    BandwidthOptions plan;
+    plan.cpus = cpus;
+    reach(cpu, CpuSet(cpus), plan);
+    plan.memory_bytes = all.memory_bytes / nodes.size();
+    plan.seconds = all.seconds / static_cast<double>(nodes.size());
+    const Fact<double> rate = measure_bandwidth(plan).bytes_per_second;
+    if (rate.known()) rates.push_back(fmt::format("node {}: {:.1f} GB/s", node, *rate.value / 1e9));
+  }
+  if (rates.empty()) return std::nullopt;
+  return SystemSetting{"memory_node_bandwidth", join(rates, "; "),
+                       "measured one after the other, by each node's own CPUs"};
+}
 
 void add_measured_facts(Machine& machine, double bandwidth_seconds) {
   Notes notes;
@@ -39,13 +65,15 @@ void add_measured_facts(Machine& machine, double bandwidth_seconds) {
   cpu.external_cpus = cores.external_cpus;
   if (interrupted()) return;  // the caller is about to end
   BandwidthOptions plan;
-  plan.seconds = bandwidth_seconds;
   const auto count = static_cast<std::size_t>(cpu.physical_cores);
   plan.cpus = {order.begin(),
                order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()))};
-  plan.cache_groups = reached_cache_groups(cpu);
-  plan.cache_bytes = cpu.l3_bytes_each * static_cast<std::uint64_t>(plan.cache_groups);
+  reach(cpu, cpu.allowed, plan);
   plan.memory_bytes = memory.available_bytes / 4;
+  const double nodes_share = cpu.numa_nodes > 1 ? 0.3 : 0;  // of the time
+  plan.seconds = nodes_share * bandwidth_seconds;
+  if (auto nodes = measure_node_bandwidth(cpu, plan)) machine.settings.push_back(*nodes);
+  plan.seconds = (1 - nodes_share) * bandwidth_seconds;
   Bandwidth bandwidth = measure_bandwidth(plan);
   memory.bandwidth_bytes_per_second = std::move(bandwidth.bytes_per_second);
   memory.bandwidth = std::move(bandwidth.by_team);

@@ -153,6 +153,8 @@ void add_memory(std::vector<std::string>& lines, const Machine& machine) {
   add(lines, "",
       fmt::format("{}, measured (threads: GB/s; {})",
                   rate_text(*memory.bandwidth_bytes_per_second.value), teams));
+  const std::string by_node = setting_text(machine, "memory_node_bandwidth");
+  if (!by_node.empty()) add(lines, "", by_node);
 }
 
 void add_environment(std::vector<std::string>& lines, const Machine& machine) {

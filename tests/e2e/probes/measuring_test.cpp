@@ -8,6 +8,7 @@
 #include "probes/host/bandwidth.h"
 #include "probes/host/effective_cores.h"
 #include "probes/host/isa.h"
+#include "probes/host/measured_facts.h"
 #include "probes/host/pinned_team.h"
 
 namespace ocrtune {
@@ -79,6 +80,25 @@ TEST(Bandwidth, MeasuresOneAndAll) {
   double best = 0;
   for (const auto& [threads, rate] : found.by_team) best = std::max(best, rate);
   EXPECT_EQ(best, *found.bytes_per_second.value);
+}
+
+// This machine's CPUs as if they were of two nodes: the same memory, measured for each.
+TEST(Bandwidth, IsMeasuredForEachNode) {
+  CpuFacts cpu;
+  BandwidthOptions plan;
+  plan.cpus = current_affinity().cpus();
+  if (plan.cpus.size() < 2) GTEST_SKIP() << "one CPU";
+  for (const int one : plan.cpus) {
+    cpu.places.push_back({one, one, 0, one == plan.cpus[0] ? 0 : 8, 0, 0, 0});
+  }
+  plan.memory_bytes = 512ULL << 20;
+  plan.seconds = 0.2;
+  const auto rates = measure_node_bandwidth(cpu, plan);
+  ASSERT_TRUE(rates);
+  EXPECT_THAT(rates->value, ::testing::MatchesRegex("node 0: [0-9.]+ GB/s; node 8: [0-9.]+ GB/s"));
+  EXPECT_THAT(rates->value, ::testing::Not(::testing::HasSubstr(": 0.0 ")));
+  for (CpuPlace& place : cpu.places) place.numa = 0;
+  EXPECT_FALSE(measure_node_bandwidth(cpu, plan)) << "one node";
 }
 
 TEST(Bandwidth, TooLittleMemoryIsUnknown) {
