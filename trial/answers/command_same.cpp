@@ -1,12 +1,35 @@
 #include "trial/answers/command_same.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
 
 #include "trial/answers/answer_fields.h"
 #include "trial/answers/answer_watch.h"
+#include "trial/answers/text_doubt.h"
 #include "trial/answers/truth_file.h"
 
 namespace ocrtune {
+namespace {
+
+std::set<std::string> lines_of(const std::vector<std::string>& texts) {
+  std::set<std::string> lines(texts.begin(), texts.end());
+  lines.erase("");
+  return lines;
+}
+
+// Lines of `expected` that are not in `read`; 1 at least: the order is another, or lines are new.
+std::int64_t lines_lacking(const std::vector<std::string>& expected,
+                           const std::vector<std::string>& read) {
+  const std::set<std::string> kept = lines_of(read);
+  const std::set<std::string> wanted = lines_of(expected);
+  return std::max<std::int64_t>(
+      1, std::count_if(wanted.begin(), wanted.end(),
+                       [&](const std::string& line) { return !kept.contains(line); }));
+}
+
+}  // namespace
 
 bool CommandSame::needs_present() const {
   if (inputs_.empty()) return lines_.passes() < 2;
@@ -80,11 +103,44 @@ SameResult CommandSame::compare(const CommandAnswers& answers) const {
   return result;
 }
 
+void CommandSame::note_texts(const Knobs& knobs, const CommandAnswers& answers) {
+  for (std::size_t i = 0; i < answers.inputs.size(); ++i) {
+    const auto at = index_.find(answers.inputs[i]);
+    if (at == index_.end()) continue;
+    Texts& texts = others_[knobs][at->second];
+    for (const std::string& body : answers.bodies[i]) ++texts[reference_.texts_of(body)];
+  }
+}
+
+// That a program which leaves lines to chance changes those that this setting changes each time
+// alike: where the present setting repeats each of its lines such a program is rare beforehand, and
+// lines that change together and stay so are as many witnesses.
+double CommandSame::chance_of_lines(const Knobs& knobs) const {
+  std::size_t all_lines = 0;
+  for (const InputReference& input : reference_.inputs()) {
+    if (input.differing > 0) return 1;
+    all_lines += lines_of(input.texts).size();
+  }
+  const auto other = others_.find(knobs);
+  if (other == others_.end()) return 1;
+  double chance = 1;
+  for (const auto& [at, texts] : other->second) {
+    const InputReference& input = reference_.inputs()[at];
+    if (texts.size() != 1 || texts.begin()->first == input.texts) continue;
+    const auto& [text, answers] = *texts.begin();
+    if (answers < 2 || input.askings < 1) continue;
+    const double one = chance_of_differing({{input.askings + 1, 0, answers, answers}});
+    chance *= std::pow(one, static_cast<double>(lines_lacking(input.texts, text)));
+  }
+  return chance < 1 ? chance * kHiddenVariation / (1 + static_cast<double>(all_lines)) : 1;
+}
+
 Status CommandSame::judge(Trial& trial, const CommandAnswers& answers, bool present) {
   if (!trial.ok()) return Status();
   if (present) OCRTUNE_TRY(learn(answers));
   trial.same = compare(answers);
-  gate_.judge(trial, present);
+  if (!present) note_texts(trial.knobs, answers);
+  gate_.judge(trial, present, present ? 1 : chance_of_lines(trial.knobs));
   return Status();
 }
 

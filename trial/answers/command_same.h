@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ class CommandSame {
  private:
   Status learn(const CommandAnswers& answers);
   SameResult compare(const CommandAnswers& answers) const;
+  void note_texts(const Knobs& knobs, const CommandAnswers& answers);
+  double chance_of_lines(const Knobs& knobs) const;
 
   AnswerPlaces places_;
   std::string truth_;
@@ -42,6 +45,9 @@ class CommandSame {
   std::vector<std::vector<std::string>> truths_;
   std::vector<std::string> same_;
   AnswerReference reference_;
+  // Texts of another setting by input, each with how often it was answered.
+  using Texts = std::map<std::vector<std::string>, std::int64_t>;
+  std::map<Knobs, std::map<std::size_t, Texts>> others_;
 };
 
 }  // namespace ocrtune

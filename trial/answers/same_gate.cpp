@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "trial/answers/text_doubt.h"
+
 namespace ocrtune {
 namespace {
 
@@ -13,14 +15,18 @@ std::vector<const SameResult*> pointers(const std::vector<SameResult>& results) 
 
 }  // namespace
 
-void SameGate::judge(Trial& trial, bool present) {
+void SameGate::judge(Trial& trial, bool present, double chance) {
   if (!trial.ok() || !trial.same.compared()) return;
   if (present) return present_.push_back(trial.same);
   std::vector<SameResult>& own = others_[trial.knobs];
   own.push_back(trial.same);
   const SameJudgement judgement =
       judge_same(pointers(own), pointers(present_), max_change_, kTextComparisons);
-  if (judgement.allowed) return;
+  const double worse = judgement.error_rate >= 0
+                           ? judgement.error_rate - judgement.reference_error_rate
+                           : judgement.changed_share;
+  const bool by_lines = chance < kTextDoubt / kTextComparisons && worse > max_change_;
+  if (judgement.allowed && !by_lines) return;
   trial.outcome = Outcome::wrong_result;
   trial.cause = kTextCause;
   trial.reason = other_text_words(judgement);

@@ -18,8 +18,9 @@ class SameGate {
 
   // Keeps trial.same by trial.knobs. Of a setting that reads otherwise in all its trials together,
   // beyond what the present one varies by itself and by more than is allowed: the trial ends as
-  // wrong_result with cause kTextCause; its rate stays.
-  void judge(Trial& trial, bool present);
+  // wrong_result with cause kTextCause; its rate stays. `chance`: that its lines differ by chance,
+  // as the caller knows it; 1: nothing is known.
+  void judge(Trial& trial, bool present, double chance = 1);
 
  private:
   double max_change_;

@@ -6,14 +6,12 @@
 #include <map>
 
 #include "base/normal.h"
+#include "trial/answers/text_doubt.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr std::int64_t kExactDiffering = 300;
-constexpr double kDoubt = 0.025;  // one side of a 95 % interval
-// Of programs whose repeats all agree, those that vary all the same; our assumption.
-constexpr double kHiddenVariation = 0.1;
 
 double log_choose(double n, double k) {
   return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
@@ -212,7 +210,7 @@ SameJudgement judge_same(const std::vector<const SameResult*>& setting,
   if (askings < 2) steady_inputs = 0;
   const double chance =
       std::min(chance_of_differing(inputs), chance_of_steady_change(inputs, steady_inputs));
-  judgement.differs = chance < kDoubt / std::max(1, comparisons);
+  judgement.differs = chance < kTextDoubt / std::max(1, comparisons);
   const bool too_far =
       truth > 0 ? loses_accuracy(sums, truth, max_change) : judgement.changed_share > max_change;
   judgement.allowed = !judgement.differs || !too_far;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "trial/answers/answer_fields.h"
+
 namespace ocrtune {
 namespace {
 
@@ -32,6 +34,11 @@ class CommandSameTest : public ::testing::Test {
     EXPECT_TRUE(same_.judge(trial, answers, present));
     return trial;
   }
+  Trial judge_again(const CommandAnswers& answers) {
+    Trial trial = good();
+    EXPECT_TRUE(same_.judge(trial, answers, false));
+    return trial;
+  }
   CommandSame same_{AnswerPlaces(), "", 0};
   int batch_ = 0;
 };
@@ -52,6 +59,31 @@ TEST_F(CommandSameTest, AnInputThatIsLeftOutDiffers) {
   EXPECT_TRUE(judge(named({{"a", "1,200"}, {"b", "two"}}, 8), true).ok());
   EXPECT_EQ(judge(named({{"a", "1,200"}}, 8), false).same.differing_inputs(), 1);
   EXPECT_EQ(judge(named({{"a", "1,200"}}, 8, 0), false).same.differing_inputs(), 0);
+}
+
+// One file of ten lines, written by each run.
+CommandAnswers page(const std::string& third, const std::string& last) {
+  CommandAnswers all;
+  all.inputs = {"text"};
+  std::vector<std::string> lines = {"Invoice", "No. 17", third, "pens",  "5",
+                                    "paper",   "12",     "ink", "Total", last};
+  all.bodies = {{text_answer(lines)}};
+  all.runs_ended = 1;
+  return all;
+}
+
+TEST_F(CommandSameTest, LinesOfOneFileThatChangeTogetherAndStaySoAreManyWitnesses) {
+  (void)judge(page("26 November", "1,200"), true);
+  (void)judge(page("26 November", "1,200"), true);
+  EXPECT_TRUE(judge_again(page("26 Novemher", "l,200")).ok()) << "once may be chance";
+  EXPECT_EQ(judge_again(page("26 Novemher", "l,200")).cause, kTextCause);
+}
+
+TEST_F(CommandSameTest, LinesOfOneFileThatChangeOtherwiseEachTimeAreChance) {
+  (void)judge(page("26 November", "1,200"), true);
+  (void)judge(page("26 November", "1,200"), true);
+  EXPECT_TRUE(judge_again(page("26 Novemher", "l,200")).ok());
+  EXPECT_TRUE(judge_again(page("26 Novenber", "I,200")).ok());
 }
 
 TEST_F(CommandSameTest, OneAskingSaysNothingOfWhatVaries) {
