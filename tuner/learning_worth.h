@@ -10,8 +10,8 @@ namespace ocrtune {
 struct LearningWorth {
   bool proved = false;  // both recipes were trained; false: by the noise of gradients
   int starts = 0;       // from which both were trained; 0: they were not
-  // Samples to the same loss, of the present recipe over the other's; by the noise of gradients the
-  // interval's end is an upper bound, and its begin 0.
+  // Samples to the same loss, of the present recipe over the other's. Where the other one did not
+  // reach that loss, the interval's end is an upper bound and its begin 0.
   Interval efficiency;
   Interval speedup;          // to the same loss: the ratio of rates times that
   double loss = 0;           // that both reached, nats; 0: unknown

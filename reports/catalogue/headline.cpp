@@ -133,9 +133,17 @@ Bilingual worth_words(const RunRecord& run, const BeyondRecipe& beyond) {
   const std::string samples = fmt::format("{}", worth.samples);
   if (!worth.proved) {
     return phrase(
-        "to the same loss it is at most {} times as fast, by the noise of the gradients of the "
-        "first {} samples; --prove-learning measures it.",
-        {fmt::format("{:.2f}", worth.speedup.high), samples});
+        "to the same loss it is about {} times as fast ({}..{}), by the noise of the gradients of "
+        "the first {} samples; --prove-learning measures it.",
+        {fmt::format("{:.2f}", worth.speedup.median), fmt::format("{:.2f}", worth.speedup.low),
+         fmt::format("{:.2f}", worth.speedup.high), samples});
+  }
+  if (worth.efficiency.low <= 0) {
+    return phrase(
+        "to the same loss ({}) it is at most {} times as fast: none of its {} starts reached that "
+        "loss, the present recipe did in {} samples.",
+        {fmt::format("{:.3g}", worth.loss), fmt::format("{:.2f}", worth.speedup.high),
+         fmt::format("{}", worth.starts), samples});
   }
   Bilingual words = phrase(
       "to the same loss ({}) it is {} times as fast ({}..{}), over the first {} samples of {} "

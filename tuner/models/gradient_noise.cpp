@@ -1,6 +1,7 @@
 #include "tuner/models/gradient_noise.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -50,6 +51,34 @@ NoiseSums sum_of_stretch(const std::vector<NoiseSums>& all, std::size_t first, s
   return sums;
 }
 
+// Of each stretch of the run.
+std::vector<double> scales_along(const std::vector<NoiseSums>& all,
+                                 const std::function<std::size_t(std::size_t, std::size_t)>& pick) {
+  std::vector<double> scales;
+  for (std::size_t i = 0; i < kNoiseStretches; ++i) {
+    scales.push_back(scale_of_sums(sum_of_stretch(all, i * all.size() / kNoiseStretches,
+                                                  (i + 1) * all.size() / kNoiseStretches, pick)));
+  }
+  return scales;
+}
+
+// By the scales' harmonic mean.
+double efficiency_by_one_scale(const std::vector<double>& scales, double present, double other) {
+  double inverse = 0;
+  for (const double scale : scales) inverse += 1 / scale / static_cast<double>(scales.size());
+  if (std::isinf(inverse)) return present / other;
+  return (1 + present * inverse) / (1 + other * inverse);
+}
+
+// Each stretch by its own scale, as though the steps of each batch were as long as is best there.
+double efficiency_by_each_scale(const std::vector<double>& scales, double present, double other) {
+  double samples = 0;  // of the other batch for one of the present one's
+  for (const double scale : scales) {
+    samples += std::isinf(scale) ? 1 : (other + scale) / (present + scale);
+  }
+  return static_cast<double>(scales.size()) / samples;
+}
+
 // `measure` of the points as they are, and its interval over points drawn anew.
 template <typename Measure>
 Interval with_interval(const Measure& measure) {
@@ -84,19 +113,13 @@ Interval noise_efficiency(const Learning& learning, std::int64_t global_batch) {
   if (all.size() < kLeastNoisePoints || global_batch < 1) return {};
   const auto present = static_cast<double>(learning.global_batch);
   const auto other = static_cast<double>(global_batch);
-  return with_interval([&](const auto& pick) {
-    double samples = 0;  // of the other batch for one of the present one's
-    for (std::size_t i = 0; i < kNoiseStretches; ++i) {
-      const std::size_t first = i * all.size() / kNoiseStretches;
-      const std::size_t end = (i + 1) * all.size() / kNoiseStretches;
-      const NoiseSums sums = sum_of_stretch(all, first, end, pick);
-      const double signal = std::max(0.0, sums.mean_square);
-      const double trace = std::max(0.0, sums.trace);
-      const double below = present * signal + trace;
-      samples += below > 0 ? (other * signal + trace) / below : 1;
-    }
-    return static_cast<double>(kNoiseStretches) / samples;
-  });
+  const auto measured = [&](const auto& efficiency) {
+    return with_interval(
+        [&](const auto& pick) { return efficiency(scales_along(all, pick), present, other); });
+  };
+  const Interval one = measured(efficiency_by_one_scale);
+  const Interval each = measured(efficiency_by_each_scale);
+  return {one.median, std::min(one.low, each.low), std::max(one.high, each.high)};
 }
 
 }  // namespace ocrtune

@@ -3,8 +3,9 @@
 // Source: McCandlish, Kaplan, Amodei et al. 2018, "An Empirical Model of Large-Batch Training",
 // appendix A: squared norms at two batch sizes give |G|^2 and the trace of the samples' covariance
 // without bias. A batch of B samples brings B / (1 + B / noise scale) samples' worth of progress
-// where steps are as long as the curvature allows. Real steps are not: of a larger batch the
-// efficiency is an upper bound (bench/RESULTS.md, "What a sample is worth").
+// where steps are as long as the curvature allows. The scale grows by ten and more along a run, and
+// one learning rate does not follow it: what was measured agrees with one scale for the whole run,
+// the harmonic mean (bench/RESULTS.md, "What a sample is worth").
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ namespace ocrtune {
 Interval noise_scale(const Learning& learning);
 
 // Samples to the same progress by the batch of `learning` over those by `global_batch`, along the
-// run that was measured, at 95 %. All zero: not measured.
+// run that was measured: by one scale, at 95 %, and as far as each stretch by its own scale
+// differs. All zero: not measured.
 Interval noise_efficiency(const Learning& learning, std::int64_t global_batch);
 
 }  // namespace ocrtune

@@ -21,6 +21,7 @@ constexpr std::size_t kLeastStarts = 2;  // one alone has no interval
 // One start, trained by both recipes.
 struct LearningPair {
   SmoothedLoss present, other;
+  double first_loss = 0;  // of the present recipe, before any smoothing
 };
 
 // The least loss, and what the run's last half rises again at most: where it no longer falls, its
@@ -49,6 +50,32 @@ std::optional<double> common_loss(const std::vector<LearningPair>& pairs) {
   }
   if (common >= first) return std::nullopt;
   return common;
+}
+
+// The other recipe hardly learned: what the present one took to a loss clearly below all that the
+// other one reached, over the samples of that one. Unset: the present one did not reach it, or
+// began below it.
+std::optional<LearningWorth> bounded_worth(const std::vector<LearningPair>& pairs,
+                                           LearningWorth worth, const Interval& rate) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const LearningPair& pair : pairs) {
+    for (const double loss : pair.other.loss) least = std::min(least, loss);
+  }
+  worth.loss = (1 - kLeastLearned) * least;
+  double bound = 0, most = 0;
+  for (const auto& [present, other, first_loss] : pairs) {
+    if (present.loss.empty() || other.loss.empty() || first_loss <= worth.loss ||
+        reached_loss(present) > worth.loss) {
+      return std::nullopt;
+    }
+    const double samples = *samples_to(present, worth.loss);
+    bound = std::max(bound, samples / other.samples.back());
+    most = std::max(most, samples);
+  }
+  worth.samples = std::llround(most);
+  worth.efficiency = {bound, 0, bound};
+  worth.speedup = {rate.median * bound, 0, rate.high * bound};
+  return worth;
 }
 
 // The mean of at least two logarithms with its interval at 95 %, as a ratio.
@@ -116,7 +143,6 @@ std::optional<LearningWorth> worth_by_noise(const std::vector<Trial>& trials, st
   worth.efficiency = noise_efficiency(found->learning, other);
   if (!(worth.efficiency.median > 0)) return std::nullopt;
   worth.speedup = product(rate, worth.efficiency);
-  worth.efficiency.low = worth.speedup.low = 0;
   worth.samples = std::llround(found->learning.points.back().samples);
   worth.noise_samples = noise_scale(found->learning).median;
   return worth;
@@ -144,11 +170,14 @@ std::optional<LearningWorth> proved_worth(const std::vector<Trial>& trials, std:
   LearningWorth worth;
   std::vector<LearningPair> pairs;
   for (const auto& [seed, pair] : by_seed) {
-    pairs.push_back({smoothed_loss(*pair.first, window), smoothed_loss(*pair.second, window)});
+    pairs.push_back({smoothed_loss(*pair.first, window), smoothed_loss(*pair.second, window),
+                     pair.first->points.front().loss});
     worth.rate_factor = pair.second->rate_factor;
   }
+  worth.proved = true;
+  worth.starts = static_cast<int>(pairs.size());
   const auto loss = common_loss(pairs);
-  if (!loss) return std::nullopt;
+  if (!loss) return bounded_worth(pairs, worth, rate);
   std::vector<double> logs, present_samples;
   for (const LearningPair& pair : pairs) {
     const auto before = samples_to(pair.present, *loss);
@@ -157,8 +186,6 @@ std::optional<LearningWorth> proved_worth(const std::vector<Trial>& trials, std:
     logs.push_back(std::log(*before / *after));
     present_samples.push_back(*before);
   }
-  worth.proved = true;
-  worth.starts = static_cast<int>(pairs.size());
   worth.efficiency = ratio_of_logs(logs);
   worth.speedup = product(rate, worth.efficiency);
   worth.loss = *loss;

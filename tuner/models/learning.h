@@ -26,14 +26,14 @@ SmoothedLoss smoothed_loss(const Learning& learning, double window);
 // not.
 std::optional<double> samples_to(const SmoothedLoss& run, double loss);
 
-// From the gradients of the last trial of the present global batch that has them: upper bounds, for
-// a larger batch. Unset: none has, or the batch is smaller.
+// From the gradients of the last trial of the present global batch that has them, for a larger
+// batch. Unset: none has, or the batch is smaller.
 std::optional<LearningWorth> worth_by_noise(const std::vector<Trial>& trials, std::int64_t present,
                                             std::int64_t other, const Interval& rate);
 
 // From trials of both global batches with the same seeds. `rate`: the other setting's samples per
-// second over the present one's. Unset: fewer than two seeds have both, or no loss is reached by
-// all.
+// second over the present one's. Where the other recipe hardly learns, an upper bound. Unset: fewer
+// than two seeds have both, or the present one hardly learns either.
 std::optional<LearningWorth> proved_worth(const std::vector<Trial>& trials, std::int64_t present,
                                           std::int64_t other, const Interval& rate);
 

@@ -279,8 +279,12 @@ TEST(Headline, WhatASampleOfAnotherRecipeIsWorthIsSaidWhereItWasMeasured) {
   run.result.beyond_recipe->worth->samples = 259;
   EXPECT_THAT(headline(run).english, HasSubstr("over the first 259 samples"));
   EXPECT_THAT(headline(run).english, HasSubstr("with the learning rate that the command takes"));
+  run.result.beyond_recipe->worth->efficiency.low = 0;
+  EXPECT_THAT(headline(run).english,
+              HasSubstr("to the same loss (2.13) it is at most 1.70 times as fast: none of its 3 "
+                        "starts reached that loss, the present recipe did in 259 samples."));
   run.result.beyond_recipe->worth->proved = false;
-  EXPECT_THAT(headline(run).english, HasSubstr("it is at most 1.70 times as fast"));
+  EXPECT_THAT(headline(run).english, HasSubstr("it is about 1.53 times as fast (1.30..1.70), by"));
   run.result.beyond_recipe->worth.reset();
   run.learning.emplace_back();
   EXPECT_THAT(headline(run).english, HasSubstr("reached no loss in common"));
