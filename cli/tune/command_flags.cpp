@@ -17,6 +17,7 @@
 #include "trial/workloads/command/command_template.h"
 #include "trial/workloads/usual_axes.h"
 #include "tuner/job/job_workload.h"
+#include "tuner/session/recipe_batch.h"
 #include "tuner/session/run_launch.h"
 
 namespace ocrtune {
@@ -278,6 +279,7 @@ Status settle_command(Job& job, SearchRequest& search, const Machine& machine,
   };
   auto prepared = OCRTUNE_TRY(prepare_command(asked, machine, choose));
   notes.insert(notes.end(), prepared.warnings.begin(), prepared.warnings.end());
+  const bool turns_batch = turns_global_batch(prepared, asked);
   job.user()->gpus = prepared.gpus;
   if (prepared.gpus == 0) {  // else the devices are named
     for (std::string& note : device_notes(machine, process_environment(), max_ranks(search))) {
@@ -285,6 +287,11 @@ Status settle_command(Job& job, SearchRequest& search, const Machine& machine,
     }
   }
   keep_prepared(job, search, std::move(prepared));
+  if (turns_batch && recipe_batch(job, search) == 0) {
+    notes.emplace_back(
+        "the global batch is nproc x batch and changes with both; the learning rate is left as it "
+        "is: scale it with the global batch (linearly for SGD, by the square root for Adam)");
+  }
   return Status();
 }
 

@@ -11,6 +11,7 @@
 #include "trial/workloads/command/command_preset.h"
 #include "tuner/job/job_workload.h"
 #include "tuner/session/learning_trials.h"
+#include "tuner/session/recipe_batch.h"
 #include "tuner/space/default_space.h"
 
 namespace ocrtune {
@@ -30,20 +31,6 @@ std::vector<std::string> constraints_of(const SearchRequest& search, const Machi
 bool is_foreign(const Job& job) {
   const auto* external = std::get_if<ExternalJob>(&job.kind);
   return !job.command().empty() && (external == nullptr || !external->in_paddle);
-}
-
-// The global batch of the user's start, where it is known and no list of batches frees it: an
-// answer that is faster because it trains by another recipe is another answer. 0: free.
-std::int64_t recipe_batch(const Job& job, const SearchRequest& search) {
-  const bool whole_runs =
-      starts_with(job.program().log_reader, "runs");  // of a program that just ends
-  if (job.infers() || whole_runs || search.lists("batch") || search.lists("accumulate")) {
-    return 0;
-  }
-  if (!is_foreign(job)) return search.axes.contains("batch") ? 0 : global_batch(search.baseline);
-  const bool known = job.prints() && !search.baseline_guessed() &&
-                     !search.baseline.absent.contains("batch") && search.axes.count("batch") == 0;
-  return known && preset_trains(job.program().preset) ? global_batch(search.baseline) : 0;
 }
 
 // --prove-learning has two recipes to compare, and their losses.
@@ -106,6 +93,18 @@ std::vector<std::pair<std::string, int>> lists_that_go_on(const Job& job,
 }
 
 }  // namespace
+
+std::int64_t recipe_batch(const Job& job, const SearchRequest& search) {
+  const bool whole_runs =
+      starts_with(job.program().log_reader, "runs");  // of a program that just ends
+  if (job.infers() || whole_runs || search.lists("batch") || search.lists("accumulate")) {
+    return 0;
+  }
+  if (!is_foreign(job)) return search.axes.contains("batch") ? 0 : global_batch(search.baseline);
+  const bool known = job.prints() && !search.baseline_guessed() &&
+                     !search.baseline.absent.contains("batch") && search.axes.count("batch") == 0;
+  return known && preset_trains(job.program().preset) ? global_batch(search.baseline) : 0;
+}
 
 Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const Machine& machine) {
   const auto workload = workload_of(job, search);

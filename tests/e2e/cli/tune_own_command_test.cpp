@@ -176,6 +176,15 @@ TEST_F(TuneOwnCommand, WhatIsNeverToldABatchIsShownWithoutOne) {
   EXPECT_THAT(run(line + "2>/dev/null -- sh client.sh {nproc} {batch}").out, HasSubstr("batch="));
 }
 
+TEST_F(TuneOwnCommand, ALearningRateIsToBeScaledWhereTheRecipeIsFree) {
+  const std::string line = "--metric speed --nproc 1 --dry-run ";
+  const std::string command = "2>&1 -- sh client.sh 1 {batch}";
+  EXPECT_THAT(run(line + "--batch 2,4 " + command).out,
+              HasSubstr("scale it with the global batch"));
+  EXPECT_THAT(run(line + "--baseline batch=2 " + command).out,
+              Not(HasSubstr("scale it with the global batch")));
+}
+
 // torchrun's flags tell the processes, and nothing tells the batch that a script has by itself.
 TEST_F(TuneOwnCommand, NoBatchIsCalledTheUsersThatNobodyNamed) {
   write("torchrun", "#!/bin/sh\nexit 0\n");

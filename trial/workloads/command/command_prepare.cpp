@@ -121,23 +121,8 @@ std::vector<std::string> general_warnings(const PreparedCommand& prepared,
   const CommandWorkload& workload = prepared.workload;
   std::vector<std::string> warnings;
   if (workload.preset == "paddleocr-infer") return warnings;  // nothing is trained
-  const auto holds = [](const std::vector<std::string>& names, const char* knob) {
-    return std::find(names.begin(), names.end(), knob) != names.end();
-  };
-  const std::set<std::string> used = names_used(workload);
-  // Asked for, turned by the preset, or a place in the command without a value of the user's.
-  const auto varies = [&](const char* knob) {
-    return turns(asked, knob) || holds(prepared.turnable, knob) ||
-           (used.contains(knob) && !holds(workload.fixed, knob));
-  };
   const std::string kind = workload.log_reader.substr(0, workload.log_reader.find(':'));
-  // What prints a number of its own and takes no batch may well train nothing: pages/s of a reader.
   const bool trains = prepared.trains && !starts_copies(workload);
-  if (trains && (varies("batch") || (varies("nproc") && kind != "metric"))) {
-    warnings.emplace_back(
-        "the global batch is nproc x batch and changes with both; the learning rate is left as it "
-        "is: scale it with the global batch (linearly for SGD, by the square root for Adam)");
-  }
   if (trains && turns(asked, "nproc") && !turns(asked, "threads") &&
       std::getenv("OMP_NUM_THREADS") == nullptr) {
     warnings.emplace_back(
@@ -270,6 +255,24 @@ Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const M
     prepared->warnings.push_back(std::move(warning));
   }
   return prepared;
+}
+
+bool turns_global_batch(const PreparedCommand& prepared, const CommandWorkload& asked) {
+  const CommandWorkload& workload = prepared.workload;
+  const auto holds = [](const std::vector<std::string>& names, const char* knob) {
+    return std::find(names.begin(), names.end(), knob) != names.end();
+  };
+  const std::set<std::string> used = names_used(workload);
+  // Asked for, turned by the preset, or a place in the command without a value of the user's.
+  const auto varies = [&](const char* knob) {
+    return turns(asked, knob) || holds(prepared.turnable, knob) ||
+           (used.contains(knob) && !holds(workload.fixed, knob));
+  };
+  // What prints a number of its own and takes no batch may well train nothing: pages/s of a reader.
+  const bool trains = prepared.trains && preset_trains(workload.preset) && !workload.serves &&
+                      !starts_copies(workload);
+  return trains &&
+         (varies("batch") || (varies("nproc") && !starts_with(workload.log_reader, "metric")));
 }
 
 Status read_by(const std::string& log_reader, std::optional<bool> per_rank,

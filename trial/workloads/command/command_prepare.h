@@ -19,6 +19,10 @@ namespace ocrtune {
 Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const Machine& machine,
                                         const KnobChoice& choose = {});
 
+// Whether its settings differ in the samples between two updates of the weights. `asked`: the
+// workload that was prepared, whose knobs are the ones that the user has named.
+bool turns_global_batch(const PreparedCommand& prepared, const CommandWorkload& asked);
+
 // The rest of it where the log reader was found only now. usage: no such reader; the command cannot
 // be run again and again.
 Status read_by(const std::string& log_reader, std::optional<bool> per_rank,

@@ -90,7 +90,6 @@ TEST_F(PaddleOcrPreset, SetsTheKeysOfAShortTrialAndOnlyThoseOfTheLaunch) {
   EXPECT_EQ(prepared->current->nproc, 1);
   EXPECT_THAT(prepared->warnings, Contains(HasSubstr("use_amp does nothing")));
   EXPECT_THAT(prepared->warnings, Contains(HasSubstr("asks for a GPU")));
-  EXPECT_THAT(prepared->warnings, Contains(HasSubstr("learning rate")));
 }
 
 TEST_F(PaddleOcrPreset, ARehearsalHasItsEvaluation) {
@@ -249,12 +248,12 @@ TEST_F(PaddleOcrPreset, TrialsHaveLogFoldersOfTheirOwnAndSaySo) {
 }
 
 // Nothing is asked for, and batch and ranks are turned all the same.
-TEST_F(PaddleOcrPreset, ThePlainFormGetsTheNoteOnTheLearningRate) {
+TEST_F(PaddleOcrPreset, ThePlainFormTurnsTheGlobalBatch) {
   CommandWorkload one = workload();
   one.knobs.clear();
   const auto prepared = prepare_command(one, Machine());
   ASSERT_TRUE(prepared) << prepared.error().what;
-  EXPECT_THAT(prepared->warnings, Contains(HasSubstr("scale it with the global batch")));
+  EXPECT_TRUE(turns_global_batch(*prepared, one));
 }
 
 }  // namespace

@@ -176,8 +176,7 @@ TEST(PresetFile, AProgramThatReadsGetsNoNoteOnTheLearningRate) {
     const auto prepared = prepare_command(workload, Machine());
     ASSERT_TRUE(prepared) << prepared.error().what;
     EXPECT_EQ(prepared->workload.command, workload.command) << "the batch has its place there";
-    EXPECT_EQ(join(prepared->warnings, "\n").find("learning rate") != std::string::npos, noted)
-        << preset;
+    EXPECT_EQ(turns_global_batch(*prepared, workload), noted) << preset;
   }
   CommandWorkload unnamed;
   unnamed.command = {"sh", "-c", "rapidocr_onnxruntime -img a.png"};

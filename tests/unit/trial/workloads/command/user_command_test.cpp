@@ -42,7 +42,7 @@ TEST(UserCommand, ABatchThatWeListChangesTheRecipeAsOneOfTheUsers) {
     workload.fixed = fixed;
     const auto prepared = prepare_command(workload, Machine());
     EXPECT_TRUE(prepared) << prepared.error().what;
-    return join(prepared->warnings, "\n").find("learning rate") != std::string::npos;
+    return turns_global_batch(*prepared, workload);
   };
   EXPECT_TRUE(noted({"batch"}, {})) << "a list of the user's";
   EXPECT_TRUE(noted({}, {})) << "a list of ours";
