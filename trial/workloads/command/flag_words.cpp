@@ -56,6 +56,10 @@ void put_behind(std::vector<std::string>& command, const std::string& word,
 void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value,
               const std::vector<std::string>& behind) {
   const std::vector<std::string> names = spellings(flag);
+  if (value.empty()) {
+    if (!has_one_of(command, names)) put_behind(command, names.front(), behind);
+    return;
+  }
   for (std::size_t i = 0; i < command.size(); ++i) {
     for (const std::string& name : names) {
       if (command[i] == name && i + 1 < command.size()) {

@@ -28,7 +28,7 @@ void put_behind(std::vector<std::string>& command, const std::string& word,
 
 // Gives the flag this value, in the form that the command has. Where it is absent it is put behind
 // `behind`; a key's first word of `behind` is written first where the command has none and it is a
-// flag (-o).
+// flag (-o). Without a value it is a switch.
 void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value,
               const std::vector<std::string>& behind = {});
 

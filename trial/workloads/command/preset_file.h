@@ -34,7 +34,7 @@
 //   flags = { "--port" = "{port}" }  # so that it listens there, in trials and for good
 //   metrics = "/metrics#running"     # as --server-metrics
 //   [trial]                          # what only a short trial needs
-//   flags = { "--out" = "{trial_dir}/out" }
+//   flags = { "--out" = "{trial_dir}/out" }   # "--quiet" = "": a switch
 //   behind = ["-o"]
 //   environment = { FORCE_COLOR = "1" }
 //

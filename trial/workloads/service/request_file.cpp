@@ -63,7 +63,13 @@ std::string variant_of(std::uint64_t number) {
 bool takes_variants(const std::string& bytes) {
   using namespace std::string_view_literals;
   constexpr std::string_view kBegins[] = {"\x89PNG"sv, "\xff\xd8\xff"sv, "%PDF-"sv,
-                                          "GIF8"sv,    "II\x2a\x00"sv,   "MM\x00\x2a"sv};
+                                          "GIF8"sv,    "II\x2a\x00"sv,   "MM\x00\x2a"sv,
+                                          "P5\n"sv,    "P6\n"sv,         "\0\0\0\x0cjP  "sv};
+  const auto has = [&](std::size_t at, std::string_view part) {
+    return bytes.size() >= at && bytes.compare(at, part.size(), part) == 0;
+  };
+  if (has(0, "BM") && has(6, "\0\0\0\0"sv)) return true;
+  if (has(0, "RIFF") && has(8, "WEBP")) return true;
   return std::any_of(std::begin(kBegins), std::end(kBegins),
                      [&](std::string_view begin) { return starts_with(bytes, begin); });
 }

@@ -66,15 +66,19 @@ const std::vector<ShippedPreset>& shipped_presets() {
       {"sglang", "max_running_requests", "python -m sglang.launch_server --model-path m",
        "python -m sglang.launch_server --model-path m "
        "{max_running_requests?--max-running-requests=} --port={port}",
-       "", "", "", "", false},
+       "python -m sglang.launch_server --model-path m "
+       "{max_running_requests?--max-running-requests=} --port={port} --disable-radix-cache",
+       "", "", "", false},
       {"tesseract", "threads", "tesseract a.png -", "tesseract a.png -", "", "",
        "OMP_THREAD_LIMIT={threads}", "OMP_THREAD_LIMIT={threads}", false},
       {"torchrun", "nproc", "torchrun --nproc-per-node 4 t.py",
        "torchrun --nproc-per-node {nproc} t.py",
        "torchrun --master_port={master_port} --nproc-per-node {nproc} t.py", "", ""},
       {"vllm", "gpu_memory_utilization", "vllm serve m --port 8000",
-       "vllm serve m --port {port} --gpu-memory-utilization={gpu_memory_utilization}", "", "", "",
-       "", false},
+       "vllm serve m --port {port} --gpu-memory-utilization={gpu_memory_utilization}",
+       "vllm serve m --port {port} --gpu-memory-utilization={gpu_memory_utilization} "
+       "--no-enable-prefix-caching",
+       "", "", "", false},
   };
   return kTable;
 }

@@ -88,6 +88,20 @@ TEST_F(RequestFiles, APictureIsSentInVariantsOfItsOwn) {
   EXPECT_FALSE(read(request + "repeat = \"maybe\"\n").ok());
 }
 
+TEST_F(RequestFiles, PicturesWithoutAPlaceForCommentsHaveVariantsToo) {
+  using namespace std::string_view_literals;
+  for (const std::string_view begin :
+       {"BM\x4c\x07\0\0\0\0\0\0\x36"sv, "RIFF\x24\0\0\0WEBPVP8L"sv, "P6\n60 40\n255\n"sv,
+        "P5\n60 40\n255\n"sv, "\0\0\0\x0cjP  \r\n\x87\n"sv}) {
+    ASSERT_TRUE(write_file(folder_ + "/a.png", std::string(begin)).ok());
+    EXPECT_EQ(read_request(folder_ + "/a.png").value().variants.size(), 1U) << begin;
+  }
+  for (const std::string_view other : {"BMW is no picture"sv, "RIFF\x24\0\0\0WAVEfmt "sv, "P6"sv}) {
+    ASSERT_TRUE(write_file(folder_ + "/a.png", std::string(other)).ok());
+    EXPECT_TRUE(read_request(folder_ + "/a.png").value().variants.empty()) << other;
+  }
+}
+
 TEST_F(RequestFiles, NameFileLineKeyAndTheWayOut) {
   const auto said = [&](const std::string& text) {
     const auto request = read(text);
