@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kOverrun = 0.05;     // of the budget, at most
 constexpr double kStartSeconds = 20;  // that most programs need to their first line of training
+constexpr double kPatience = 4;       // times as long as usual trials, at least
 constexpr double kMinShare = 0.6;     // of a trial's measuring, to be worth its start
 
 // What trials cost here: start-up apart, a trial lasts as long as its steps do.
@@ -188,7 +189,9 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     const double most = left + kOverrun * options.budget_seconds;
     const double cut_seconds =
         most < options.limits.max_seconds ? most : std::numeric_limits<double>::infinity();
-    const TrialLimits limits = limits_of(*proposal, options.limits, most);
+    // A trial that does not come to an end leaves half of the budget to other settings.
+    const double share = costs.least() > 0 ? std::max(kPatience * costs.least(), left / 2) : most;
+    const TrialLimits limits = limits_of(*proposal, options.limits, std::min(most, share));
     Trial trial = runner.run(proposal->knobs, limits);
     note_growth(trial, limits);
     mark(trial, *proposal, rounds, repetitions[proposal->knobs]);

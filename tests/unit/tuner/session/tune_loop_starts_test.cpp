@@ -84,5 +84,24 @@ TEST(TuneLoopStarts, TheOnlyTrialKeepsWhatWasHeardOfIt) {
   EXPECT_THAT(end->trials[0].reason, HasSubstr("budget ended after 10.5 s"));
 }
 
+TEST(TuneLoopStarts, ASettingThatShowsNoSpeedLeavesTimeToTheOthers) {
+  int trials = 0;
+  const auto end = loop_of([&](Trial& trial, const TrialLimits& limits) {
+    if (++trials == 1) {
+      trial.outcome = Outcome::ok;
+      trial.samples_per_second = 10;
+      trial.seconds = 1;
+      return;
+    }
+    trial.outcome = Outcome::timed_out;
+    trial.cause = "no_metric";
+    trial.seconds = limits.max_seconds;
+  });
+  ASSERT_TRUE(end);
+  ASSERT_GE(end->trials.size(), 3U);
+  EXPECT_EQ(end->trials[1].outcome, Outcome::timed_out);
+  EXPECT_LT(end->trials[1].seconds, 5);
+}
+
 }  // namespace
 }  // namespace ocrtune
