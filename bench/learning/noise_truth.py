@@ -4,8 +4,9 @@
 
 Trains each batch size from each seed until the mean loss of 512 samples is below --until, with the learning rate times the
 square root of the batch's growth, and prints the samples that each took to a few losses and the efficiencies relative to the
-batch of 16: measured (geometric mean over the seeds, with least and most), and by the noise scale along the runs of that batch,
-for gradients as they are, divided by Adam's root, and by its square. Logs are kept in --out, finished ones are not run again.
+batch of 16: measured (geometric mean over the seeds, with least and most), by one noise scale for the runs of that batch (the
+harmonic mean of eight stretches, as the program takes it), and by the noise scale along them, for gradients as they are, divided
+by Adam's root, and by its square. Logs are kept in --out, finished ones are not run again.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 PRESENT = 16  # samples a batch, whose gradients are watched
 WINDOW = 512  # samples that a loss is smoothed over
+STRETCHES = 8  # of a run, each with a noise scale of its own
 STRETCH = 16  # looks at the noise, before and behind, that one estimate of it is made of
 
 
@@ -75,6 +77,16 @@ def predicted(noise, until, batch, power):
     return len(looks) / samples if looks else math.nan
 
 
+def by_one_scale(noise, until, batch):
+    looks = [powers[0] for samples, powers in noise if samples < until]
+    inverse = 0
+    for at in range(STRETCHES):
+        part = looks[at * len(looks) // STRETCHES:(at + 1) * len(looks) // STRETCHES]
+        square, trace = (max(0, sum(look[i] for look in part)) for i in (0, 1))
+        inverse += square / trace / STRETCHES if trace > 0 else math.inf
+    return (1 + PRESENT * inverse) / (1 + batch * inverse)
+
+
 def geometric_mean(values):
     return math.exp(sum(math.log(value) for value in values) / len(values))
 
@@ -100,7 +112,7 @@ def main():
         for run in runs:
             run.result()
     logs = {(batch, seed): read(given.out / f"b{batch}_s{seed}.log") for batch in given.batches for seed in given.seeds}
-    print("loss batch   samples by seed        measured (least..most)   by noise: plain, root, square")
+    print("loss batch   samples by seed        measured (least..most)   by noise: one scale; along the run: plain, root, square")
     for target in given.targets:
         taken = {key: samples_to(losses, key[0], target) for key, (losses, _) in logs.items()}
         for batch in given.batches:
@@ -113,6 +125,8 @@ def main():
                 by_noise = [[predicted(logs[PRESENT, seed][1], before, batch, power)
                              for seed, (before, after) in zip(given.seeds, pairs) if before and after]
                             for power in range(3)]
+                by_noise.insert(0, [by_one_scale(logs[PRESENT, seed][1], before, batch)
+                                    for seed, (before, after) in zip(given.seeds, pairs) if before and after])
                 row += "  ".join(f"{geometric_mean(values):.2f}" for values in by_noise)
             print(row)
 
