@@ -116,7 +116,7 @@ bool settles_beside_load(const Choice& choice, const std::vector<Setting>& setti
   if (choice.chosen == nullptr || choice.objective.goal != Goal::throughput) return false;
   const Setting* next = next_best(choice, settings);
   if (next == nullptr)
-    return possible_answers(space, choice) == 1 && choice.chosen->rates.size() > 1;
+    return possible_answers(space, choice, settings) == 1 && choice.chosen->rates.size() > 1;
   const Knobs& chosen = choice.chosen->summary.knobs;
   if (choice.chosen == choice.baseline) {
     const Setting* rival = choice.contender != nullptr ? choice.contender : next;
@@ -134,8 +134,9 @@ std::optional<Turns> lacking_turns(const Choice& choice, const std::vector<Setti
   const Setting* const other = rival_of(choice, settings);
   const Knobs& chosen = choice.chosen->summary.knobs;
   if (other == nullptr) {
-    return possible_answers(space, choice) == 1 ? std::optional(Turns{chosen, chosen, chosen})
-                                                : std::nullopt;
+    return possible_answers(space, choice, settings) == 1
+               ? std::optional(Turns{chosen, chosen, chosen})
+               : std::nullopt;
   }
   const Knobs& rival = other->summary.knobs;
   const auto last = std::find_if(trials.rbegin(), trials.rend(), [&](const Trial& trial) {

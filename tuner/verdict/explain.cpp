@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -106,10 +107,16 @@ bool keeps_recipe(std::int64_t recipe_batch, const Knobs& knobs) {
   return recipe_batch == 0 || global_batch(knobs) == recipe_batch;
 }
 
-int possible_answers(const Space& space, const Choice& verdict) {
+int possible_answers(const Space& space, const Choice& verdict,
+                     const std::vector<Setting>& settings) {
+  std::set<Knobs> failed;
+  for (const Setting& setting : settings) {
+    const bool tried = setting.summary.outcome != Outcome::skipped;
+    if (tried && !setting.works()) failed.insert(setting.summary.knobs);
+  }
   const auto& points = space.points();
   return static_cast<int>(std::count_if(points.begin(), points.end(), [&](const Knobs& knobs) {
-    return keeps_recipe(verdict.recipe_batch, knobs);
+    return keeps_recipe(verdict.recipe_batch, knobs) && !failed.contains(knobs);
   }));
 }
 
@@ -285,11 +292,11 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   const Setting& chosen = *verdict.chosen;
   const auto worked = std::count_if(settings.begin(), settings.end(),
                                     [](const Setting& setting) { return setting.works(); });
-  // One that reads otherwise had a rate: it is no answer, and leaves none open.
+  // One that reads otherwise had a rate: there was something to compare.
   const auto refused = std::count_if(settings.begin(), settings.end(), [](const Setting& setting) {
     return setting.summary.outcome == Outcome::wrong_result;
   });
-  const int answers = possible_answers(space, verdict);
+  const int answers = possible_answers(space, verdict, settings);
   if (worked == 1 && refused == 0 && answers > 1) {
     return reason<ReasonCode::only_rate>(knobs_text(chosen.summary.knobs), counted(answers));
   }

@@ -28,8 +28,9 @@ struct Choice {  // what the reasons are about
 
 // Whether a setting trains by the recipe that the answer keeps; 0: it keeps none.
 bool keeps_recipe(std::int64_t recipe_batch, const Knobs& knobs);
-// Settings of the space that do, and so may be the answer.
-int possible_answers(const Space& space, const Choice& verdict);
+// Settings of the space that do, and work or were not tried: each may be the answer.
+int possible_answers(const Space& space, const Choice& verdict,
+                     const std::vector<Setting>& settings);
 
 // How a setting ended that does not work: out of memory: 71 GiB of 64 GiB.
 Reason failure_of(const SettingSummary& setting);

@@ -380,6 +380,17 @@ TEST_F(Recommend, OneRateOfManySettingsIsInconclusive) {
   EXPECT_TRUE(result().inconclusive.empty()) << "there is nothing else to try";
 }
 
+TEST_F(Recommend, WhatDoesNotWorkLeavesNothingOpen) {
+  options_.baseline = setting(1);
+  race(setting(1), 50, 1);
+  trials_.push_back(failed(setting(2), Outcome::unsupported, "this CPU has no AVX512_VNNI"));
+  EXPECT_EQ(result().inconclusive.code, ReasonCode::only_rate) << "others were not run";
+  space_ = Space({setting(1), setting(2)});
+  EXPECT_TRUE(result().inconclusive.empty());
+  trials_.back().outcome = Outcome::skipped;
+  EXPECT_EQ(result().inconclusive.code, ReasonCode::only_rate) << "it was not tried";
+}
+
 TEST_F(Recommend, WhatReadsOtherwiseLeavesNothingOpen) {
   options_.baseline = setting(1);
   race(setting(1), 50, 1);
