@@ -228,6 +228,10 @@ const std::vector<LineCure>& line_cures() {
       {"triton_missing", "pip install triton   # Windows: triton-windows"},
       {"numpy_scalar", "pip install 'numpy<2.4'"},
       {"manual_kill", "the line names who sent it: ask that user"},
+      {"kernel_oom_node",
+       "the NUMA nodes after nodemask= alone were full: numactl --interleave=all or --preferred=N "
+       "in "
+       "place of --membind, or more nodes in cpuset.mems"},
   };
   return kCures;
 }

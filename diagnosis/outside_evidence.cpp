@@ -246,7 +246,8 @@ void CauseRanker::hear_counters() {
 bool CauseRanker::name_the_limit() {
   // systemd says that a unit's process was killed, the kernel for whose want of memory.
   const auto says_host = [](const Clue& clue) {
-    return clue.signature == "kernel_oom_host" && clue.weight > 0.2;
+    return (clue.signature == "kernel_oom_host" || clue.signature == "kernel_oom_node") &&
+           clue.weight > 0.2;
   };
   if (std::any_of(clues_.begin(), clues_.end(), says_host)) {
     for (Clue& clue : clues_) {

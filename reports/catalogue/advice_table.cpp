@@ -156,6 +156,11 @@ const std::vector<Phrase>& advice_table() {
       {"pip install triton   # Windows: triton-windows",
        "pip install triton   # Windows：triton-windows"},
       {"the line names who sent it: ask that user", "该行写明了发送者：询问该用户"},
+      {"the NUMA nodes after nodemask= alone were full: numactl --interleave=all or --preferred=N "
+       "in "
+       "place of --membind, or more nodes in cpuset.mems",
+       "只有 nodemask= 所列的 NUMA 节点内存用尽：将 numactl --membind 换成 --interleave=all 或 "
+       "--preferred=N，或在 cpuset.mems 中加入更多节点"},
       {"stop writing there; copy what matters to another disk before fsck or a restart",
        "停止向其写入；在 fsck 或重启之前先把重要数据复制到另一块磁盘"},
       {"another batch size, fewer workers, a restart of the run on the same disk",

@@ -48,6 +48,16 @@ TEST(Advice, AProgramThatIsUnknownGetsWhatIsTrueOfAll) {
   EXPECT_THAT(advice, HasSubstr("fewer processes"));
 }
 
+TEST(Advice, ABoundNodeThatWasFullIsToldFromAFullMachine) {
+  const auto killed = [](const std::string& constraint) {
+    return advice_on("[1.2] oom-kill:constraint=CONSTRAINT_" + constraint +
+                     ",cpuset=/,mems_allowed=0-1,task=python3,pid=31,uid=0\n");
+  };
+  EXPECT_TRUE(starts_with(killed("MEMORY_POLICY,nodemask=1"), "the NUMA nodes after nodemask="));
+  EXPECT_TRUE(starts_with(killed("CPUSET,nodemask=1"), "the NUMA nodes after nodemask="));
+  EXPECT_THAT(killed("NONE,nodemask=(null)"), Not(HasSubstr("NUMA")));
+}
+
 TEST(Advice, TheMessagesOwnCureComesFirst) {
   const std::string text =
       "ValueError: Free memory on device (9.32/23.65 GiB) on startup is less than desired GPU "
