@@ -228,6 +228,9 @@ const std::vector<LineCure>& line_cures() {
       {"triton_missing", "pip install triton   # Windows: triton-windows"},
       {"numpy_scalar", "pip install 'numpy<2.4'"},
       {"manual_kill", "the line names who sent it: ask that user"},
+      {"torch_worker_count",
+       "nproc in that step: where it is less than the job asked for, a mask binds it; srun "
+       "--cpus-per-task=N (since Slurm 22.05 not taken over from sbatch), --cpuset-cpus, taskset"},
       {"kernel_oom_node",
        "the NUMA nodes after nodemask= alone were full: numactl --interleave=all or --preferred=N "
        "in "

@@ -156,6 +156,10 @@ const std::vector<Phrase>& advice_table() {
       {"pip install triton   # Windows: triton-windows",
        "pip install triton   # Windows：triton-windows"},
       {"the line names who sent it: ask that user", "该行写明了发送者：询问该用户"},
+      {"nproc in that step: where it is less than the job asked for, a mask binds it; srun "
+       "--cpus-per-task=N (since Slurm 22.05 not taken over from sbatch), --cpuset-cpus, taskset",
+       "在该步骤内运行 nproc：若少于作业申请的数量，则有掩码限制；srun --cpus-per-task=N（自 Slurm "
+       "22.05 起不再从 sbatch 继承）、--cpuset-cpus、taskset"},
       {"the NUMA nodes after nodemask= alone were full: numactl --interleave=all or --preferred=N "
        "in "
        "place of --membind, or more nodes in cpuset.mems",

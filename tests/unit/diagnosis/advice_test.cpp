@@ -58,6 +58,13 @@ TEST(Advice, ABoundNodeThatWasFullIsToldFromAFullMachine) {
   EXPECT_THAT(killed("NONE,nodemask=(null)"), Not(HasSubstr("NUMA")));
 }
 
+TEST(Advice, FewCpusForALoaderMayBeAMask) {
+  EXPECT_THAT(
+      advice_on("UserWarning: This DataLoader will create 10 worker processes in total. Our "
+                "suggested max number of worker in current system is 1\n"),
+      HasSubstr("srun --cpus-per-task"));
+}
+
 TEST(Advice, TheMessagesOwnCureComesFirst) {
   const std::string text =
       "ValueError: Free memory on device (9.32/23.65 GiB) on startup is less than desired GPU "
