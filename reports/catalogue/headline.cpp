@@ -133,10 +133,10 @@ Bilingual worth_words(const RunRecord& run, const BeyondRecipe& beyond) {
   const std::string samples = fmt::format("{}", worth.samples);
   if (!worth.proved) {
     return phrase(
-        "to the same loss it is about {} times as fast ({}..{}), by the noise of the gradients of "
-        "the first {} samples; --prove-learning measures it.",
-        {fmt::format("{:.2f}", worth.speedup.median), fmt::format("{:.2f}", worth.speedup.low),
-         fmt::format("{:.2f}", worth.speedup.high), samples});
+        "to the same loss it is {} to {} times as fast, by the noise of the gradients of the first "
+        "{} samples; --prove-learning measures it.",
+        {fmt::format("{:.2f}", worth.speedup.low), fmt::format("{:.2f}", worth.speedup.high),
+         samples});
   }
   if (worth.efficiency.low <= 0) {
     return phrase(

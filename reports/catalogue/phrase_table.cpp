@@ -192,10 +192,10 @@ const std::vector<Phrase>& phrase_table() {
       {"what a sample is worth then is not known: the trainings that were to compare them reached "
        "no loss in common.",
        "此时每个样本的学习价值未知：用于比较的训练未达到共同的损失值。"},
-      {"to the same loss it is about {} times as fast ({}..{}), by the noise of the gradients of "
-       "the first {} samples; --prove-learning measures it.",
-       "达到相同损失的速度约为其 {} 倍（{}..{}），依据最初 {} 个样本的梯度噪声；可用 "
-       "--prove-learning 实测。"},
+      {"to the same loss it is {} to {} times as fast, by the noise of the gradients of the first "
+       "{} samples; --prove-learning measures it.",
+       "达到相同损失的速度为其 {} 至 {} 倍，依据最初 {} 个样本的梯度噪声；可用 --prove-learning "
+       "实测。"},
       {"to the same loss ({}) it is at most {} times as fast: none of its {} starts reached that "
        "loss, the present recipe did in {} samples.",
        "达到相同损失（{}）的速度至多为其 {} 倍：其 {} 次训练均未达到该损失，而现有方案用 {} "

@@ -70,15 +70,6 @@ double efficiency_by_one_scale(const std::vector<double>& scales, double present
   return (1 + present * inverse) / (1 + other * inverse);
 }
 
-// Each stretch by its own scale, as though the steps of each batch were as long as is best there.
-double efficiency_by_each_scale(const std::vector<double>& scales, double present, double other) {
-  double samples = 0;  // of the other batch for one of the present one's
-  for (const double scale : scales) {
-    samples += std::isinf(scale) ? 1 : (other + scale) / (present + scale);
-  }
-  return static_cast<double>(scales.size()) / samples;
-}
-
 // `measure` of the points as they are, and its interval over points drawn anew.
 template <typename Measure>
 Interval with_interval(const Measure& measure) {
@@ -113,13 +104,10 @@ Interval noise_efficiency(const Learning& learning, std::int64_t global_batch) {
   if (all.size() < kLeastNoisePoints || global_batch < 1) return {};
   const auto present = static_cast<double>(learning.global_batch);
   const auto other = static_cast<double>(global_batch);
-  const auto measured = [&](const auto& efficiency) {
-    return with_interval(
-        [&](const auto& pick) { return efficiency(scales_along(all, pick), present, other); });
-  };
-  const Interval one = measured(efficiency_by_one_scale);
-  const Interval each = measured(efficiency_by_each_scale);
-  return {one.median, std::min(one.low, each.low), std::max(one.high, each.high)};
+  const Interval one = with_interval([&](const auto& pick) {
+    return efficiency_by_one_scale(scales_along(all, pick), present, other);
+  });
+  return {one.median, std::min(one.low, 1.0), std::max(one.high, 1.0)};
 }
 
 }  // namespace ocrtune

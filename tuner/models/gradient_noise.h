@@ -3,9 +3,10 @@
 // Source: McCandlish, Kaplan, Amodei et al. 2018, "An Empirical Model of Large-Batch Training",
 // appendix A: squared norms at two batch sizes give |G|^2 and the trace of the samples' covariance
 // without bias. A batch of B samples brings B / (1 + B / noise scale) samples' worth of progress
-// where steps are as long as the curvature allows. The scale grows by ten and more along a run, and
-// one learning rate does not follow it: what was measured agrees with one scale for the whole run,
-// the harmonic mean (bench/RESULTS.md, "What a sample is worth").
+// where steps are as long as the curvature allows. Along a run the scale grows by ten and more;
+// with its harmonic mean crnn agrees. Where steps are shorter, as those of svtrv2-small before its
+// loss has fallen, noise matters less and the larger batch loses little: the formula is the lower
+// end (bench/RESULTS.md, "What a sample is worth").
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ namespace ocrtune {
 Interval noise_scale(const Learning& learning);
 
 // Samples to the same progress by the batch of `learning` over those by `global_batch`, along the
-// run that was measured: by one scale, at 95 %, and as far as each stretch by its own scale
-// differs. All zero: not measured.
+// run that was measured: from what the noise says, at 95 %, to 1, as though it did not matter. All
+// zero: not measured.
 Interval noise_efficiency(const Learning& learning, std::int64_t global_batch);
 
 }  // namespace ocrtune

@@ -142,7 +142,8 @@ std::optional<LearningWorth> worth_by_noise(const std::vector<Trial>& trials, st
   LearningWorth worth;
   worth.efficiency = noise_efficiency(found->learning, other);
   if (!(worth.efficiency.median > 0)) return std::nullopt;
-  worth.speedup = product(rate, worth.efficiency);
+  worth.speedup = {rate.median * worth.efficiency.median, rate.low * worth.efficiency.low,
+                   rate.high * worth.efficiency.high};
   worth.samples = std::llround(found->learning.points.back().samples);
   worth.noise_samples = noise_scale(found->learning).median;
   return worth;

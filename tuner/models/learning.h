@@ -27,7 +27,7 @@ SmoothedLoss smoothed_loss(const Learning& learning, double window);
 std::optional<double> samples_to(const SmoothedLoss& run, double loss);
 
 // From the gradients of the last trial of the present global batch that has them, for a larger
-// batch. Unset: none has, or the batch is smaller.
+// batch: the ends of the intervals are bounds. Unset: none has, or the batch is smaller.
 std::optional<LearningWorth> worth_by_noise(const std::vector<Trial>& trials, std::int64_t present,
                                             std::int64_t other, const Interval& rate);
 

@@ -284,7 +284,7 @@ TEST(Headline, WhatASampleOfAnotherRecipeIsWorthIsSaidWhereItWasMeasured) {
               HasSubstr("to the same loss (2.13) it is at most 1.70 times as fast: none of its 3 "
                         "starts reached that loss, the present recipe did in 259 samples."));
   run.result.beyond_recipe->worth->proved = false;
-  EXPECT_THAT(headline(run).english, HasSubstr("it is about 1.53 times as fast (1.30..1.70), by"));
+  EXPECT_THAT(headline(run).english, HasSubstr("it is 1.30 to 1.70 times as fast, by"));
   run.result.beyond_recipe->worth.reset();
   run.learning.emplace_back();
   EXPECT_THAT(headline(run).english, HasSubstr("reached no loss in common"));
