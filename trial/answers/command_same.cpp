@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "trial/answers/answer_fields.h"
 #include "trial/answers/answer_watch.h"
 #include "trial/answers/text_doubt.h"
@@ -103,12 +105,20 @@ SameResult CommandSame::compare(const CommandAnswers& answers) const {
   return result;
 }
 
-void CommandSame::note_texts(const Knobs& knobs, const CommandAnswers& answers) {
+void CommandSame::note_changes(const Knobs& knobs, const CommandAnswers& answers) {
   for (std::size_t i = 0; i < answers.inputs.size(); ++i) {
     const auto at = index_.find(answers.inputs[i]);
     if (at == index_.end()) continue;
-    Texts& texts = others_[knobs][at->second];
-    for (const std::string& body : answers.bodies[i]) ++texts[reference_.texts_of(body)];
+    const std::vector<std::string>& expected = reference_.inputs()[at->second].texts;
+    Change& change = changes_[knobs][at->second];
+    for (const std::string& body : answers.bodies[i]) {
+      const std::vector<std::string> texts = reference_.texts_of(body);
+      const std::size_t hash = std::hash<std::string>()(join(texts, "\n"));
+      change.steady = change.steady && (change.answers == 0 || change.text_hash == hash);
+      change.text_hash = hash;
+      change.lines = texts == expected ? 0 : lines_lacking(expected, texts);
+      ++change.answers;
+    }
   }
 }
 
@@ -121,16 +131,14 @@ double CommandSame::chance_of_lines(const Knobs& knobs) const {
     if (input.differing > 0) return 1;
     all_lines += lines_of(input.texts).size();
   }
-  const auto other = others_.find(knobs);
-  if (other == others_.end()) return 1;
+  const auto other = changes_.find(knobs);
+  if (other == changes_.end()) return 1;
   double chance = 1;
-  for (const auto& [at, texts] : other->second) {
-    const InputReference& input = reference_.inputs()[at];
-    if (texts.size() != 1 || texts.begin()->first == input.texts) continue;
-    const auto& [text, answers] = *texts.begin();
-    if (answers < 2 || input.askings < 1) continue;
-    const double one = chance_of_differing({{input.askings + 1, 0, answers, answers}});
-    chance *= std::pow(one, static_cast<double>(lines_lacking(input.texts, text)));
+  for (const auto& [at, change] : other->second) {
+    const std::int64_t askings = reference_.inputs()[at].askings;
+    if (!change.steady || change.lines == 0 || change.answers < 2 || askings < 1) continue;
+    const double one = chance_of_differing({{askings + 1, 0, change.answers, change.answers}});
+    chance *= std::pow(one, static_cast<double>(change.lines));
   }
   return chance < 1 ? chance * kHiddenVariation / (1 + static_cast<double>(all_lines)) : 1;
 }
@@ -139,7 +147,7 @@ Status CommandSame::judge(Trial& trial, const CommandAnswers& answers, bool pres
   if (!trial.ok()) return Status();
   if (present) OCRTUNE_TRY(learn(answers));
   trial.same = compare(answers);
-  if (!present) note_texts(trial.knobs, answers);
+  if (!present) note_changes(trial.knobs, answers);
   gate_.judge(trial, present, present ? 1 : chance_of_lines(trial.knobs));
   return Status();
 }

@@ -32,7 +32,7 @@ class CommandSame {
  private:
   Status learn(const CommandAnswers& answers);
   SameResult compare(const CommandAnswers& answers) const;
-  void note_texts(const Knobs& knobs, const CommandAnswers& answers);
+  void note_changes(const Knobs& knobs, const CommandAnswers& answers);
   double chance_of_lines(const Knobs& knobs) const;
 
   AnswerPlaces places_;
@@ -45,9 +45,14 @@ class CommandSame {
   std::vector<std::vector<std::string>> truths_;
   std::vector<std::string> same_;
   AnswerReference reference_;
-  // Texts of another setting by input, each with how often it was answered.
-  using Texts = std::map<std::vector<std::string>, std::int64_t>;
-  std::map<Knobs, std::map<std::size_t, Texts>> others_;
+  // How another setting answers an input.
+  struct Change {
+    std::size_t text_hash = 0;
+    std::int64_t lines = 0;  // that differ; 0: none
+    std::int64_t answers = 0;
+    bool steady = true;  // each time alike
+  };
+  std::map<Knobs, std::map<std::size_t, Change>> changes_;
 };
 
 }  // namespace ocrtune
