@@ -1,8 +1,8 @@
 #include "diagnosis/advice.h"
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -20,54 +20,36 @@ constexpr const char* kBatch = "Train.loader.batch_size_per_card";
 constexpr const char* kFirstBatch = "Train.sampler.first_bs";
 constexpr const char* kShared = "Train.loader.use_shared_memory";
 
-std::optional<std::int64_t> number_of(const Config& config, const char* key) {
-  const auto found = config.find(key);
-  if (found == config.end()) return std::nullopt;
-  const auto number = parse_integer(found->second);
-  return number ? std::optional<std::int64_t>(*number) : std::nullopt;
+// Of the first log that prints its configuration: "Train.loader.num_workers" -> "8".
+Config printed_config(const std::vector<LogScan>& logs) {
+  const auto log =
+      std::ranges::find_if(logs, [](const LogScan& one) { return !one.config.empty(); });
+  return log == logs.end() ? Config() : log->config;
 }
-
-// "Train.loader.batch_size_per_card=32 Train.sampler.first_bs=32"; empty: no smaller batch.
-std::string half_batch(const Config& config) {
-  std::string text;
-  for (const char* key : {kBatch, kFirstBatch}) {
-    const auto batch = number_of(config, key);
-    if (!batch || *batch < 2) continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, *batch / 2);
-  }
-  return text;
-}
-
-}  // namespace
-
-std::map<std::string, std::string> printed_config(const std::vector<LogScan>& logs) {
-  for (const LogScan& log : logs) {
-    if (!log.config.empty()) return log.config;
-  }
-  return {};
-}
-
-namespace {
 
 // One fix in the numbers of the printed configuration; "": the run has it already.
-std::string fitted(const char* fix, const Config& config) {
-  const std::string_view text = fix;
-  const auto workers = number_of(config, kWorkers);
-  if (workers && text.find("Train.loader.num_workers=2") != std::string_view::npos) {
-    if (*workers <= 0) return "";
-    return fmt::format("{}={} Eval.loader.num_workers=0   # it was {}", kWorkers, *workers / 2,
-                       *workers);
+std::string fitted(const std::string& fix, const Config& config) {
+  const auto value_of = [&](const char* key) {
+    const auto found = config.find(key);
+    return found == config.end() ? std::string() : found->second;
+  };
+  const auto has = [&](const char* part) { return fix.find(part) != std::string::npos; };
+  const std::string had = value_of(kWorkers), batch = value_of(kBatch),
+                    first = value_of(kFirstBatch);
+  if (has("Train.loader.num_workers=2") && parse_integer(had)) {
+    const std::int64_t workers = *parse_integer(had);
+    if (workers <= 0) return "";
+    return fmt::format("{}={} Eval.loader.num_workers=0   # it was {}", kWorkers, workers / 2, had);
   }
-  const bool halves =
-      text.find(kBatch) != std::string_view::npos &&
-      (text.find("halve") != std::string_view::npos || text.find("减半") != std::string_view::npos);
-  if (halves && number_of(config, kBatch)) return half_batch(config);
-  const auto shared = config.find(kShared);
-  if (text.find(kShared) != std::string_view::npos && shared != config.end() &&
-      lower(shared->second) == "false") {
-    return "";
+  if (has(kBatch) && has("halve") && parse_integer(batch)) {
+    std::vector<std::string> halves;  // none: no smaller batch
+    for (const auto& [key, text] : {std::pair(kBatch, batch), std::pair(kFirstBatch, first)}) {
+      const std::int64_t size = parse_integer(text).value_or(0);
+      if (size >= 2) halves.push_back(fmt::format("{}={}", key, size / 2));
+    }
+    return join(halves, " ");
   }
-  return fix;
+  return has(kShared) && lower(value_of(kShared)) == "false" ? "" : fix;
 }
 
 // Does the fix begin with an option, "--max-model-len 8192", that the message's own cures name?
@@ -106,7 +88,7 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
   std::uint32_t programs = 0;
   for (const LogScan& log : logs) programs |= log.programs;
   const auto add = [&](std::string fix) {
-    const bool known = std::find(cause.fixes.begin(), cause.fixes.end(), fix) != cause.fixes.end();
+    const bool known = std::ranges::find(cause.fixes, fix) != cause.fixes.end();
     if (!fix.empty() && !known && cause.fixes.size() < kMost) cause.fixes.push_back(std::move(fix));
   };
   cause.fixes.clear();
@@ -118,7 +100,7 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
   }
   for (const LineCure& cure : line_cures()) {
     const auto& own = cause.signatures;
-    if (std::find(own.begin(), own.end(), cure.signature) != own.end()) add(cure.fix);
+    if (std::ranges::find(own, cure.signature) != own.end()) add(cure.fix);
   }
   for (const ProgramFix& row : program_fixes()) {
     const bool written = (programs & row.programs) != 0 && (programs & row.without) == 0;

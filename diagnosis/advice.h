@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -34,9 +33,6 @@ struct Care {
 const std::vector<ProgramFix>& program_fixes();  // diagnosis/advice_table.cpp
 const std::vector<LineCure>& line_cures();
 const std::vector<Care>& care_table();
-
-// "Train.loader.num_workers" -> "8", from the first log that prints its configuration.
-std::map<std::string, std::string> printed_config(const std::vector<LogScan>& logs);
 
 // Fills `fixes`, `first` and `not_worth`. "Train.loader.num_workers=2" becomes half of what the
 // run had; what it already has is left out.

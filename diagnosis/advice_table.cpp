@@ -227,14 +227,15 @@ const std::vector<LineCure>& line_cures() {
       {"paddle_26", "pip install paddlepaddle==2.5.2 or 3.x"},
       {"triton_missing", "pip install triton   # Windows: triton-windows"},
       {"numpy_scalar", "pip install 'numpy<2.4'"},
+      {"one_cpu", "sbatch --cpus-per-task=16; taskset -cp PID"},
+      {"tls_block", "LD_PRELOAD=LIBRARY.so CMD"},
       {"manual_kill", "the line names who sent it: ask that user"},
       {"torch_worker_count",
        "nproc in that step: where it is less than the job asked for, a mask binds it; srun "
        "--cpus-per-task=N (since Slurm 22.05 not taken over from sbatch), --cpuset-cpus, taskset"},
       {"kernel_oom_node",
        "the NUMA nodes after nodemask= alone were full: numactl --interleave=all or --preferred=N "
-       "in "
-       "place of --membind, or more nodes in cpuset.mems"},
+       "in place of --membind, or more nodes in cpuset.mems"},
   };
   return kCures;
 }

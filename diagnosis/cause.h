@@ -72,6 +72,8 @@ struct NextStep {
   const char* first;   // causes
   const char* second;  //
   const char* command;
+  bool open_for_first = false;   // worth its while where the first leads, though no line speaks for
+  bool open_for_second = false;  // the second; and the other way round
 };
 
 }  // namespace ocrtune

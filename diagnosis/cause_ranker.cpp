@@ -1,7 +1,6 @@
 #include "diagnosis/cause_ranker.h"
 
 #include <algorithm>
-#include <climits>
 #include <map>
 #include <set>
 #include <utility>
@@ -35,7 +34,7 @@ bool is_accepted(const std::string& line) {
 
 // An activity, an end, or a launcher's exception that sums up what its children did.
 bool is_no_failure(const Finding& finding) {
-  const bool summary = std::string_view(finding.signature->id) == "exception_line" &&
+  const bool summary = finding.signature->id == "exception_line" &&
                        finding.first.text.find("ChildFailedError") != std::string::npos;
   return summary || finding.signature->role == Role::activity ||
          finding.signature->role == Role::finish;
@@ -51,12 +50,7 @@ std::vector<const Finding*> telling_findings(const LogScan& log) {
       const bool clean_up = f->signature->role == Role::consequence;  // beats what says little
       return std::pair(clean_up ? 1.5 : tier(f->signature->role), f->signature->weight);
     };
-    const auto says_why = [](const Finding* why, const Finding* what) {
-      return tier(why->signature->role) == 3 && !is_witness(why->signature->cause) &&
-             in_table(why->signature->cause, what->signature->cause);
-    };
-    if (at == nullptr || says_why(&finding, at) ||
-        (rank(&finding) > rank(at) && !says_why(at, &finding))) {
+    if (at == nullptr || rank(&finding) > rank(at)) {
       at = &finding;
     }
   }
@@ -64,8 +58,7 @@ std::vector<const Finding*> telling_findings(const LogScan& log) {
   for (const Finding& finding : log.findings) {
     if (is_no_failure(finding)) continue;
     const Finding* first = best.at(finding.first.number);
-    if (first == &finding ||
-        std::string_view(first->signature->cause) == finding.signature->cause) {
+    if (first == &finding || first->signature->cause == finding.signature->cause) {
       kept.push_back(&finding);
     }
   }
@@ -73,14 +66,14 @@ std::vector<const Finding*> telling_findings(const LogScan& log) {
 }
 
 bool any_finding(const LogScan& log, std::string_view id) {
-  return std::any_of(log.findings.begin(), log.findings.end(),
-                     [&](const Finding& finding) { return finding.signature->id == id; });
+  return std::ranges::any_of(log.findings,
+                             [&](const Finding& finding) { return finding.signature->id == id; });
 }
 
 // Did something fail after it in its own words? Who gave up waiting says no more than that it
 // was waited for.
 bool failed_after(const Finding& finding, const LogScan& log) {
-  return std::any_of(log.findings.begin(), log.findings.end(), [&](const Finding& other) {
+  return std::ranges::any_of(log.findings, [&](const Finding& other) {
     const Role role = other.signature->role;
     const std::string_view cause = other.signature->cause;
     return other.first.number > finding.last.number &&
@@ -94,20 +87,6 @@ bool stands(const Finding& finding, const LogScan& log) {
     return finding.progress_after == 0 && finding.lines_after <= 60 && !failed_after(finding, log);
   }
   return role != Role::note && role != Role::consequence;
-}
-
-// Where a process of this log was told to stop: what comes after it there is hardly the cause.
-std::int64_t first_termination(const LogScan& log) {
-  constexpr std::string_view kOwn[] = {"paddle_termination_signal", "paddle_sigterm_from",
-                                       "ppocr_kill_group"};
-  std::int64_t first = INT64_MAX;
-  for (const Finding& finding : log.findings) {
-    if (!finding.earlier_run &&
-        std::find(std::begin(kOwn), std::end(kOwn), finding.signature->id) != std::end(kOwn)) {
-      first = std::min(first, finding.first.number);
-    }
-  }
-  return first;
 }
 
 // "6/4 clients joined", "(world_size=4, worker_count=6, ...)": more than there is room for.
@@ -129,34 +108,31 @@ std::string_view exception_name(std::string_view line) {
 
 }  // namespace
 
-void CauseRanker::add(const char* cause, Role role, double weight, const char* signature,
+void CauseRanker::add(std::string_view cause, Role role, double weight, std::string_view signature,
                       std::string text) {
   Clue clue{&find_cause(cause), role, weight, signature, {}, {}, -1};
-  clue.line = {signature, 0, std::move(text)};
+  clue.line = {std::string(signature), 0, std::move(text)};
   clues_.push_back(std::move(clue));
 }
 
-Clue& CauseRanker::add_seen(const char* cause, Role role, double weight, int file,
-                            const Finding& finding) {
-  add(cause, role, weight, finding.signature->id, "");
+Clue& CauseRanker::add_seen(std::string_view cause, Role role, double weight, const Seen& one) {
+  const LogLine& line = one.finding->first;
+  add(cause, role, weight, one.finding->signature->id, "");
   Clue& clue = clues_.back();
-  const std::string& name = logs_[static_cast<std::size_t>(file)].file;
-  clue.line = {name, finding.first.number, finding.first.text};
-  clue.file = file;
-  clue.when = finding.first.when;
+  clue.line = {log_of(one.file).file, line.number, line.text, one.finding->count};
+  clue.file = one.file;
+  clue.when = line.when;
   return clue;
 }
 
-bool CauseRanker::any(const char* cause, int min_tier) const {
-  return std::any_of(clues_.begin(), clues_.end(), [&](const Clue& clue) {
-    return std::string_view(clue.cause->name) == cause && tier(clue.role) >= min_tier &&
-           clue.weight > 0.2;
+bool CauseRanker::any(std::string_view cause, int min_tier) const {
+  return any_clue([&](const Clue& clue) {
+    return clue.name() == cause && tier(clue.role) >= min_tier && clue.weight > 0.2;
   });
 }
 
 void CauseRanker::hear_log(int index) {
-  const LogScan& log = logs_[static_cast<std::size_t>(index)];
-  const std::int64_t termination = first_termination(log);
+  const LogScan& log = log_of(index);
   for (const Finding* finding : telling_findings(log)) {
     if (!stands(*finding, log)) continue;
     const SignatureRow& signature = *finding->signature;
@@ -168,8 +144,7 @@ void CauseRanker::hear_log(int index) {
       clue.cause = &find_cause("host_out_of_memory");
     }
     if (too_many_joined(finding->first.text)) clue.cause = &find_cause("rank_mismatch");
-    if (clue.cause->name == std::string_view("checkpoint_damaged") &&
-        reads_samples(*finding, log)) {
+    if (clue.name() == "checkpoint_damaged" && reads_samples(*finding, log)) {
       clue.cause = &find_cause("bad_training_data");
     }
     // Where a loader's worker cannot start CUDA, it was forked from a process that had.
@@ -179,17 +154,15 @@ void CauseRanker::hear_log(int index) {
       clue.signature = "cuda_fork";
     }
     // What a program that starts others does not find is a program.
-    if (clue.cause->name == std::string_view("missing_file") &&
-        ends_with(finding->first.raised.file, "subprocess.py")) {
+    if (clue.name() == "missing_file" && ends_with(finding->first.raised.file, "subprocess.py")) {
       clue.cause = &find_cause("missing_module");
     }
     clue.weight *= survival_factor(*finding, log, end_);
     const bool over = log.finished || recovered(*finding, log);
     clue.lasting = over ? clue.weight : signature.weight;
-    if (signature.role != Role::proof && finding->first.number > termination) clue.weight *= 0.5;
     weigh_kernel_kill(*finding, clue);
     weigh_listed_object(*finding, clue);
-    const bool exception = std::string_view(signature.id) == "exception_line";
+    const bool exception = signature.id == "exception_line";
     const LogLine& line =
         signature.role == Role::generic && !exception ? finding->last : finding->first;
     clue.line = {log.file, line.number, line.text};
@@ -208,7 +181,7 @@ void CauseRanker::hear_logs() {
   if (evidence_.exit_code.value_or(0) == 0 && ended_well(logs_)) end_ = RunEnd::well;
   for (std::size_t i = 0; i < logs_.size(); ++i) hear_log(static_cast<int>(i));
   // Of two that weigh the same, the one that was written first speaks.
-  std::stable_sort(clues_.begin(), clues_.end(), [](const Clue& a, const Clue& b) {
+  std::ranges::stable_sort(clues_, [](const Clue& a, const Clue& b) {
     return std::pair(a.file, a.line.line) < std::pair(b.file, b.line.line);
   });
 }
@@ -216,41 +189,27 @@ void CauseRanker::hear_logs() {
 // A loader worker that is gone without an error of its own was killed: an exception, a bus error
 // and a segmentation fault are all reported by the worker itself. Paddle 3 says no more than that.
 void CauseRanker::hear_vanished_workers() {
-  constexpr const char* kOwnWord[] = {"paddle_worker_caught", "torch_worker_traceback",
-                                      "paddle_worker_exit"};
-  const bool rooted = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
-    return tier(clue.role) == 3 && clue.weight >= 0.4;
-  });
-  const bool own = std::any_of(logs_.begin(), logs_.end(), [&](const LogScan& log) {
-    return std::any_of(std::begin(kOwnWord), std::end(kOwnWord),
-                       [&](const char* id) { return any_finding(log, id); });
-  });
-  for (std::size_t i = 0; i < logs_.size() && !rooted && !own; ++i) {
-    for (const Finding& finding : logs_[i].findings) {
-      const std::string_view id = finding.signature->id;
-      const bool gone = id == "paddle_workers_exit" || id == "torch_worker_exit";
-      if (!gone || finding.earlier_run || finding.progress_after >= 3) continue;
-      Clue& clue = add_seen("host_out_of_memory", Role::symptom, 0.6, static_cast<int>(i), finding);
-      clue.signature = "worker_vanished";
-      clue.file = -1;
-      return;
-    }
+  constexpr std::string_view kOwnWord =
+      " paddle_worker_caught torch_worker_traceback paddle_worker_exit ";
+  const bool rooted = any_clue([](const Clue& clue) { return clue.is(3, 0.4); });
+  if (rooted || !seen(logs_, kOwnWord).empty()) return;
+  for (const Seen& gone : seen(logs_, " paddle_workers_exit torch_worker_exit ")) {
+    if (gone.finding->over) continue;
+    Clue& clue = add_seen("host_out_of_memory", Role::symptom, 0.6, gone);
+    clue.signature = "worker_vanished";
+    clue.file = -1;
+    return;
   }
 }
 
 // Only lines of a clean-up: the process was told to stop, most likely by its launcher.
 void CauseRanker::hear_terminations() {
-  const bool known = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
-    return (tier(clue.role) >= 2 && clue.weight >= 0.3) || clue.is_exception();
-  });
-  if (known) return;
+  if (any_clue([](const Clue& clue) { return clue.is(2, 0.3) || clue.is_exception(); })) return;
   for (const LogScan& log : logs_) {
     for (const Finding& finding : log.findings) {
-      if (finding.signature->role != Role::consequence || finding.earlier_run ||
-          finding.progress_after >= 3 || finding.signature->weight < 0.2) {
-        continue;
-      }
-      add("terminated_from_outside", Role::symptom, 0.5, finding.signature->id, "");
+      const SignatureRow& row = *finding.signature;
+      if (row.role != Role::consequence || finding.over || row.weight < 0.2) continue;
+      add("terminated_from_outside", Role::symptom, 0.5, row.id, "");
       clues_.back().line = {log.file, finding.first.number, finding.first.text};
     }
   }
@@ -259,36 +218,29 @@ void CauseRanker::hear_terminations() {
 // A failure without a reason of its own after lines that are mostly harmless: images that cannot be
 // read are replaced by others until none is left.
 void CauseRanker::hear_last_notes() {
-  constexpr std::int64_t kTraceback = 4000;  // a recursion prints a thousand frames
-  const bool known = std::any_of(clues_.begin(), clues_.end(),
-                                 [](const Clue& clue) { return tier(clue.role) >= 2; });
+  constexpr std::int64_t kTraceback = 4000;  // lines: a recursion prints a thousand frames
+  const bool known = any_clue([](const Clue& clue) { return tier(clue.role) >= 2; });
   if (known || clues_.empty() || evidence_.exit_code == 0) return;
   for (std::size_t i = 0; i < logs_.size(); ++i) {
     const LogScan& log = logs_[i];
     if (log.finished) continue;
     const bool missing = any_finding(log, "ppocr_missing_image");
     for (const Finding& finding : log.findings) {
-      const SignatureRow& signature = *finding.signature;
-      if (signature.role != Role::note || finding.earlier_run || signature.weight < 0.5 ||
-          find_cause(signature.cause).kind != CauseKind::failure || finding.progress_after >= 3 ||
-          finding.lines_after > (finding.count > 1 ? kTraceback : 40) ||
-          (missing && std::string_view(signature.id) == "ppocr_line_error")) {
+      const SignatureRow& row = *finding.signature;
+      const bool line_error = row.id == "ppocr_line_error";
+      if (row.role != Role::note || finding.over || row.weight < 0.5 ||
+          find_cause(row.cause).kind != CauseKind::failure || (missing && line_error) ||
+          finding.lines_after > (finding.count > 1 ? kTraceback : 40)) {
         continue;
       }
-      Clue& clue =
-          add_seen(signature.cause, Role::symptom, finding.count > 1 ? 0.8 : signature.weight,
-                   static_cast<int>(i), finding);
-      clue.line.count = finding.count;
+      const Seen note = {static_cast<int>(i), &finding};
+      add_seen(row.cause, Role::symptom, finding.count > 1 ? 0.8 : row.weight, note);
       // PaddleOCR takes another sample for each that fails, until the recursion ends it: all
       // samples fail, and where letters beyond ASCII do, the dictionary may be another language's.
-      const bool letters = std::any_of(finding.first.text.begin(), finding.first.text.end(),
-                                       [](char c) { return (c & 0x80) != 0; });
-      if (std::string_view(signature.id) == "ppocr_line_error" && letters &&
-          any_finding(log, "recursion")) {
-        Clue dictionary = clue;
-        dictionary.cause = &find_cause("label_out_of_range");
-        dictionary.weight = 0.6;
-        clues_.push_back(std::move(dictionary));
+      const bool letters =
+          std::ranges::any_of(finding.first.text, [](char c) { return (c & 0x80) != 0; });
+      if (line_error && letters && any_finding(log, "recursion")) {
+        add_seen("label_out_of_range", Role::symptom, 0.6, note);
       }
     }
   }
@@ -297,18 +249,13 @@ void CauseRanker::hear_last_notes() {
 // An exception without a row of its own that a configuration's own file raises, or that is called
 // after it.
 void CauseRanker::hear_raising_files() {
-  constexpr std::string_view kNames[] = {"config", "argument", "arg_utils", "options", "settings"};
-  const auto told = [](const Clue& clue) { return tier(clue.role) >= 2 && clue.weight >= 0.3; };
-  if (std::any_of(clues_.begin(), clues_.end(), told)) return;
+  static const re2::RE2 kNames("config|argument|arg_utils|options|settings");
+  if (any_clue([](const Clue& clue) { return clue.is(2, 0.3); })) return;
   std::vector<Clue> more;
   for (const Clue& clue : clues_) {
-    const std::string& file = clue.raised.file;
     if (clue.signature != "exception_line" || clue.weight < 0.3) continue;
-    if (exception_name(clue.line.text).find("onfig") == std::string_view::npos &&
-        std::none_of(std::begin(kNames), std::end(kNames),
-                     [&](std::string_view name) { return file.find(name) != std::string::npos; })) {
-      continue;
-    }
+    const bool named = exception_name(clue.line.text).find("onfig") != std::string_view::npos;
+    if (!named && !re2::RE2::PartialMatch(clue.raised.file, kNames)) continue;
     more.push_back(clue);
     more.back().cause = &find_cause("bad_configuration");
     more.back().role = Role::symptom;
@@ -323,19 +270,15 @@ void CauseRanker::hear_printed_memory() {
   constexpr std::size_t kFewest = 6;  // values: fewer are a start
   constexpr double kGrowth = 2;
   if (!sigkill_ && !sigkill_proved_) return;
-  for (std::size_t i = 0; i < logs_.size(); ++i) {
-    for (const Finding& finding : logs_[i].findings) {
-      if (finding.signature->id != std::string_view("resident_memory")) continue;
-      std::vector<double> values;
-      for (const std::string& value : finding.subjects) {
-        values.push_back(parse_number(value).value_or(0));
-      }
-      const auto most = std::max_element(values.begin(), values.end());
-      if (static_cast<std::size_t>(most - values.begin()) + 1 < kFewest ||
-          *most < kGrowth * values.front() || !std::is_sorted(values.begin(), most)) {
-        continue;
-      }
-      add_seen("memory_leak", Role::primary, 0.7, static_cast<int>(i), finding);
+  for (const Seen& memory : seen(logs_, " resident_memory ")) {
+    std::vector<double> values;
+    for (const std::string& value : memory.finding->subjects) {
+      values.push_back(parse_number(value).value_or(0));
+    }
+    const auto most = std::ranges::max_element(values);
+    const bool enough = static_cast<std::size_t>(most - values.begin()) + 1 >= kFewest;
+    if (enough && *most >= kGrowth * values.front() && std::is_sorted(values.begin(), most)) {
+      add_seen("memory_leak", Role::primary, 0.7, memory);
     }
   }
 }
@@ -344,40 +287,37 @@ void CauseRanker::hear_printed_memory() {
 // nothing right to its end had too few lines to learn them, an inference ends well and reads
 // rubbish. In another training the same line is as it should be.
 void CauseRanker::hear_left_out_weights() {
-  const auto last_of = [](const LogScan& log, std::string_view id) {
+  const auto last_in = [&](int file, std::string_view signature) {
     std::int64_t last = 0;
-    for (const Finding& finding : log.findings) {
-      if (finding.signature->id == id) last = std::max(last, finding.last.number);
+    for (const Seen& one : seen(logs_, signature)) {
+      if (one.file == file) last = std::max(last, one.finding->last.number);
     }
     return last;
   };
-  for (std::size_t i = 0; i < logs_.size(); ++i) {
-    const std::int64_t trained = last_of(logs_[i], "finish_trainer");
-    const std::int64_t nothing = last_of(logs_[i], "ppocr_learnt_nothing");
-    const bool learnt_nothing = nothing > 0 && nothing >= trained;
-    const bool inference = logs_[i].progress_lines <= logs_[i].served_lines && trained == 0;
+  for (const Seen& left_out : seen(logs_, " ppocr_param_shape head_not_loaded ")) {
+    const LogScan& log = log_of(left_out.file);
+    const std::int64_t trained = last_in(left_out.file, " finish_trainer ");
+    const std::int64_t nothing = last_in(left_out.file, " ppocr_learnt_nothing ");
+    const bool inference = log.progress_lines <= log.served_lines && trained == 0;
+    const bool learnt_nothing =
+        nothing > 0 && nothing >= trained && left_out.finding->signature->id == "ppocr_param_shape";
     if (!learnt_nothing && !inference) continue;
-    for (const Finding& finding : logs_[i].findings) {
-      const std::string_view id = finding.signature->id;
-      if (id != "ppocr_param_shape" && !(inference && id == "head_not_loaded")) continue;
-      add_seen("checkpoint_mismatch", Role::symptom, 0.6, static_cast<int>(i), finding);
-      return;
-    }
+    add_seen("checkpoint_mismatch", Role::symptom, 0.6, left_out);
+    return;
   }
 }
 
 // A warning, or a line that names a missing file: a remark where nothing else failed, and hardly
 // the cause where something did that does not follow from it.
 void CauseRanker::doubt_remarks() {
-  const bool failing = evidence_.exit_code.value_or(0) != 0 ||
-                       std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
+  const bool failing = evidence_.exit_code.value_or(0) != 0 || any_clue([](const Clue& clue) {
                          return !is_remark(clue) && tier(clue.role) > 0 && clue.weight >= 0.1;
                        });
   for (Clue& clue : clues_) {
     if (clue.file < 0 || !is_remark(clue)) continue;
-    const bool other_root = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
+    const bool other_root = any_clue([&](const Clue& other) {
       return !is_remark(other) && tier(other.role) >= 3 && other.weight >= 0.4 &&
-             other.cause != clue.cause && !produces(clue.cause->name, other.cause->name);
+             other.cause != clue.cause && !produces(clue.name(), other.name());
     });
     if (failing ? other_root : clue.went_on) {
       clue.weight *= 0.2;
@@ -390,30 +330,28 @@ void CauseRanker::doubt_remarks() {
 std::vector<Cause> CauseRanker::sum_up() const {
   std::map<std::string_view, Cause> causes;
   std::map<std::string_view, std::vector<const Clue*>> clues;
-  for (const Clue& clue : clues_) clues[clue.cause->name].push_back(&clue);
+  for (const Clue& clue : clues_) clues[clue.name()].push_back(&clue);
   for (auto& [name, own] : clues) {
-    std::stable_sort(own.begin(), own.end(), [](const Clue* a, const Clue* b) {
+    std::ranges::stable_sort(own, [](const Clue* a, const Clue* b) {
       return std::pair(tier(a->role), a->weight) > std::pair(tier(b->role), b->weight);
     });
     Cause& cause = causes[name];
     cause.row = own[0]->cause;
     cause.role = own[0]->role;
-    cause.follows =
-        std::all_of(own.begin(), own.end(), [](const Clue* clue) { return clue->explained; });
+    cause.follows = std::ranges::all_of(own, [](const Clue* clue) { return clue->explained; });
     double doubt = 1;
-    std::set<std::string> seen;
+    std::set<std::string_view> seen;
     for (const Clue* clue : own) {
       const bool again = !seen.insert(clue->signature).second;
       // Lines of one log speak of one event, so each further one adds only a part of its weight. A
       // thousand ranks that waited for one say no more than the first of them.
       const bool echo = again && (is_witness(name) || cause.follows);
       doubt *= 1 - clue->weight * (echo ? 0.0 : again ? 0.15 : clue == own[0] ? 1.0 : 0.5);
-      if (!again) cause.signatures.push_back(clue->signature);
-      const bool told =
-          std::any_of(cause.evidence.begin(), cause.evidence.end(), [&](const EvidenceLine& line) {
-            return line.file == clue->line.file &&
-                   (line.line == clue->line.line || line.text == clue->line.text);
-          });
+      if (!again) cause.signatures.emplace_back(clue->signature);
+      const bool told = std::ranges::any_of(cause.evidence, [&](const EvidenceLine& line) {
+        return line.file == clue->line.file &&
+               (line.line == clue->line.line || line.text == clue->line.text);
+      });
       if (cause.evidence.size() < (echo ? 2 : kMaxEvidence) && !told) {
         cause.evidence.push_back(clue->line);
       }
@@ -424,8 +362,8 @@ std::vector<Cause> CauseRanker::sum_up() const {
   for (auto& [name, cause] : causes) {
     if (cause.confidence >= 0.05) sorted.push_back(std::move(cause));
   }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Cause& a, const Cause& b) { return a.confidence > b.confidence; });
+  std::ranges::stable_sort(
+      sorted, [](const Cause& a, const Cause& b) { return a.confidence > b.confidence; });
   return sorted;
 }
 
@@ -436,8 +374,7 @@ std::vector<Cause> CauseRanker::rank() {
   hear_vanished_workers();
   doubt_kills_by_others();
   hear_exit_code();
-  sigkill_ =
-      std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) { return clue.is_sigkill(); });
+  sigkill_ = any_clue([](const Clue& clue) { return clue.is_sigkill(); });
   hear_counters();
   settle_sigkill();
   settle_abort();
@@ -456,7 +393,6 @@ std::vector<Cause> CauseRanker::rank() {
   restore_lasting();
   hear_launchers();
   explain_followers();
-  explain_by_launchers();
   discount_followers();
   return sum_up();
 }

@@ -1,6 +1,7 @@
 // Weighs every reason to believe in a cause against the others; the private half of diagnosis.h.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +19,7 @@ struct Clue {
   const CauseRow* cause = nullptr;
   Role role = Role::generic;
   double weight = 0;
-  std::string signature;
+  std::string_view signature;
   EvidenceLine line;
   std::optional<double> when;
   int file = -1;  // index of the log; -1: not from a log
@@ -30,9 +31,12 @@ struct Clue {
   double lasting = 0;      // the weight if what failed made later things fail
   RaisedAt raised{};       // of an exception below a traceback
 
+  std::string_view name() const { return cause->name; }
+  bool is(int min_tier, double min_weight) const {
+    return tier(role) >= min_tier && weight >= min_weight;
+  }
   bool is_sigkill() const {
-    return std::string_view(cause->name) == "host_out_of_memory" && role != Role::proof &&
-           signature != "colab_oom";
+    return name() == "host_out_of_memory" && role != Role::proof && signature != "colab_oom";
   }
 
   // The line of an exception or panic itself, not a header or a summary around it.
@@ -41,6 +45,27 @@ struct Clue {
            signature == "cpp_terminate";
   }
 };
+
+// What a kernel log without an out-of-memory kill is worth.
+enum class KernelLog {
+  silent,         // none is given, or it tells of such a kill
+  clean,          // without one, but its dates do not show that it covers the end
+  spans_the_end,  // without one from before the run's last line to after it
+};
+
+// A rank that gave up waiting for the others.
+struct Waiting {
+  int file = -1;  // index of the log
+  std::optional<int> rank;
+  LogLine line;                          // where it gave up
+  std::string operation;                 // "ALLREDUCE"; empty: unknown
+  std::optional<std::int64_t> number;    // of the collective, in its group
+  std::optional<std::int64_t> elements;  //
+  std::optional<double> seconds;         // how long it had waited
+};
+
+// Each rank, or log, once.
+std::vector<Waiting> waiting_ranks(const std::vector<LogScan>& logs);
 
 class CauseRanker {
  public:
@@ -52,7 +77,7 @@ class CauseRanker {
 
   bool sigkill() const { return sigkill_; }
   bool went_well() const { return end_ == RunEnd::well; }
-  bool any(const char* cause, int min_tier) const;
+  bool any(std::string_view cause, int min_tier) const;
   const std::vector<Clue>& clues() const { return clues_; }
   const std::optional<FirstFailure>& first_failed() const { return first_failed_; }
 
@@ -69,6 +94,7 @@ class CauseRanker {
   void doubt_remarks();
   // run_times.cpp: whether it happened in the life of the run
   void place_in_time();
+  KernelLog kernel_log_of_the_end() const;
   void hear_reboot();
   // printed_numbers.cpp: what the figures in lines say
   void read_gpu_memory();
@@ -91,12 +117,17 @@ class CauseRanker {
   // followers.cpp: what follows from what
   void restore_lasting();
   void hear_launchers();
-  void explain_by_launchers();
   void explain_followers();
   void discount_followers();
   // cause_ranker.cpp
-  void add(const char* cause, Role role, double weight, const char* signature, std::string text);
-  Clue& add_seen(const char* cause, Role role, double weight, int file, const Finding& finding);
+  void add(std::string_view cause, Role role, double weight, std::string_view signature,
+           std::string text);
+  Clue& add_seen(std::string_view cause, Role role, double weight, const Seen& one);
+  const LogScan& log_of(int file) const { return logs_[static_cast<std::size_t>(file)]; }
+  template <typename Is>
+  bool any_clue(const Is& is) const {
+    return std::ranges::any_of(clues_, is);
+  }
   std::vector<Cause> sum_up() const;
 
   const std::vector<LogScan>& logs_;

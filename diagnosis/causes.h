@@ -27,17 +27,22 @@ enum class Remedy {
 };
 
 struct CauseRow {
-  const char* name;     // "host_out_of_memory"
-  CauseKind kind;       //
-  const char* outcome;  // the outcome_name() of a trial that ends so (trial/trial.h)
-  Remedy remedy;
-  const char* meaning;             // one or two sentences for the user
-  const char* confirm;             // a command or an observation that would settle it
-  std::vector<const char*> fixes;  // commands or settings, the most likely one first
+  const char* name;                 // "host_out_of_memory"
+  const char* meaning;              // one or two sentences for the user
+  const char* confirm;              // a command or an observation that would settle it
+  std::vector<const char*> fixes;   // commands or settings, the most likely one first
+  const char* outcome = "crashed";  // the outcome_name() of a trial that ends so (trial/trial.h)
+  CauseKind kind = CauseKind::failure;
+  Remedy remedy = Remedy::none;
 };
 
 const std::vector<CauseRow>& cause_table();
+std::vector<CauseRow> program_causes();             // its part in causes_program.cpp
+std::vector<CauseRow> service_causes();             // its part in causes_service.cpp
 const CauseRow& find_cause(std::string_view name);  // the row "unknown" when there is none
 std::string_view remedy_name(Remedy remedy);
+
+// Is the word in a list between blanks?
+bool listed(std::string_view list, std::string_view word);
 
 }  // namespace ocrtune

@@ -78,18 +78,13 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-bool listed(std::string_view list, std::string_view word) {
-  return list.find(" " + std::string(word) + " ") != std::string_view::npos;
-}
-
 bool is_witness(std::string_view cause) { return listed(kWitnesses, cause); }
 
 bool is_generic(std::string_view cause) { return listed(kGenerics, cause); }
 
 bool in_table(std::string_view cause, std::string_view follower) {
-  return std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& row) {
-    return cause == row.cause && listed(row.followers, follower);
-  });
+  return std::ranges::any_of(
+      kRows, [&](const Row& row) { return cause == row.cause && listed(row.followers, follower); });
 }
 
 bool produces(std::string_view cause, std::string_view follower) {
@@ -111,7 +106,6 @@ constexpr Recovery kRecoveries[] = {
     {" kernel_nfs ", "kernel_nfs_ok"},
     {" kube_unschedulable kube_no_gpu ", "kube_scheduled"},
     {" store_down download_failed hub_unreachable grpc_unavailable network_words ", "reconnected"},
-    {" hub_unreachable ", "cached_model"},
     {" kube_image dial_failed access_refused tls_failed ", "kube_pulled"},
     {" onnx_provider cuda_library c_no_such_file ", "onnx_fallback"},
     {" pod_mount ", "kube_pulling"},
@@ -146,14 +140,14 @@ bool recovered(const Finding& finding, const LogScan& log) {
 }
 
 bool ended_well(const std::vector<LogScan>& logs) {
-  const bool told = std::any_of(logs.begin(), logs.end(), [](const LogScan& log) {
+  const bool told = std::ranges::any_of(logs, [](const LogScan& log) {
     return log.succeeded && !log.rank;  // the whole run's, not one rank's
   });
   bool well = false;
   for (const LogScan& log : logs) {
     well = well || log.finished;
     if (log.kind != SourceKind::program || log.finished) continue;
-    const bool ends = std::any_of(log.findings.begin(), log.findings.end(), [](const auto& one) {
+    const bool ends = std::ranges::any_of(log.findings, [](const auto& one) {
       return tier(one.signature->role) >= 2 && !one.earlier_run && one.progress_after < 3 &&
              !starts_with(one.signature->id, "kernel_");
     });
@@ -164,7 +158,7 @@ bool ended_well(const std::vector<LogScan>& logs) {
 
 double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
   if (finding.signature->role == Role::proof) {  // another run's, or this one was taken up again
-    const bool requeued = std::string_view(finding.signature->cause) == "preempted_or_evicted";
+    const bool requeued = finding.signature->cause == "preempted_or_evicted";
     const bool outlived = log.finished && (finding.progress_after > 0 || requeued);
     return outlived || end == RunEnd::well ? 0.2 : 1;
   }
@@ -212,7 +206,7 @@ bool reads_samples(const Finding& finding, const LogScan& log) {
   if (re2::RE2::PartialMatch(line.text, kFiles) || raised_in(kSamples)) return true;
   // The same traceback says that a worker of a loader met it.
   constexpr std::int64_t kTraceback = 60;  // lines
-  return std::any_of(log.findings.begin(), log.findings.end(), [&](const Finding& other) {
+  return std::ranges::any_of(log.findings, [&](const Finding& other) {
     const std::string_view id = other.signature->id;
     return (id == "torch_worker_traceback" || id == "paddle_worker_caught") &&
            other.first.number <= line.number + kTraceback &&

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/causes.h"
 #include "diagnosis/log_scan.h"
 
 namespace ocrtune {
@@ -24,9 +25,6 @@ bool is_generic(std::string_view cause);
 
 // Did a later line take it back: the retry that connected, the request that was refused?
 bool recovered(const Finding& finding, const LogScan& log);
-
-// Is the word in a list between blanks?
-bool listed(std::string_view list, std::string_view word);
 
 enum class RunEnd {
   unknown,

@@ -89,13 +89,13 @@ Result<FailureEvidence> parse_evidence(const std::string& json) {
     }
   }
   if (const auto growth = object.find("growth"); growth != object.end() && growth->is_object()) {
-    std::optional<double> slope, low, high, seconds;
-    take(*growth, "bytes_per_second", slope);
-    take(*growth, "low", low);
-    take(*growth, "high", high);
-    take(*growth, "seconds", seconds);
-    evidence.growth =
-        GrowthEvidence{slope.value_or(0), low.value_or(0), high.value_or(0), seconds.value_or(0)};
+    const auto number = [&](const char* key) {
+      std::optional<double> value;
+      take(*growth, key, value);
+      return value.value_or(0);
+    };
+    evidence.growth = GrowthEvidence{number("bytes_per_second"), number("low"), number("high"),
+                                     number("seconds")};
   }
   return evidence;
 }

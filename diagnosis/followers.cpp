@@ -17,25 +17,23 @@ bool same_actor(const Clue& a, const Clue& b) {
 // A probe, a watchdog, an init system that gave up on a process says so in its own words before it
 // sends SIGKILL. A SIGTERM alone explains none.
 bool kill_of_supervisor(const Clue& supervisor, const Clue& kill) {
-  const std::string_view cause = supervisor.cause->name, killed = kill.cause->name;
   return tier(supervisor.role) >= 3 &&
-         (cause == "terminated_from_outside" || cause == "stalled" || cause == "worker_timeout" ||
-          cause == "health_check_failed") &&
-         kill.role != Role::proof &&
-         (killed == "host_out_of_memory" || killed == "killed_by_other");
-}
-
-// What `kubectl describe` prints of a pod is how things stand, wherever in the log it was copied
-// to.
-bool is_state(const Clue& clue) {
-  return !clue.dated && (starts_with(clue.signature, "kube_") ||
-                         clue.signature == "container_setup" || clue.signature == "no_place");
+         listed(" terminated_from_outside stalled worker_timeout health_check_failed ",
+                supervisor.name()) &&
+         kill.role != Role::proof && listed(" host_out_of_memory killed_by_other ", kill.name());
 }
 
 // A scheduler's verdict on a job is proof of how it ended, not of why.
 bool is_verdict(const Clue& clue) {
-  const std::string_view cause = clue.cause->name;
-  return cause == "preempted_or_evicted" || cause == "time_limit";
+  return listed(" preempted_or_evicted time_limit ", clue.name());
+}
+
+// What a kernel or a controller noted, and how a pod stands, is mostly looked up, and pasted, after
+// the end: lines say nothing of when it was.
+bool is_looked_up(const Clue& clue) {
+  return (clue.role == Role::proof && !is_verdict(clue)) ||
+         starts_with(clue.signature, "kernel_") || starts_with(clue.signature, "kube_") ||
+         listed(" container_setup no_place ", clue.signature);
 }
 
 // Did `a` happen before `b`, as far as lines and clocks say? Unknown counts as yes. A cause that
@@ -44,20 +42,13 @@ bool is_verdict(const Clue& clue) {
 bool not_later(const Clue& a, const Clue& b) {
   constexpr double kClockSkew = 5;
   constexpr std::int64_t kAfterwards = 40;  // lines
-  const bool close = kill_of_supervisor(a, b) ||
-                     (!is_witness(a.cause->name) && in_table(a.cause->name, b.cause->name));
-  if (is_state(a)) return true;
-  // What a kernel or a controller noted is mostly looked up, and pasted, after the end.
-  const bool looked_up =
-      (a.role == Role::proof && !is_verdict(a)) || starts_with(a.signature, "kernel_");
-  if (looked_up && is_witness(b.cause->name)) {
+  const bool close =
+      kill_of_supervisor(a, b) || (!is_witness(a.name()) && in_table(a.name(), b.name()));
+  if (is_looked_up(a) && (is_witness(b.name()) || !a.dated)) {
     return !a.dated || !b.dated || *a.when <= *b.when + kClockSkew;
   }
-  if (same_actor(a, b) && a.file >= 0) {
-    const bool sooner =
-        a.when && b.when && *a.when + kClockSkew < *b.when;  // two hosts' logs, pasted
-    return sooner || a.line.line <= b.line.line + (close ? kAfterwards : 0);
-  }
+  if (same_actor(a, b) && a.file >= 0)
+    return a.line.line <= b.line.line + (close ? kAfterwards : 0);
   return !a.when || !b.when || *a.when <= *b.when + kClockSkew;
 }
 
@@ -67,10 +58,10 @@ bool not_later(const Clue& a, const Clue& b) {
 // full disk cut short is read hours afterwards.
 void CauseRanker::restore_lasting() {
   for (Clue& clue : clues_) {
-    if (clue.lasting <= clue.weight || is_witness(clue.cause->name) || clue.is_sigkill()) continue;
-    const bool followed = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
-      return in_table(clue.cause->name, other.cause->name) && tier(other.role) >= 2 &&
-             other.weight >= 0.4 && not_later(clue, other);
+    if (clue.lasting <= clue.weight || is_witness(clue.name()) || clue.is_sigkill()) continue;
+    const bool followed = any_clue([&](const Clue& other) {
+      return in_table(clue.name(), other.name()) && tier(other.role) >= 2 && other.weight >= 0.4 &&
+             not_later(clue, other);
     });
     if (followed) clue.weight = 0.85 * clue.lasting;
   }
@@ -93,32 +84,11 @@ void CauseRanker::hear_launchers() {
       if (!first_failed_ || sooner) first_failed_ = one;
     }
   }
-  for (const LogScan& log : logs_) {
-    for (const Finding& finding : log.findings) {
-      const std::string_view id = finding.signature->id;
-      if (first_failed_ || finding.earlier_run || finding.captures.empty()) continue;
-      if (!starts_with(id, "paddle_container_") && id != "paddle_legacy_abort") continue;
-      const auto rank = parse_integer(split(finding.captures[0], ',')[0]);
-      if (!rank || *rank < 0) continue;
-      first_failed_ = FirstFailure{static_cast<int>(*rank), {}, finding.first.when};
-    }
-  }
-}
-
-// Their word stands above the order in which the lines of several ranks reached a log.
-void CauseRanker::explain_by_launchers() {
-  if (!first_failed_) return;
-  constexpr double kClockSkew = 5;
-  const int first = first_failed_->rank;
-  for (Clue& clue : clues_) {
-    const int level = tier(clue.role);
-    if (level == 0 || level == 4 || !clue.rank || clue.rank == first || clue.explained) continue;
-    clue.explained = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& own) {
-      const bool told = own.is_exception() ? level <= 2 : tier(own.role) >= std::max(level, 2);
-      const bool sooner = clue.dated && own.dated && *clue.when + kClockSkew < *own.when;
-      return own.rank == first && !own.explained && own.weight >= 0.3 && told && !sooner &&
-             !is_witness(own.cause->name) && own.cause != clue.cause;
-    });
+  for (const Seen& one : seen(logs_, " paddle_container_failed paddle_legacy_abort ")) {
+    if (first_failed_ || one.finding->captures.empty()) continue;
+    const auto rank = parse_integer(split(one.finding->captures[0], ',')[0]);
+    if (!rank || *rank < 0) continue;
+    first_failed_ = FirstFailure{static_cast<int>(*rank), {}, one.finding->first.when};
   }
 }
 
@@ -127,27 +97,23 @@ void CauseRanker::explain_by_launchers() {
 void CauseRanker::explain_followers() {
   for (Clue& clue : clues_) {
     const int level = tier(clue.role);
-    if (level == 0 || clue.signature == "nccl_no_interface") continue;
-    clue.explained = std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
+    if (level == 0) continue;
+    clue.explained = any_clue([&](const Clue& other) {
       if (level == 4) {  // a kill for memory is proved, and may have a leak behind it
-        const bool may_follow =
-            is_verdict(clue) || other.cause->name == std::string_view("memory_leak");
-        return may_follow && in_table(other.cause->name, clue.cause->name) &&
-               tier(other.role) >= 3 && other.weight >= 0.4 && not_later(other, clue);
+        const bool may_follow = is_verdict(clue) || other.name() == "memory_leak";
+        return may_follow && in_table(other.name(), clue.name()) && tier(other.role) >= 3 &&
+               other.weight >= 0.4 && not_later(other, clue);
       }
       const int least = level == 3 ? 2 : 1;
       if (&other == &clue || other.weight < 0.25 || tier(other.role) < least) return false;
       if (kill_of_supervisor(clue, other)) return false;
-      if (kill_of_supervisor(other, clue)) return not_later(other, clue);
-      if (!produces(other.cause->name, clue.cause->name)) return false;
+      if (!produces(other.name(), clue.name())) return false;
       // Who gave up waiting aborts, and a launcher sees that it did: not the other way round.
-      if (is_generic(other.cause->name) && !other.is_exception() &&
-          in_table(clue.cause->name, other.cause->name) &&
+      if (is_generic(other.name()) && !other.is_exception() &&
+          in_table(clue.name(), other.name()) &&
           !(clue.dated && other.dated && *other.when < *clue.when)) {
         return false;
       }
-      // How the last process ended says nothing of what came before.
-      if (other.signature == kProcessEnd && is_generic(other.cause->name)) return false;
       // An exception of the rank that gave up, and the lines above its text, are how it did.
       constexpr std::int64_t kHeader = 4;
       if (tier(other.role) == 1 &&
@@ -175,11 +141,11 @@ void CauseRanker::discount_followers() {
     if (tier(clue.role) != 3 || clue.weight < 0.4 || clue.file < 0 || clue.explained) continue;
     if (first == nullptr || earlier(clue, *first)) first = &clue;
   }
-  const bool proved = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
+  const bool proved = any_clue([](const Clue& clue) {
     return tier(clue.role) == 4 && clue.weight >= 0.6 && !clue.explained;
   });
   const bool rooted = first != nullptr || proved;
-  const bool seen = std::any_of(clues_.begin(), clues_.end(), [](const Clue& clue) {
+  const bool seen = any_clue([](const Clue& clue) {
     return tier(clue.role) == 2 && clue.weight >= 0.4 && !clue.explained;
   });
   const CauseRow* root = first == nullptr ? nullptr : first->cause;

@@ -55,8 +55,8 @@ const Matcher& matcher() {
 }
 
 std::vector<std::string> captures_of(const re2::RE2& pattern, re2::StringPiece line) {
-  const int groups = std::min(pattern.NumberOfCapturingGroups(), 3);
-  re2::StringPiece pieces[4];
+  const int groups = std::min(pattern.NumberOfCapturingGroups(), 4);
+  re2::StringPiece pieces[5];
   std::vector<std::string> captures;
   if (groups > 0 && pattern.Match(line, 0, line.size(), re2::RE2::UNANCHORED, pieces, groups + 1)) {
     for (int g = 1; g <= groups; ++g)
@@ -89,7 +89,7 @@ std::vector<SignatureMatch> match_line(std::string_view line, std::string_view b
              "shell_killed";
     });
   }
-  std::sort(ids.begin(), ids.end());
+  std::ranges::sort(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   for (int id : ids) {
     const int row = matcher().rows[static_cast<std::size_t>(id)];

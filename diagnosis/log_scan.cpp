@@ -8,11 +8,13 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/check.h"
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "diagnosis/causes.h"
 #include "diagnosis/context/card_report.h"
 #include "diagnosis/context/log_encoding.h"
 #include "diagnosis/context/log_time.h"
@@ -29,6 +31,7 @@ constexpr std::size_t kKeptText = 500;
 constexpr std::size_t kKeptSubjects = 16;
 constexpr std::size_t kMaxRanks = 64;  // of one signature in one file
 constexpr int kFirstLines = 200;       // that say what the file is
+constexpr std::int64_t kGoesOn = 3;    // steps after a line: the program works on
 constexpr int kHotBlocks = 32;         // that are asked for the programs that wrote them
 
 std::size_t find_word(std::string_view text, std::string_view word) {
@@ -56,24 +59,11 @@ bool is_typed_command(std::string_view line) {
   return head.find(':') != std::string_view::npos && (ends_with(head, "$") || ends_with(head, "#"));
 }
 
-// What a typed command asks for that answers with a bare word.
-enum class Asked { nothing, oom_killed, exit_code };
-
-Asked asked_by(std::string_view line) {
-  if (!is_typed_command(line)) return Asked::nothing;
-  if (contains(line, ".OOMKilled}}")) return Asked::oom_killed;
-  return contains(line, "echo $?") ? Asked::exit_code : Asked::nothing;
-}
-
-// The answer with its name, as a whole output has it.
-std::string named_answer(Asked asked, std::string_view line) {
-  if (asked == Asked::exit_code) {
-    const bool number = line.find_first_not_of("0123456789") == std::string_view::npos;
-    return (number ? "exit code " : "") + std::string(line);
-  }
-  const bool yes = contains(line, "true"), no = contains(line, "false");
-  if (yes == no) return std::string(line);
-  return yes ? R"("OOMKilled": true)" : R"("OOMKilled": false)";
+// How a whole output names what a typed command answers with a bare word; "": it asks nothing so.
+std::string_view asked_by(std::string_view line) {
+  if (!is_typed_command(line)) return "";
+  if (contains(line, ".OOMKilled}}")) return R"("OOMKilled": )";
+  return contains(line, "echo $?") ? "exit code " : "";
 }
 
 std::string without_colours(std::string_view text) {
@@ -102,9 +92,8 @@ std::string kept_text(std::string_view text) {
 const SignatureMatch& exception_match() {
   static const SignatureMatch kMatch = [] {
     const auto& table = signature_table();
-    const auto row = std::find_if(table.begin(), table.end(), [](const SignatureRow& one) {
-      return one.id == std::string_view("exception_line");
-    });
+    const auto row = std::ranges::find_if(
+        table, [](const SignatureRow& one) { return one.id == "exception_line"; });
     OCRTUNE_CHECK(row != table.end());
     return SignatureMatch{&*row, static_cast<int>(row - table.begin()), {}};
   }();
@@ -118,8 +107,7 @@ bool is_progress_line(std::string_view line) {
       "loss",        "ips: ",          "it/s",          "s/it",           "Loss",
       "epoch:",      "dataloader has", "samples/s",     "batch_cost",     "Epoch ",
       "global_step", "\" 200 ",        "succeeded in ", "Accuracy report"};
-  return std::any_of(std::begin(kWords), std::end(kWords),
-                     [&](std::string_view word) { return contains(line, word); });
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return contains(line, word); });
 }
 
 struct LogScanner::State {
@@ -132,10 +120,6 @@ struct LogScanner::State {
     LineOrigin origin;
   };
   std::map<Key, Finding> findings;
-  struct Counts {
-    std::int64_t progress = 0, served = 0;
-  };
-  std::map<Key, Counts> before;  // lines before the finding's last line
   std::map<std::string, int> actors;
   PrintedConfig config;
   LauncherReport report;
@@ -155,7 +139,7 @@ struct LogScanner::State {
   bool failing_since_start = false;
   std::optional<std::int64_t> step_at_failure;
   std::optional<Key> unfinished;  // a message that ends with a colon: the next line belongs to it
-  Asked asked = Asked::nothing;   // by the line before
+  std::string_view asked;         // by the line before
   std::optional<Utf16Decoder> utf16;
   int odd_bytes = 0, first_bytes = 0, asked_blocks = 0;
 
@@ -164,8 +148,6 @@ struct LogScanner::State {
   void take_line(std::string_view line, bool hot);
   void take_progress(std::string_view line);
   void take_matches(const Told& told);
-  void take_payload();
-  static bool fails(const Told& told);
   void take_match(const SignatureMatch& match, const Told& told);
   void continue_message(std::string_view line);
   void begin_run();
@@ -213,11 +195,11 @@ void LogScanner::State::take_match(const SignatureMatch& match, const Told& told
     finding.run = run;
   }
   finding.last = told.line;
-  before[key] = {scan.progress_lines, scan.served_lines};
+  finding.progress_after = -scan.progress_lines;  // what came before, until all is known
+  finding.served_after = -scan.served_lines;
   if (!match.captures.empty() && !match.captures[0].empty() &&
       finding.subjects.size() < kKeptSubjects &&
-      std::find(finding.subjects.begin(), finding.subjects.end(), match.captures[0]) ==
-          finding.subjects.end()) {
+      std::ranges::find(finding.subjects, match.captures[0]) == finding.subjects.end()) {
     finding.subjects.push_back(match.captures[0]);
   }
   if (match.signature == exception_match().signature && ends_with(told.line.text, ":")) {
@@ -270,22 +252,20 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
     const std::optional<std::string> own = without_payload(line);
     told.origin = origin_of(own ? *own : line);
     if (!own || may_match(*own)) told.matches = match_line(own ? *own : line, told.origin.text);
-    told.origin.text = {};
+    told.origin.text = told.origin.host = {};  // they point into `own`
     if (!told.origin.rank && told.origin.actor.empty()) told.origin.actor = heading;
   }
   if (told.matches.empty() && !tracebacks.open()) return told;
   const std::optional<RaisedAt> raised = tracebacks.take_line(line);
-  const auto is = [](const char* id) {
-    return
-        [id](const SignatureMatch& match) { return match.signature->id == std::string_view(id); };
+  const auto is = [](std::string_view id) {
+    return [id](const SignatureMatch& match) { return match.signature->id == id; };
   };
   // PaddleOCR tells so why it takes another sample, and goes on.
   const bool skipped = contains(line, "error happened with msg");
-  if (!skipped && std::any_of(told.matches.begin(), told.matches.end(), is("traceback"))) {
+  if (!skipped && std::ranges::any_of(told.matches, is("traceback"))) {
     tracebacks.begin(line);
   }
-  if (raised &&
-      std::none_of(told.matches.begin(), told.matches.end(), is(exception_match().signature->id))) {
+  if (raised && std::ranges::none_of(told.matches, is(exception_match().signature->id))) {
     if (told.matches.empty()) told.origin = origin_of(line);
     told.matches.push_back(exception_match());
   }
@@ -315,15 +295,6 @@ void LogScanner::State::take_matches(const Told& told) {
   if (telling || ended) run_spoke.back() = true;  // that it failed says nothing anew
 }
 
-bool LogScanner::State::fails(const Told& told) {
-  return std::any_of(told.matches.begin(), told.matches.end(),
-                     [](const SignatureMatch& match) { return tier(match.signature->role) > 0; });
-}
-
-void LogScanner::State::take_payload() {
-  for (const Told& told : in_payload) take_matches(told);
-}
-
 void LogScanner::State::take_line(std::string_view line, bool hot) {
   if (trim(line).empty()) return;
   const char lead = line[0];
@@ -345,11 +316,12 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     line = plain;
   }
   std::string answer;
-  if (asked != Asked::nothing) {
-    answer = named_answer(asked, line);
+  if (!asked.empty() && (starts_with(line, "true") || starts_with(line, "false") ||
+                         line.find_first_not_of("0123456789") == std::string_view::npos)) {
+    answer = std::string(asked).append(line);
     line = answer;
   }
-  asked = hot ? asked_by(line) : Asked::nothing;
+  asked = hot ? asked_by(line) : "";
   if (starts_with(line, "==> ")) heading = heading_of(line);
   const std::string card = cards.take_line(line);
   if (!card.empty()) line = card;
@@ -361,10 +333,11 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
     return;
   }
   // A line that ends the block and tells of a failure stands behind the program's own traceback.
-  if (fails(told)) take_payload();
-  in_payload.clear();
+  const auto fails = [](const auto& match) { return tier(match.signature->role) > 0; };
+  if (!std::ranges::any_of(told.matches, fails)) in_payload.clear();
+  for (const Told& one : std::exchange(in_payload, {})) take_matches(one);
   take_matches(told);
-  const bool step = std::all_of(told.matches.begin(), told.matches.end(), [](const auto& match) {
+  const bool step = std::ranges::all_of(told.matches, [](const auto& match) {
     return match.signature->role == Role::note || match.signature->role == Role::finish;
   });
   if (step && is_progress_line(line)) take_progress(line);
@@ -437,11 +410,15 @@ LogScan LogScanner::finish() {
     state.take_block(state.rest);
     scan.lines += 1;
   }
-  state.take_payload();
-  scan.last_line.when = parse_log_time(scan.last_line.text);
-  scan.last_line.dated = scan.last_line.when.has_value();
-  if (!scan.last_line.when) scan.last_line.when = parse_log_time(state.dated);
-  scan.last_line.text = kept_text(without_colours(scan.last_line.text));
+  for (const auto& told : state.in_payload) state.take_matches(told);
+  if (ends_with(trim(scan.last_line.text), "^C") && scan.progress_lines > 0) {
+    const std::int64_t lines = std::exchange(scan.lines, scan.last_line.number - 1);
+    state.take_line(scan.last_line.text + "   (the log ends there)", true);
+    scan.lines = lines;
+  }
+  const std::int64_t last_number = scan.last_line.number;
+  scan.last_line = state.line_of(without_colours(scan.last_line.text));
+  scan.last_line.number = last_number;
   scan.config = state.config.values();
   scan.first_failures = state.report.failures();
   scan.costs = state.costs.costs();
@@ -452,20 +429,32 @@ LogScan LogScanner::finish() {
   const auto decides = static_cast<int>(state.run_spoke.rend() - spoke) - 1;
   for (auto& [key, finding] : state.findings) {
     finding.earlier_run = finding.run < decides;
-    finding.progress_after = scan.progress_lines - state.before[key].progress;
-    finding.served_after = scan.served_lines - state.before[key].served;
+    finding.progress_after += scan.progress_lines;
+    finding.served_after += scan.served_lines;
     finding.lines_after = scan.lines - finding.last.number;
+    finding.over = finding.earlier_run || finding.progress_after >= kGoesOn;
     // The events that such a document lists below it came before.
-    if (finding.signature->id == std::string_view("finish_state")) {
+    if (finding.signature->id == "finish_state") {
       scan.finished = scan.succeeded = true;
     }
-    if (finding.signature->id == std::string_view("finish_exit") && !finding.earlier_run) {
+    if (finding.signature->id == "finish_exit" && !finding.earlier_run) {
       scan.succeeded = scan.succeeded || scan.finished;
     }
     scan.findings.push_back(std::move(finding));
   }
   if (scan.kind == SourceKind::binary) scan.findings.clear();
   return std::move(scan);
+}
+
+std::vector<Seen> seen(const std::vector<LogScan>& logs, std::string_view signatures) {
+  std::vector<Seen> all;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    for (const Finding& finding : logs[i].findings) {
+      if (finding.earlier_run || !listed(signatures, finding.signature->id)) continue;
+      all.push_back({static_cast<int>(i), &finding});
+    }
+  }
+  return all;
 }
 
 LogScan scan_text(const std::string& file, std::string_view text) {
@@ -515,8 +504,7 @@ bool is_log_name(const std::string& name) {
     return true;
   }
   constexpr std::string_view kEnds[] = {".log", ".out", ".err", ".txt"};
-  return std::any_of(std::begin(kEnds), std::end(kEnds),
-                     [&](std::string_view end) { return ends_with(name, end); }) &&
+  return std::ranges::any_of(kEnds, [&](std::string_view end) { return ends_with(name, end); }) &&
          !ends_with(name, ".gpu.log");
 }
 
@@ -541,7 +529,7 @@ Status collect(const std::string& directory, int depth, std::vector<std::string>
 Result<std::vector<std::string>> find_logs(const std::string& directory) {
   std::vector<std::string> logs;
   OCRTUNE_TRY(collect(directory, 1, logs));
-  std::sort(logs.begin(), logs.end());
+  std::ranges::sort(logs);
   return logs;
 }
 

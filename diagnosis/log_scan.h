@@ -45,6 +45,7 @@ struct Finding {
   std::int64_t lines_after = 0;
   int run = 0;               // of the file, counted from 0
   bool earlier_run = false;  // a later run of the same file has more to say
+  bool over = false;         // of an earlier run, or the work went on after it
 };
 
 struct LogScan {
@@ -69,6 +70,15 @@ struct LogScan {
   std::vector<std::string> listed;           // objects of a table, such as that of kubectl get pods
   std::vector<Finding> findings;
 };
+
+// A finding and the log that it stands in.
+struct Seen {
+  int file = -1;
+  const Finding* finding = nullptr;
+};
+
+// What the last run of each log says in lines of these signatures, a list between blanks.
+std::vector<Seen> seen(const std::vector<LogScan>& logs, std::string_view signatures);
 
 class LogScanner {
  public:

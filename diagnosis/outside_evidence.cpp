@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "diagnosis/cause_ranker.h"
-#include "diagnosis/run_times.h"
 
 namespace ocrtune {
 namespace {
@@ -22,56 +21,34 @@ bool is_training_process(std::string_view name) {
   return re2::RE2::PartialMatch(word, kNames);
 }
 
-// The name of the process that a line of the kernel's killer names beside its pid.
-const std::string& victim_of(const Finding& kill) {
-  const std::string& first = kill.captures[0];
-  const bool pid_first = first.find_first_not_of("0123456789") == std::string::npos;
-  return pid_first ? kill.captures[1] : first;
-}
+// Whom a line of the kernel names: "traps: dec[12] ...", "Xid (PCI:...): 31, pid=12, name=dec, Ch
+// 8".
+struct Victim {
+  std::string name, pid;  // empty: not named
+};
 
-// "traps: dec[12] ...", "NVRM: Xid (PCI:...): 31, pid=12, name=dec, Ch 8"; empty: it names none.
-std::string crashed_program(const Finding& crash) {
-  if (!starts_with(crash.signature->id, "kernel_xid")) {
-    return crash.captures.empty() ? "" : crash.captures[0];
+Victim victim_of(const Finding& finding) {
+  static const re2::RE2 kNamed("name=([^, ]+)");
+  Victim victim;
+  if (re2::RE2::PartialMatch(finding.first.text, kNamed, &victim.name)) return victim;
+  for (const std::string& capture : finding.captures) {
+    const bool pid = capture.find_first_not_of("0123456789") == std::string::npos;
+    std::string& of = pid ? victim.pid : victim.name;
+    if (of.empty()) of = capture;
   }
-  constexpr std::string_view kKey = "name=";
-  const std::string_view text = crash.first.text;
-  const std::size_t at = text.find(kKey);
-  if (at == std::string_view::npos) return "";
-  const std::string_view name = text.substr(at + kKey.size());
-  return std::string(name.substr(0, name.find_first_of(", ")));
+  return victim;
 }
 
 // Does the kernel's killer name its victims there, none of them a training process?
 bool names_others_alone(const LogScan& log) {
   bool named = false;
   for (const Finding& finding : log.findings) {
-    if (!starts_with(finding.signature->id, "kernel_oom") || finding.captures.size() < 2) continue;
-    const std::string& name = victim_of(finding);
-    if (starts_with(name, "/")) continue;  // a control group
-    if (is_training_process(name)) return false;
+    const Victim victim = victim_of(finding);
+    if (!starts_with(finding.signature->id, "kernel_oom") || victim.pid.empty()) continue;
+    if (is_training_process(victim.name)) return false;
     named = true;
   }
   return named;
-}
-
-bool any_says(const std::vector<LogScan>& logs, std::string_view signature) {
-  return std::any_of(logs.begin(), logs.end(), [&](const LogScan& log) {
-    return std::any_of(log.findings.begin(), log.findings.end(),
-                       [&](const Finding& finding) { return finding.signature->id == signature; });
-  });
-}
-
-// Pids that the logs name where they tell of a SIGKILL.
-std::vector<std::string> killed_pids(const std::vector<Clue>& clues) {
-  static const re2::RE2 kPid(R"(pid[s():= ]*(\d+))");
-  std::vector<std::string> pids;
-  std::string pid;
-  for (const Clue& clue : clues) {
-    re2::StringPiece text(clue.line.text);
-    while (clue.is_sigkill() && re2::RE2::FindAndConsume(&text, kPid, &pid)) pids.push_back(pid);
-  }
-  return pids;
 }
 
 }  // namespace
@@ -80,17 +57,17 @@ std::vector<std::string> killed_pids(const std::vector<Clue>& clues) {
 // is of ("ocr-api.log" of ocr-api-7d9c-abcde), tells of a neighbour.
 void CauseRanker::weigh_listed_object(const Finding& finding, Clue& clue) const {
   constexpr double kNeighbour = 0.1;
-  const LogScan& table = logs_[static_cast<std::size_t>(clue.file)];
+  const LogScan& table = log_of(clue.file);
   const std::string name = listed_object(finding.first.text);
   if (name.empty() || finding.count > 1) return;
   const auto has_log = [&](const std::string& object) {
-    return std::any_of(logs_.begin(), logs_.end(), [&](const LogScan& log) {
+    return std::ranges::any_of(logs_, [&](const LogScan& log) {
       std::string stem = log.file.substr(log.file.rfind('/') + 1);
       stem = stem.substr(0, stem.find('.'));
       return &log != &table && !stem.empty() && starts_with(object + "-", stem + "-");
     });
   };
-  if (!has_log(name) && std::any_of(table.listed.begin(), table.listed.end(), has_log)) {
+  if (!has_log(name) && std::ranges::any_of(table.listed, has_log)) {
     clue.weight *= kNeighbour;
   }
 }
@@ -98,8 +75,7 @@ void CauseRanker::weigh_listed_object(const Finding& finding, Clue& clue) const 
 // A kill in the kernel log is this run's when pid or name say so, and not when training went on.
 void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
   const std::string_view id = finding.signature->id;
-  const bool crash = id == "kernel_segfault" || id == "kernel_invalid_opcode" ||
-                     id == "kernel_general_protection" || id == "kernel_xid_program";
+  const bool crash = listed(" kernel_segfault kernel_invalid_opcode kernel_xid_program ", id);
   if (!crash && !starts_with(id, "kernel_oom")) return;
   constexpr double kOther = 0.2;     // another program died
   constexpr double kTolerance = 60;  // seconds between two clocks, and for a last line in a buffer
@@ -110,32 +86,24 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
       return;
     }
   }
-  if (crash) {
-    if (!is_training_process(crashed_program(finding))) clue.weight *= kOther;
-    return;
+  const Victim victim = victim_of(finding);
+  // "Command '['gs', ...]' died with <Signals.SIGKILL: 9>"
+  const std::string quoted = "'" + victim.name + "'";
+  const bool told = !crash && std::ranges::any_of(logs_, [&](const LogScan& log) {
+    return std::ranges::any_of(log.findings, [&](const Finding& other) {
+      if (other.signature->role == Role::proof || victim.pid.empty()) return false;
+      return std::ranges::find(other.subjects, victim.pid) != other.subjects.end() ||
+             (other.signature->id == "exit_sigkill" && quoted.size() > 2 &&
+              other.first.text.find(quoted) != std::string::npos);
+    });
+  });
+  const bool others = crash || !victim.pid.empty() ? !is_training_process(victim.name)
+                                                   : names_others_alone(log_of(clue.file));
+  if (told) {
+    clue.weight = 0.99;
+  } else if (others) {
+    clue.weight *= kOther;
   }
-  if (finding.captures.size() < 2) {
-    if (names_others_alone(logs_[static_cast<std::size_t>(clue.file)])) clue.weight *= kOther;
-    return;
-  }
-  const std::string& name = victim_of(finding);
-  const std::string& pid = finding.captures[&name == &finding.captures[0] ? 1 : 0];
-  for (const LogScan& log : logs_) {
-    for (const Finding& told : log.findings) {
-      const auto& subjects = told.subjects;
-      if (told.signature->role == Role::proof) continue;
-      const bool by_pid =
-          !pid.empty() && std::find(subjects.begin(), subjects.end(), pid) != subjects.end();
-      // "Command '['gs', ...]' died with <Signals.SIGKILL: 9>"
-      const bool by_name = told.signature->id == std::string_view("exit_sigkill") &&
-                           !name.empty() &&
-                           told.first.text.find("'" + name + "'") != std::string::npos;
-      if (!by_pid && !by_name) continue;
-      clue.weight = 0.99;
-      return;
-    }
-  }
-  if (!is_training_process(name)) clue.weight *= kOther;
 }
 
 // Seconds by which the clock `a` is in another time zone than `b`, if that explains all but a few
@@ -147,11 +115,9 @@ double zone_between(double a, double b) {
   return explains ? zone : 0;
 }
 
-// Kernel lines of another kill: long before or after the SIGKILL that the logs tell of. Another pid
-// alone says less, because containers number their processes anew.
+// Kernel lines of another kill: long before or after the SIGKILL that the logs tell of.
 void CauseRanker::doubt_kills_by_others() {
   constexpr double kFarApart = 600;
-  const std::vector<std::string> pids = killed_pids(clues_);
   for (Clue& kernel : clues_) {
     if (!starts_with(kernel.signature, "kernel_oom") || kernel.weight >= 0.99) continue;
     bool near = false, far = false;
@@ -161,11 +127,7 @@ void CauseRanker::doubt_kills_by_others() {
       const bool apart = std::abs(*kill.when - *kernel.when) > kFarApart;
       (apart ? far : near) = true;
     }
-    if (far && !near) {
-      kernel.weight *= 0.2;
-    } else if (!pids.empty() && !near) {
-      kernel.weight *= 0.85;
-    }
+    if (far && !near) kernel.weight *= 0.2;
   }
 }
 
@@ -245,27 +207,22 @@ void CauseRanker::hear_counters() {
 // Whose limit it was, where a kernel, a scheduler or a guard says that it killed for memory.
 bool CauseRanker::name_the_limit() {
   // systemd says that a unit's process was killed, the kernel for whose want of memory.
-  const auto says_host = [](const Clue& clue) {
-    return (clue.signature == "kernel_oom_host" || clue.signature == "kernel_oom_node") &&
-           clue.weight > 0.2;
-  };
-  if (std::any_of(clues_.begin(), clues_.end(), says_host)) {
-    for (Clue& clue : clues_) {
-      if (clue.signature == "systemd_unit_oom") clue.cause = &find_cause("host_out_of_memory");
-    }
+  const bool host = any_clue([](const Clue& clue) {
+    return listed(" kernel_oom_host kernel_oom_node ", clue.signature) && clue.weight > 0.2;
+  });
+  for (Clue& clue : clues_) {
+    if (host && clue.signature == "systemd_unit_oom")
+      clue.cause = &find_cause("host_out_of_memory");
   }
   const bool cgroup = any("cgroup_out_of_memory", 4);
   const bool guard = any("userspace_oom_kill", 4);
   if (!cgroup && !guard) return any("host_out_of_memory", 4);
   const CauseRow* whose = &find_cause(cgroup ? "cgroup_out_of_memory" : "userspace_oom_kill");
   for (Clue& clue : clues_) {
-    const bool loose_kernel_line =
-        clue.signature == "kernel_oom_killed_process" || clue.signature == "kernel_oom_invoked" ||
-        clue.signature == "kernel_oom_reaper" || clue.signature == "counters";
-    if (clue.is_sigkill() ||
-        (loose_kernel_line && std::string_view(clue.cause->name) == "host_out_of_memory")) {
-      clue.cause = whose;
-    }
+    const bool loose =
+        listed(" kernel_oom_killed_process kernel_oom_invoked kernel_oom_reaper counters ",
+               clue.signature);
+    if (clue.is_sigkill() || (loose && clue.name() == "host_out_of_memory")) clue.cause = whose;
   }
   return true;
 }
@@ -309,13 +266,13 @@ void CauseRanker::settle_sigkill() {
   };
   // The machine's count says nothing of whose a kill was, unless it stood still.
   const bool stood = e.cgroup_oom_kills.has_value() || e.host_oom_kills == 0;
-  const KernelLog kernel = kernel_log_of_the_end(logs_);
+  const KernelLog kernel = kernel_log_of_the_end();
   if (stood) {
     doubt(0.15, Role::primary, 0.75, "counters",
           e.host_oom_kills.value_or(0) > 0
               ? "SIGKILL, but the out-of-memory kill that was counted was not in this control group"
               : "SIGKILL, but the kernel's oom_kill counters did not move");
-  } else if (any_says(logs_, "kills_the_rest")) {
+  } else if (!seen(logs_, " kills_the_rest ").empty()) {
     doubt(0.15, Role::primary, 0, "", "");
   } else if (kernel == KernelLog::spans_the_end) {
     doubt(0.15, Role::primary, 0.75, kReason,
@@ -323,7 +280,7 @@ void CauseRanker::settle_sigkill() {
   } else if (kernel == KernelLog::clean) {
     doubt(0.5, Role::symptom, 0.45, kReason,
           "SIGKILL, but the kernel log holds no out-of-memory kill");
-  } else if (any_says(logs_, "docker_not_oom")) {  // the whole machine's memory remains
+  } else if (!seen(logs_, " docker_not_oom ").empty()) {  // the whole machine's memory remains
     doubt(0.4, Role::primary, 0.6, kReason,
           "SIGKILL, but the container engine saw no out-of-memory kill in the container");
   } else {
@@ -335,7 +292,7 @@ void CauseRanker::settle_sigkill() {
 void CauseRanker::settle_abort() {
   if (!any("native_exception", 1)) return;
   for (Clue& clue : clues_) {
-    if (std::string_view(clue.cause->name) == "aborted") clue.weight *= 0.3;
+    if (clue.name() == "aborted") clue.weight *= 0.3;
   }
 }
 

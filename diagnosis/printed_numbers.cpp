@@ -10,8 +10,6 @@
 
 #include "base/text.h"
 #include "diagnosis/cause_ranker.h"
-#include "diagnosis/waiting_ranks.h"
-
 namespace ocrtune {
 namespace {
 
@@ -56,17 +54,6 @@ CardMemory card_memory(const std::string& text) {
   return memory;
 }
 
-const Finding* finding_of(const std::vector<LogScan>& logs, std::string_view id, int* file) {
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    for (const Finding& finding : logs[i].findings) {
-      if (id != finding.signature->id || finding.earlier_run) continue;
-      *file = static_cast<int>(i);
-      return &finding;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 // More than twice the card, or more than any card has: a wrong shape or label, no shortage. And
@@ -76,7 +63,7 @@ void CauseRanker::read_gpu_memory() {
   static const re2::RE2 kAtStart(
       R"(Free memory on device.*?\(([\d.]+)/([\d.]+) GiB\) on startup is less)");
   for (Clue& clue : clues_) {
-    if (std::string_view(clue.cause->name) != "gpu_out_of_memory") continue;
+    if (clue.name() != "gpu_out_of_memory") continue;
     const CardMemory memory = card_memory(clue.line.text);
     const double most = memory.total_bytes > 0 ? 2 * memory.total_bytes : kAnyCard;
     double free = 0, total = 0;
@@ -99,60 +86,50 @@ void CauseRanker::hear_other_users_of_the_card() {
   static const re2::RE2 kOwn(R"((?:^|/)(?:python[\d.]*|train\S*)(?: |$))");
   const bool failed = any("gpu_out_of_memory", 2) || any("cuda_library_error", 2) ||
                       any("gpu_kernel_fault", 1) || any("gpu_busy", 2);
-  int file = -1, card_file = -1;
-  const Finding* process = finding_of(logs_, "smi_process", &file);
-  const Finding* card = finding_of(logs_, "smi_card", &card_file);
-  if (!failed || process == nullptr || process->captures.size() < 3) return;
-  const double held = parse_number(process->captures[2]).value_or(0);
+  const std::vector<Seen> processes = seen(logs_, " smi_process "),
+                          cards = seen(logs_, " smi_card ");
+  if (!failed || processes.empty()) return;
+  const std::vector<std::string>& process = processes[0].finding->captures;
+  const double held = parse_number(process[2]).value_or(0);
   double used = 0, total = 0;
-  if (card != nullptr) re2::RE2::PartialMatch(card->first.text, kCard, &used, &total);
+  if (!cards.empty()) {
+    re2::RE2::PartialMatch(cards[0].finding->first.text, kCard, &used, &total);
+  }
   if (total > 0 ? held < kMost * total : held < kMany) return;
   // A bare "python" may be the run itself.
-  const bool own = re2::RE2::PartialMatch(process->captures[1], kOwn);
-  add_seen("gpu_busy", Role::primary, own ? 0.5 : 0.85, file, *process);
+  const bool own = re2::RE2::PartialMatch(process[1], kOwn);
+  add_seen("gpu_busy", Role::primary, own ? 0.5 : 0.85, processes[0]);
 }
 
 // Paddle 2.6 dies by SIGILL in the passes over its graph, on CPUs with AVX2 as well. Sources:
 // PaddleOCR 11597, 11630, 11631, Paddle 60477; 2.5 and 3.0 do not.
 void CauseRanker::doubt_illegal_instruction() {
-  int file = -1, other = -1;
-  const Finding* version = finding_of(logs_, "paddle_26", &file);
-  if (version == nullptr || !any("illegal_instruction", 2)) return;
-  const bool has_avx2 = finding_of(logs_, "cpu_has_avx2", &other) != nullptr;
+  const std::vector<Seen> version = seen(logs_, " paddle_26 ");
+  if (version.empty() || !any("illegal_instruction", 2)) return;
+  const bool has_avx2 = !seen(logs_, " cpu_has_avx2 ").empty();
   for (Clue& clue : clues_) {
-    if (std::string_view(clue.cause->name) == "illegal_instruction") {
+    if (clue.name() == "illegal_instruction") {
       clue.weight *= has_avx2 ? 0.8 : 0.9;
     }
   }
-  add_seen("library_conflict", Role::primary, has_avx2 ? 0.7 : 0.5, file, *version);
+  add_seen("library_conflict", Role::primary, has_avx2 ? 0.7 : 0.5, version[0]);
 }
 
 // Ranks that give up waiting, and one that had fewer batches than the others: it was done.
 void CauseRanker::hear_uneven_batches() {
   if (waiting_ranks(logs_).empty()) return;
-  struct Loader {
-    std::int64_t batches;
-    int file;
-    const Finding* finding;
-  };
-  std::vector<Loader> loaders;
-  for (std::size_t i = 0; i < logs_.size(); ++i) {
-    for (const Finding& finding : logs_[i].findings) {
-      if (std::string_view(finding.signature->id) != "batches_of_rank") continue;
-      for (const std::string& capture : finding.captures) {
-        const auto batches = parse_integer(capture);
-        if (batches) loaders.push_back({*batches, static_cast<int>(i), &finding});
-      }
+  std::multimap<std::int64_t, Seen> loaders;
+  for (const Seen& loader : seen(logs_, " batches_of_rank ")) {
+    for (const std::string& capture : loader.finding->captures) {
+      if (const auto batches = parse_integer(capture)) loaders.emplace(*batches, loader);
     }
   }
-  if (loaders.size() < 2) return;
-  const auto fewer = [](const Loader& a, const Loader& b) { return a.batches < b.batches; };
-  const auto [least, most] = std::minmax_element(loaders.begin(), loaders.end(), fewer);
-  if (least->batches == most->batches) return;
-  Clue& clue = add_seen("rank_mismatch", Role::primary, 0.8, least->file, *least->finding);
+  if (loaders.empty() || loaders.begin()->first == loaders.rbegin()->first) return;
+  const Seen& least = loaders.begin()->second;
+  Clue& clue = add_seen("rank_mismatch", Role::primary, 0.8, least);
   clue.signature = "uneven_batches";
-  clue.rank = least->finding->rank;
-  clue.line.text += fmt::format("   (of others up to {})", most->batches);
+  clue.rank = least.finding->rank;
+  clue.line.text += fmt::format("   (of others up to {})", loaders.rbegin()->first);
 }
 
 }  // namespace ocrtune

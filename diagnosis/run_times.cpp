@@ -1,6 +1,6 @@
-#include "diagnosis/run_times.h"
-
+// When a run lived, and whether what a kernel or a cluster noted falls into that time.
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "base/text.h"
@@ -15,13 +15,6 @@ constexpr double kFarthestZone = 15 * kHour;  // containers and hosts log in zon
 constexpr double kSkew = 60;
 constexpr double kOtherLife = 0.1, kBefore = 0.5;  // what is left of an event's weight
 
-const Finding* boot_in(const LogScan& log) {
-  for (const Finding& finding : log.findings) {
-    if (std::string_view(finding.signature->id) == "kernel_boot") return &finding;
-  }
-  return nullptr;
-}
-
 // Of the kernel, a cluster, a guard: noted outside of the program, perhaps long before it.
 bool is_outside_event(const Clue& clue) {
   return clue.role == Role::proof || starts_with(clue.signature, "kernel_") ||
@@ -29,15 +22,9 @@ bool is_outside_event(const Clue& clue) {
          clue.signature == "card_counts_errors";
 }
 
-// How much of an event's weight is left by its distance to the run.
-double share_left(double when, const RunSpan& span) {
-  if (span.begin && when < *span.begin - kFarthestZone) return kOtherLife;
-  if (span.end && when > *span.end + kFarthestZone) return kOtherLife;
-  if (span.begin && when < *span.begin - kHour) return kBefore;
-  return 1;
-}
-
-}  // namespace
+struct RunSpan {
+  std::optional<double> begin, end;  // seconds into the year, of the programs' own dated lines
+};
 
 RunSpan run_span(const std::vector<LogScan>& logs) {
   RunSpan span;
@@ -52,14 +39,23 @@ RunSpan run_span(const std::vector<LogScan>& logs) {
   return span;
 }
 
-KernelLog kernel_log_of_the_end(const std::vector<LogScan>& logs) {
-  const RunSpan span = run_span(logs);
+// How much of an event's weight is left by its distance to the run.
+double share_left(double when, const RunSpan& span) {
+  if (span.begin && when < *span.begin - kFarthestZone) return kOtherLife;
+  if (span.end && when > *span.end + kFarthestZone) return kOtherLife;
+  if (span.begin && when < *span.begin - kHour) return kBefore;
+  return 1;
+}
+
+}  // namespace
+
+KernelLog CauseRanker::kernel_log_of_the_end() const {
+  const RunSpan span = run_span(logs_);
   KernelLog best = KernelLog::silent;
-  for (const LogScan& log : logs) {
+  for (const LogScan& log : logs_) {
     if (log.kind != SourceKind::kernel) continue;
-    const bool killed = std::any_of(log.findings.begin(), log.findings.end(), [](const auto& one) {
-      return starts_with(one.signature->id, "kernel_oom");
-    });
+    const bool killed = std::ranges::any_of(
+        log.findings, [](const auto& one) { return starts_with(one.signature->id, "kernel_oom"); });
     if (killed) return KernelLog::silent;
     const std::optional<double>&first = log.first_when, &last = log.last_line.when;
     if (span.end && first && last && *first <= *span.end && *span.end <= *last) {
@@ -75,20 +71,20 @@ KernelLog kernel_log_of_the_end(const std::vector<LogScan>& logs) {
 // to another life of the machine.
 void CauseRanker::place_in_time() {
   const RunSpan span = run_span(logs_);
+  const std::vector<Seen> boots = seen(logs_, " kernel_boot ");
   for (Clue& clue : clues_) {
     if (clue.file < 0 || !is_outside_event(clue)) continue;
-    const LogScan& log = logs_[static_cast<std::size_t>(clue.file)];
+    const LogScan& log = log_of(clue.file);
     if (log.kind == SourceKind::program && !clue.dated) continue;
     double left = clue.dated ? share_left(*clue.when, span) : 1;
-    const Finding* boot = boot_in(log);
-    const bool before_boot = boot != nullptr && clue.line.line < boot->last.number;
-    const std::optional<double> booted = before_boot ? boot->last.when : std::optional<double>();
-    if (booted && span.end && *booted < *span.end) left = kOtherLife;
+    for (const auto& [file, boot] : boots) {
+      const bool later = file == clue.file && clue.line.line < boot->last.number;
+      if (later && boot->last.when && span.end && *boot->last.when < *span.end) left = kOtherLife;
+    }
     // A card that fell off the bus, a mount that was lost stay so until the next boot.
-    const bool lasts =
-        left == kBefore && std::any_of(clues_.begin(), clues_.end(), [&](const Clue& other) {
-          return in_table(clue.cause->name, other.cause->name) && other.weight >= 0.4;
-        });
+    const bool lasts = left == kBefore && any_clue([&](const Clue& other) {
+                         return in_table(clue.name(), other.name()) && other.weight >= 0.4;
+                       });
     if (!lasts) clue.weight *= left;
     clue.lasting = std::min(clue.lasting, clue.weight);
   }
@@ -106,12 +102,11 @@ void CauseRanker::hear_reboot() {
     ended = ended || log.finished;
   }
   if (!span.end || (ended && !cut)) return;
-  for (std::size_t i = 0; i < logs_.size(); ++i) {
-    const Finding* boot = boot_in(logs_[i]);
-    if (boot == nullptr || !boot->last.when) continue;
-    const double after = *boot->last.when - *span.end;
+  for (const Seen& boot : seen(logs_, " kernel_boot ")) {
+    if (!boot.finding->last.when) continue;
+    const double after = *boot.finding->last.when - *span.end;
     if (after < -kSkew || after > kHour) continue;
-    add_seen("host_restarted", Role::proof, cut ? 0.85 : 0.6, static_cast<int>(i), *boot);
+    add_seen("host_restarted", Role::proof, cut ? 0.85 : 0.6, boot);
     return;
   }
 }

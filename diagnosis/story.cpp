@@ -5,12 +5,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "diagnosis/consequences.h"
 #include "diagnosis/context/line_origin.h"
-#include "diagnosis/context/log_time.h"
-#include "diagnosis/waiting_ranks.h"
 
 namespace ocrtune {
 namespace {
@@ -26,73 +25,34 @@ const Clue* clue_of(const CauseRanker& ranker, const Cause& cause) {
   return best;
 }
 
-// "Jul 15 02:52:18 " before a line of a journal.
-std::string_view without_clock(std::string_view line) {
-  constexpr std::size_t kLength = 16;
-  const bool clock = line.size() > kLength && line[3] == ' ' && line[9] == ':' && line[12] == ':' &&
-                     line[15] == ' ' && parse_log_time(line.substr(0, kLength));
-  return clock ? line.substr(kLength) : line;
-}
-
-// How the name before a line ends, with what belongs to it: "w2 | x", "[node-b] x", "ib1: x",
-// "rig1> x", "tower:7001:7122 [0] x". 0: no name.
-std::size_t name_end(std::string_view rest, bool bracket) {
-  if (bracket) return starts_with(rest, "] ") ? 2 : 0;
-  for (const std::string_view mark : {" | ", ": ", "> "}) {
-    if (starts_with(rest, mark)) return mark.size();
-  }
-  constexpr std::size_t kLongestTag = 24;
-  const std::size_t tag = rest.find("] ");
-  const bool process = rest.size() > 1 && rest[0] == ':' && rest[1] >= '0' && rest[1] <= '9';
-  return process && tag < kLongestTag ? tag + 2 : 0;
-}
-
-struct NamedLine {
-  std::string_view name, text;  // empty name: text is the line
+// A line apart from the name before it: of a process, of a host, of a row of a table.
+struct Written {
+  std::string by;  // empty: nobody is named
+  std::string_view text;
 };
 
-// A line of a file in which the lines of several processes were collected, apart from its name.
-NamedLine take_name(std::string_view line) {
-  if (const LineOrigin origin = origin_of(line); !origin.actor.empty()) {
-    const std::size_t at = line.find(origin.actor);
-    return {line.substr(at, origin.actor.size()), origin.text};
-  }
-  constexpr std::size_t kLongest = 24;
-  const NamedLine plain{"", line};
-  line = without_clock(line);
-  const bool bracket = starts_with(line, "[");
-  if (bracket) line.remove_prefix(1);
-  const std::size_t end =
-      std::min(line.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), line.size());
-  const std::string_view name = line.substr(0, end), rest = line.substr(end);
-  if (name.empty() || end > kLongest || name[0] < 'a' || name[0] > 'z') return plain;
-  if (starts_with(name, "rank") || starts_with(name, "python")) return plain;
-  const bool digit = name.back() >= '0' && name.back() <= '9';
-  const std::size_t mark = name_end(rest, bracket);
-  const bool process = starts_with(rest, ":") && !starts_with(rest, ": ");
-  if (mark > 0 && (process || digit || name.find('-') != std::string_view::npos)) {
-    return {name, rest.substr(mark)};
-  }
-  if (!bracket && digit && starts_with(rest, " ")) return {name, trim(rest)};
-  return plain;
+Written written(std::string_view line) {
+  static const re2::RE2 kRow(R"(([a-z][a-z0-9-]{0,23}\d) +\S.*)");
+  const LineOrigin origin = origin_of(line);
+  const std::string_view by = origin.actor.empty() ? origin.host : std::string_view(origin.actor);
+  if (origin.rank || !by.empty()) return {std::string(by), origin.text};
+  std::string name;
+  const bool row = re2::RE2::FullMatch({line.data(), line.size()}, kRow, &name);
+  if (!row || starts_with(name, "rank") || starts_with(name, "python")) return {"", line};
+  return {name, line.substr(name.size())};
 }
 
-// Who wrote a line: the name before it, else the file that a heading named.
+// Whose name stands before the line, else the file that a heading named.
 std::string writer_of(std::string_view line, const std::string& actor) {
-  const std::string name(take_name(line).name);
-  return name.empty() ? actor : name;
+  const std::string by = written(line).by;
+  return by.empty() ? actor : by;
 }
 
-// A line without the names that stand before it, and "rank3: ".
-std::string without_names(std::string_view text) {
-  for (NamedLine line = take_name(text); !line.name.empty(); line = take_name(text)) {
-    text = line.text;
-  }
-  if (const LineOrigin origin = origin_of(text); origin.rank) text = origin.text;
-  constexpr std::size_t kLongestRank = 12;
-  const std::size_t colon = text.find(": ");
-  if (starts_with(text, "rank") && colon < kLongestRank) text.remove_prefix(colon + 2);
-  return join(words(text), " ");
+// An event of several lines is told at the time of the first of them.
+void date_event(StoryEvent& event, std::optional<double> when, bool exact) {
+  if (event.when && !(when && *when < *event.when)) return;
+  event.when = when;
+  event.exact = exact;
 }
 
 class Teller {
@@ -118,8 +78,8 @@ class Teller {
     return dead ? std::optional<int>(dead->rank) : std::nullopt;
   }
   bool waits(std::optional<int> rank) const {
-    return std::any_of(waiting_.begin(), waiting_.end(),
-                       [&](const Waiting& one) { return rank && one.rank == rank; });
+    return std::ranges::any_of(waiting_,
+                               [&](const Waiting& one) { return rank && one.rank == rank; });
   }
   StoryEvent& add(StoryCode code, std::optional<double> when, bool exact) {
     story_.push_back({});
@@ -129,7 +89,7 @@ class Teller {
     return story_.back();
   }
   void keep(StoryEvent event) {
-    std::sort(event.ranks.begin(), event.ranks.end());
+    std::ranges::sort(event.ranks);
     if (event.ranks.empty() && event.place.empty() && event.cause.empty()) return;
     story_.push_back(std::move(event));
   }
@@ -149,11 +109,10 @@ class Teller {
 // anew.
 void Teller::join(StoryEvent& event, int file, std::optional<int> rank, std::string name) const {
   if (name.empty() || logs_.size() > 1) name = logs_[static_cast<std::size_t>(file)].file;
-  const bool twice = rank && std::count_if(logs_.begin(), logs_.end(), [&](const LogScan& log) {
-                               return log.rank == rank;
-                             }) > 1;
+  const bool twice = rank && std::ranges::count_if(
+                                 logs_, [&](const LogScan& log) { return log.rank == rank; }) > 1;
   if (rank && !twice) {
-    if (std::find(event.ranks.begin(), event.ranks.end(), *rank) == event.ranks.end()) {
+    if (std::ranges::find(event.ranks, *rank) == event.ranks.end()) {
       event.ranks.push_back(*rank);
     }
   } else if ((", " + event.place + ",").find(", " + name + ",") == std::string::npos &&
@@ -163,7 +122,7 @@ void Teller::join(StoryEvent& event, int file, std::optional<int> rank, std::str
 }
 
 void Teller::tell_first(const Cause& first, const Clue& clue) {
-  const bool waiting = std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
+  const bool waiting = std::ranges::any_of(waiting_, [&](const Waiting& one) {
     return one.file == clue.file && one.line.number == clue.line.line;
   });
   if (waiting) return;  // told below, with the others that waited
@@ -177,12 +136,9 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   if (starts_with(clue.signature, "kernel_")) code = StoryCode::reported;
   StoryEvent& event = add(code, clue.when, clue.dated);
   event.cause = first.row->name;
-  event.text = clue.line.text;
-  if (!clue.raised.place.empty()) {
-    event.raised_at = clue.raised.place;
-  }
+  event.raised_at = clue.raised.place;
   join(event, clue.file, rank_, name_);
-  event.text = without_names(event.text);
+  event.text = ocrtune::join(words(written(clue.line.text).text), " ");
 }
 
 // A kernel or a scheduler says who killed; a launcher, which rank that was.
@@ -200,9 +156,8 @@ void Teller::tell_silent() {
   const LogScan* silent = nullptr;
   for (std::size_t i = 0; i < logs_.size(); ++i) {
     const LogScan& log = logs_[i];
-    const bool waits = std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
-      return one.file == static_cast<int>(i);
-    });
+    const bool waits = std::ranges::any_of(
+        waiting_, [&](const Waiting& one) { return one.file == static_cast<int>(i); });
     if (waits || !log.rank || log.last_line.text.empty()) continue;
     const bool sooner = silent != nullptr && log.last_line.when && silent->last_line.when &&
                         *log.last_line.when < *silent->last_line.when;
@@ -220,10 +175,7 @@ void Teller::tell_waiting() {
   for (const Waiting& one : waiting_) {
     if (one.file == file_ && rank_ && one.rank == rank_) continue;
     join(event, one.file, one.rank, writer_of(one.line.text, ""));
-    if (!event.when || (one.line.when && *one.line.when < *event.when)) {
-      event.when = one.line.when;
-      event.exact = one.line.dated;
-    }
+    date_event(event, one.line.when, one.line.dated);
     if (one.seconds) event.seconds = std::max(event.seconds.value_or(0), *one.seconds);
     std::string operation = one.operation;
     if (one.number) operation += fmt::format(" {}", *one.number);
@@ -244,14 +196,11 @@ void Teller::tell_witnesses(StoryCode code, std::string_view cause) {
   for (const Clue& clue : ranker_.clues()) {
     // NCCL's own error says so of a peer that is gone, too.
     const bool told =
-        clue.cause->name == cause ||
+        clue.name() == cause ||
         (cause == "peer_lost" && clue.line.text.find("remote process exited") != std::string::npos);
     if (!told || clue.file < 0 || is_first(clue)) continue;
     join(event, clue.file, clue.rank, writer_of(clue.line.text, clue.actor));
-    if (!event.when || (clue.when && *clue.when < *event.when)) {
-      event.when = clue.when;
-      event.exact = clue.dated;
-    }
+    date_event(event, clue.when, clue.dated);
   }
   keep(std::move(event));
 }
@@ -261,28 +210,18 @@ void Teller::tell_stopped() {
   if (cause_ == "terminated_from_outside") return;
   StoryEvent event;
   event.code = StoryCode::stopped;
-  for (std::size_t i = 0; i < logs_.size(); ++i) {
-    for (const Finding& finding : logs_[i].findings) {
-      const std::string_view id = finding.signature->id;
-      const bool own = id == "paddle_termination_signal" || id == "paddle_sigterm_from" ||
-                       id == "sigterm_elastic";
-      const bool launcher = id == "closing_signal" || id == "paddle_terminate_all";
-      if ((!own && !launcher) || finding.earlier_run) continue;
-      if (own) {
-        join(event, static_cast<int>(i), finding.rank,
-             writer_of(finding.first.text, finding.actor));
-      }
-      if (launcher) event.cause = kLauncher;
-      if (!event.when && finding.first.dated) {
-        event.when = finding.first.when;
-        event.exact = true;
-      }
-      const std::string& text = finding.first.text;
-      if (const std::size_t from = text.find("from PID "); from != std::string::npos) {
-        const std::size_t end = text.find_first_not_of("0123456789", from + 9);
-        event.text = "PID " + text.substr(from + 9, std::min(end, text.size()) - from - 9);
-      }
-    }
+  constexpr std::string_view kOwn =
+      " paddle_termination_signal paddle_sigterm_from sigterm_elastic ";
+  static const re2::RE2 kSender(R"(from (PID \d+))");
+  for (const Seen& one : seen(logs_, kOwn)) {
+    const LogLine& line = one.finding->first;
+    join(event, one.file, one.finding->rank, writer_of(line.text, one.finding->actor));
+  }
+  if (!seen(logs_, " closing_signal paddle_terminate_all ").empty()) event.cause = kLauncher;
+  for (const Seen& one : seen(logs_, std::string(kOwn) + "closing_signal paddle_terminate_all ")) {
+    const LogLine& line = one.finding->first;
+    if (line.dated && !event.when) date_event(event, line.when, true);
+    re2::RE2::PartialMatch(line.text, kSender, &event.text);
   }
   keep(std::move(event));
 }

@@ -14,7 +14,7 @@ namespace ocrtune {
 namespace {
 
 // What the captures of a prefix say.
-enum class Names { nothing, rank, actor };
+enum class Names { nothing, rank, actor, host };
 
 struct Prefix {
   Names names;
@@ -41,9 +41,10 @@ constexpr Prefix kPrefixes[] = {
     {Names::actor, false,
      R"(([a-z][\w-]*-(?:\d+|[a-z0-9]{5})) [a-z][\w-]* (?:› )?(?:[A-Z\[(]|  File))"},
     {Names::actor, false, R"(\((\S+ pid=\d+(?:, ip=[\d.]+)?)[^)]*\) )"},
-    {Names::nothing, false, R"(\[[\w.:-]{1,24}\]:? +)"},
-    {Names::nothing, false, R"([a-z][A-Za-z0-9.-]{0,24}\d: |host[A-Za-z]: )"},
-    {Names::nothing, false, R"([A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^\s:]+: )"},
+    {Names::host, false, R"(\[([\w.:-]{1,24})\]:? +)"},
+    {Names::host, false, R"(([a-z][A-Za-z0-9.-]{0,24}\d|host[A-Za-z]): )"},
+    {Names::host, false, R"(([a-z][a-z0-9-]{0,24})(?::\d+(?::\d+ \[\d+\])?|>) )"},
+    {Names::host, false, R"([A-Z][a-z]{2} [ \d]\d [\d:]{8} (\S+) [^\s:]+: )"},
     {Names::nothing, false,
      R"(\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[.,\d]*(?:Z|[+-]\d\d:?\d\d)? +)"},
     {Names::nothing, false, R"(\[\d{4}-\d\d-\d\d [\d:.,]+(?: \w+)?\] )"},
@@ -82,12 +83,18 @@ std::size_t prefix_size(std::string_view whole) {
   return whole.size() - (last == ':' ? 0 : 1);
 }
 
+// Of what may also be a level or a program: "node-b", "gpu7".
+bool is_host(std::string_view name) {
+  return name[0] >= 'a' && name[0] <= 'z' && !starts_with(name, "python") &&
+         name.find_first_of("0123456789-") != std::string_view::npos;
+}
+
 // The length of the prefix; 0: none. Keeps what it names.
 std::size_t take_prefix(std::string_view text, bool first, LineOrigin& origin) {
   const re2::StringPiece piece(text.data(), text.size());
   std::vector<int> fitting;
   if (!prefix_patterns().all->Match(piece, &fitting)) return 0;
-  std::sort(fitting.begin(), fitting.end());
+  std::ranges::sort(fitting);
   for (const int i : fitting) {
     const Prefix& prefix = kPrefixes[i];
     if (prefix.only_first && !first) continue;
@@ -100,6 +107,7 @@ std::size_t take_prefix(std::string_view text, bool first, LineOrigin& origin) {
       if (const auto number = parse_integer(name)) origin.rank = static_cast<int>(*number);
     }
     if (prefix.names == Names::actor && origin.actor.empty()) origin.actor = name;
+    if (prefix.names == Names::host && origin.host.empty() && is_host(name)) origin.host = name;
     return prefix_size({parts[1].data(), parts[1].size()});
   }
   return 0;
@@ -133,23 +141,11 @@ std::string_view heading_of(std::string_view line) {
 }
 
 std::optional<int> rank_of_line(std::string_view line) {
+  static const re2::RE2 kRank(R"((?:^|[\[ (]|self_)[rR]ank[ =:]*(\d{1,6}))");
   const std::string_view head = line.substr(0, 72);
-  for (std::size_t i = 1; i + 4 < head.size(); ++i) {
-    if (head.substr(i, 3) != "ank" || (head[i - 1] != 'r' && head[i - 1] != 'R')) continue;
-    if (i >= 2 && head[i - 2] != '[' && head[i - 2] != ' ' && head[i - 2] != '(' &&
-        !(i >= 6 && head.substr(i - 6, 5) == "self_")) {
-      continue;
-    }
-    std::size_t at = i + 3;
-    while (at < head.size() && (head[at] == ' ' || head[at] == '=' || head[at] == ':')) ++at;
-    int rank = 0;
-    std::size_t digits = 0;
-    for (; at < head.size() && head[at] >= '0' && head[at] <= '9' && digits < 6; ++at, ++digits) {
-      rank = rank * 10 + (head[at] - '0');
-    }
-    if (digits > 0) return rank;
-  }
-  return std::nullopt;
+  int rank = 0;
+  const bool named = re2::RE2::PartialMatch({head.data(), head.size()}, kRank, &rank);
+  return named ? std::optional<int>(rank) : std::nullopt;
 }
 
 std::optional<int> rank_of_file(const std::string& path) {

@@ -14,6 +14,7 @@ namespace ocrtune {
 struct LineOrigin {
   std::optional<int> rank;  // of the prefix, else "rank 3" within the first 72 bytes
   std::string actor;        // "trainer-3", "RayTrainWorker pid=3": a process without a rank
+  std::string_view host;    // "node-b" of "[node-b] x", of a journal, of NCCL's lines
   std::string_view text;    // the line behind its prefixes
 };
 

@@ -3,75 +3,53 @@
 #include <iconv.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "base/text.h"
 
 namespace ocrtune {
 namespace {
 
-void append_utf8(std::uint32_t code, std::string& out) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xC0 | code >> 6);
-  } else {
-    if (code < 0x10000) {
-      put(0xE0 | code >> 12);
-    } else {
-      put(0xF0 | code >> 18);
-      put(0x80 | (code >> 12 & 0x3F));
-    }
-    put(0x80 | (code >> 6 & 0x3F));
-  }
-  put(0x80 | (code & 0x3F));
-}
-
-// How many bytes the character at the start of text has; 0: it is no UTF-8.
-std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t length = byte(0) < 0x80                       ? 1
-                             : byte(0) >= 0xC2 && byte(0) <= 0xDF ? 2
-                             : byte(0) >= 0xE0 && byte(0) <= 0xEF ? 3
-                             : byte(0) >= 0xF0 && byte(0) <= 0xF4 ? 4
-                                                                  : 0;
-  if (length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  return length;
-}
-
 // Two characters of GB2312 in a row: hardly any Latin text has four such bytes together.
-bool looks_like_gbk(std::string_view line) {
+bool looks_like_gbk(std::string_view text) {
   constexpr int kRun = 4;
   int run = 0;
-  for (const char c : line) {
-    run = static_cast<unsigned char>(c) >= 0xA1 ? run + 1 : 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::uint64_t word = 0x80;
+    if (run == 0 && text.size() - i >= sizeof word) std::memcpy(&word, &text[i], sizeof word);
+    if ((word & 0x8080808080808080U) == 0) {  // eight letters of ASCII
+      i += sizeof word - 1;
+      continue;
+    }
+    run = static_cast<unsigned char>(text[i]) >= 0xA1 ? run + 1 : 0;
     if (run == kRun) return true;
   }
   return false;
 }
 
-class GbkReader {
+bool is_gbk(std::string_view text) { return looks_like_gbk(text) && valid_utf8(text) != text; }
+
+// iconv(3) of one encoding.
+class Converter {
  public:
-  GbkReader() : handle_(::iconv_open("UTF-8", "GB18030")) {}
-  ~GbkReader() {
+  explicit Converter(const char* encoding) : handle_(::iconv_open("UTF-8", encoding)) {}
+  ~Converter() {
     if (open()) ::iconv_close(handle_);
   }
-  GbkReader(const GbkReader&) = delete;
-  GbkReader& operator=(const GbkReader&) = delete;
+  Converter(const Converter&) = delete;
+  Converter& operator=(const Converter&) = delete;
 
-  // Nothing: some byte of it is no GBK.
-  std::optional<std::string> read(std::string_view line) {
-    std::string out(line.size() * 2 + 8, '\0');
-    std::string in(line);
-    char *from = in.data(), *to = out.data();
-    std::size_t left = in.size(), room = out.size();
-    if (!open() || ::iconv(handle_, &from, &left, &to, &room) == static_cast<std::size_t>(-1)) {
-      if (open()) ::iconv(handle_, nullptr, nullptr, nullptr, nullptr);
-      return std::nullopt;
-    }
+  // UTF-8 of the characters up to one that is cut off or none of the encoding; `bytes` keeps those.
+  std::string take(std::string& bytes) {
+    if (!open()) return "";
+    std::string out(bytes.size() * 2 + 8, '\0');
+    char *from = bytes.data(), *to = out.data();
+    std::size_t left = bytes.size(), room = out.size();
+    ::iconv(handle_, nullptr, nullptr, nullptr, nullptr);
+    ::iconv(handle_, &from, &left, &to, &room);
+    bytes.erase(0, bytes.size() - left);
     out.resize(out.size() - room);
     return out;
   }
@@ -102,59 +80,34 @@ std::optional<Utf16Decoder> Utf16Decoder::of_first_bytes(std::string_view bytes)
 }
 
 std::string Utf16Decoder::decode(std::string_view bytes) {
-  std::string out;
-  out.reserve(bytes.size());
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (!half_unit_) {
-      half_unit_ = byte;
-      continue;
-    }
-    const std::uint32_t first = *half_unit_;
-    half_unit_.reset();
-    const std::uint32_t unit = big_endian_ ? first << 8 | byte : first | std::uint32_t{byte} << 8;
-    if (unit == 0xFEFF || unit == 0) continue;
-    if (unit >= 0xD800 && unit < 0xDC00) {
-      high_surrogate_ = unit;
-    } else if (unit >= 0xDC00 && unit < 0xE000) {
-      if (high_surrogate_ != 0) {
-        append_utf8(0x10000 + ((high_surrogate_ - 0xD800) << 10) + (unit - 0xDC00), out);
-      }
-      high_surrogate_ = 0;
-    } else {
-      append_utf8(unit, out);
-    }
+  constexpr std::size_t kUnit = 2, kPair = 4;
+  constexpr int kMaxHalves = 16;  // of pairs without the other: more are no text
+  rest_ += bytes;
+  Converter converter(big_endian_ ? "UTF-16BE" : "UTF-16LE");
+  std::string out = converter.take(rest_);
+  for (int halves = 1; rest_.size() >= kPair; ++halves) {
+    rest_.erase(0, halves < kMaxHalves ? kUnit : rest_.size() / kUnit * kUnit);
+    out += converter.take(rest_);
   }
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (starts_with(out, kMark)) out.erase(0, kMark.size());
   return out;
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    std::uint64_t word = 0;
-    if (text.size() >= sizeof word) std::memcpy(&word, text.data(), sizeof word);
-    if (text.size() >= sizeof word && (word & 0x8080808080808080U) == 0) {
-      text.remove_prefix(sizeof word);
-      continue;
-    }
-    const std::size_t length = character_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 std::optional<std::string> without_gbk(std::string_view text) {
-  if (is_utf8(text) || !looks_like_gbk(text)) return std::nullopt;
-  GbkReader reader;
+  if (!is_gbk(text)) return std::nullopt;
+  Converter converter("GB18030");
   std::string out;
   out.reserve(text.size() * 2);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size() - 1);
-    const std::string_view line = text.substr(0, end + 1);
-    std::optional<std::string> read;
-    if (!is_utf8(line) && looks_like_gbk(line)) read = reader.read(line);
-    out += read ? *read : line;
+    std::string line(text.substr(0, end + 1));
     text.remove_prefix(end + 1);
+    if (is_gbk(line)) {
+      std::string bytes = line, read = converter.take(bytes);
+      if (bytes.empty()) line = std::move(read);
+    }
+    out += line;
   }
   return out;
 }

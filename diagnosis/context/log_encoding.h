@@ -2,7 +2,6 @@
 // on a Chinese Windows is GBK.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,11 +20,8 @@ class Utf16Decoder {
   explicit Utf16Decoder(bool big_endian) : big_endian_(big_endian) {}
 
   bool big_endian_;
-  std::optional<unsigned char> half_unit_;
-  std::uint32_t high_surrogate_ = 0;
+  std::string rest_;  // of a character that was cut off
 };
-
-bool is_utf8(std::string_view text);
 
 // The text with each line of GBK as UTF-8; nothing if it has none, or the C library no GB18030.
 std::optional<std::string> without_gbk(std::string_view text);

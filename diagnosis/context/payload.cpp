@@ -92,7 +92,7 @@ std::size_t bracketed(std::string_view text) {
 bool is_several_words(std::string_view text) {
   text = trim(text);
   return text.find(' ') != std::string_view::npos ||
-         std::any_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
+         std::ranges::any_of(text, [](char c) { return (c & 0x80) != 0; });
 }
 
 bool is_error_line(std::string_view line) {

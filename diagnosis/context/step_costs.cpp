@@ -39,22 +39,16 @@ std::optional<double> number_after(std::string_view line, std::string_view key) 
   return value ? std::optional<double>(*value) : std::nullopt;
 }
 
-// "2.25s/it", "250ms/step" -> 0.44, 4; 0: none.
-double inverse_of_time(std::string_view line) {
-  for (const std::string_view unit : {"s/it", "s/step", "s/batch", "s/img", "s/sample"}) {
-    const std::size_t at = line.find(unit);
-    if (at == std::string_view::npos || at == 0) continue;
-    const bool milliseconds = line[at - 1] == 'm';
-    const std::size_t end = milliseconds ? at - 1 : at;
-    std::size_t from = end;
-    while (from > 0 && is_of_number(line[from - 1])) --from;
-    const auto value = parse_number(line.substr(from, end - from));
-    if (value && *value > 0) return (milliseconds ? 1000 : 1) / *value;
-  }
-  return 0;
+// The number that ends at `end`.
+std::optional<double> number_before(std::string_view line, std::size_t end) {
+  std::size_t from = end;
+  while (from > 0 && is_of_number(line[from - 1])) --from;
+  const auto value = parse_number(line.substr(from, end - from));
+  return value ? std::optional<double>(*value) : std::nullopt;
 }
 
-// "880.4 img/s", "ips: 99.1 samples/s", "4.1it/s" -> the number.
+// "880.4 img/s", "ips: 99.1 samples/s", "4.1it/s" -> the number; "2.25s/it", "250ms/step" -> 0.44,
+// 4; 0: none.
 double rate_of(std::string_view line) {
   for (std::size_t at = line.find("/s"); at != std::string_view::npos;
        at = line.find("/s", at + 1)) {
@@ -65,12 +59,16 @@ double rate_of(std::string_view line) {
     std::size_t end = at;
     while (end > 0 && line[end - 1] >= 'a' && line[end - 1] <= 'z') --end;
     while (end > 0 && line[end - 1] == ' ') --end;
-    std::size_t from = end;
-    while (from > 0 && is_of_number(line[from - 1])) --from;
-    const auto value = parse_number(line.substr(from, end - from));
-    if (value) return *value;
+    if (const auto value = number_before(line, end)) return *value;
   }
-  return inverse_of_time(line);
+  for (const std::string_view unit : {"s/it", "s/step", "s/batch", "s/img", "s/sample"}) {
+    const std::size_t at = line.find(unit);
+    if (at == std::string_view::npos || at == 0) continue;
+    const bool milliseconds = line[at - 1] == 'm';
+    const auto value = number_before(line, milliseconds ? at - 1 : at);
+    if (value && *value > 0) return (milliseconds ? 1000 : 1) / *value;
+  }
+  return 0;
 }
 
 // The steps of a progress bar: " 12%|#2   | 120/1000 [02:31<18:50, ..." of tqdm and Lightning,
@@ -135,9 +133,8 @@ void StepCostReader::take_line(std::string_view line) {
 
 StepCosts StepCostReader::costs() const {
   const auto rate = [](const Cost& cost) { return cost.rate; };
-  const auto longest = std::max_element(
-      series_.begin(), series_.end(),
-      [](const auto& a, const auto& b) { return a.second.lines < b.second.lines; });
+  const auto longest = std::ranges::max_element(
+      series_, [](const auto& a, const auto& b) { return a.second.lines < b.second.lines; });
   if (longest == series_.end()) return {};
   const Series& said = longest->second;
   return {median_of(said.first, rate), median_of(said.last, rate), share_of(said.last),

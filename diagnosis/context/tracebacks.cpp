@@ -45,7 +45,7 @@ bool names_exception(std::string_view text) {
   const std::string_view name = text.substr(0, static_cast<std::size_t>(end - text.begin()));
   const std::string_view rest = text.substr(name.size());
   const auto has = [&](char first, char last) {
-    return std::any_of(name.begin(), name.end(), [=](char c) { return c >= first && c <= last; });
+    return std::ranges::any_of(name, [=](char c) { return c >= first && c <= last; });
   };
   constexpr std::size_t kShortest = 4;
   if (name.size() < kShortest || is_digit(name[0]) || !has('A', 'Z') || !has('a', 'z'))
@@ -59,9 +59,8 @@ bool names_exception(std::string_view text) {
 bool is_installed(std::string_view path) {
   constexpr std::string_view kParts[] = {"site-packages", "dist-packages", "/lib/python", "<frozen",
                                          "<string>"};
-  return std::any_of(std::begin(kParts), std::end(kParts), [&](std::string_view part) {
-    return path.find(part) != std::string_view::npos;
-  });
+  return std::ranges::any_of(
+      kParts, [&](std::string_view part) { return path.find(part) != std::string_view::npos; });
 }
 
 // The last two parts of a path.
@@ -76,9 +75,8 @@ std::string_view tail(std::string_view path) {
 
 void Tracebacks::begin(std::string_view line) {
   const std::string_view header = line.substr(0, line.find("Traceback (most recent call last)"));
-  const auto cut_off = std::find_if(open_.begin(), open_.end(), [&](const Traceback& one) {
-    return is_same(one.header, header);
-  });
+  const auto cut_off = std::ranges::find_if(
+      open_, [&](const Traceback& one) { return is_same(one.header, header); });
   if (cut_off != open_.end()) open_.erase(cut_off);
   if (open_.size() == kMaxOpen) open_.erase(open_.begin());
   open_.push_back({std::string(header), std::nullopt, {}, false, 0});

@@ -1,20 +1,64 @@
 #include "diagnosis/signatures/signatures.h"
 
-namespace ocrtune {
+#include <deque>
+#include <string>
 
-// The parts of the table; order has no meaning.
-std::vector<SignatureRow> system_signatures();   // signatures_system.cpp
-std::vector<SignatureRow> paddle_signatures();   // signatures_paddle.cpp
-std::vector<SignatureRow> torch_signatures();    // signatures_torch.cpp
-std::vector<SignatureRow> program_signatures();  // signatures_program.cpp
-std::vector<SignatureRow> serving_signatures();  // signatures_serving.cpp
+#include <fmt/format.h>
+
+namespace ocrtune {
+namespace {
+
+// How launchers, shells, batch systems and init systems put a child's death by a signal: the same
+// few phrases with every signal.
+struct SignalRow {
+  const char* id;
+  const char* name;  // without SIG
+  const char* cause;
+  const char* also;  // an alternative of this signal's own, or ""
+  double weight;
+  int number;
+  Role role;
+};
+
+constexpr SignalRow kSignals[] = {
+    {"exit_sigkill", "KILL", "host_out_of_memory", "", 0.7, 9, Role::symptom},
+    {"exit_sigbus", "BUS", "shm_full", "", 0.65, 7, Role::symptom},
+    {"exit_sigsegv", "SEGV", "segmentation_fault", "|status_access_violation|0xc0000005", 0.7, 11,
+     Role::symptom},
+    {"exit_sigabrt", "ABRT", "aborted", "", 0.45, 6, Role::symptom},
+    {"exit_sigill", "ILL", "illegal_instruction", "|status_illegal_instruction|0xc000001d", 0.85, 4,
+     Role::symptom},
+    {"exit_sigfpe", "FPE", "native_exception", "", 0.6, 8, Role::symptom},
+    {"exit_sigterm", "TERM", "terminated_from_outside", "", 0.3, 15, Role::consequence},
+};
+
+// Phrases with the signal's number, its name, or the shell's 128 + number. The words stand in one
+// group, because RE2 would factor their common starts into pieces too short for the prefilter.
+std::string phrases(const SignalRow& signal) {
+  constexpr const char* kPhrases =
+      R"((?i)(?:exit code|exitcode|exit_code|exit status|exit value|return code|returncode|exited with code|exited with status|exited with|non-zero exit status)(?: is| was)?[^0-9A-Za-z-]*(?:-{number}|{shell})\b)"
+      R"(|(?:by|on|with|to|due to|got|received|caught) (?:an? )?(?:unhandled |fatal |death )?signal[ :(]+{number}\b)"
+      R"(|(?:by|on|with|sent|via|due to) (?:an? )?(?:unhandled |fatal )?(?:signal[ :]+)?\[?sig{name}\b|\*\*\* .{{0,80}}error {shell}\b)"
+      R"(|died with <signals\.sig{name}|\(sig{name}\)|sig{name}\(-{number}\)|\bsignal: {number}, sig{name}\b)"
+      R"(|status={number}/{name}\b|Container rank -?\d+ status \w+ cmd .* code -{number} {also})";
+  return fmt::format(kPhrases, fmt::arg("number", signal.number),
+                     fmt::arg("shell", 128 + signal.number), fmt::arg("name", signal.name),
+                     fmt::arg("also", signal.also));
+}
+
+}  // namespace
 
 const std::vector<SignatureRow>& signature_table() {
+  static std::deque<std::string> patterns;  // the rows of signals point into it
   static const std::vector<SignatureRow> kTable = [] {
     std::vector<SignatureRow> table;
-    for (auto& part : {system_signatures(), paddle_signatures(), torch_signatures(),
-                       program_signatures(), serving_signatures()}) {
+    for (const auto& part : {system_signatures(), paddle_signatures(), torch_signatures(),
+                             program_signatures(), serving_signatures()}) {
       table.insert(table.end(), part.begin(), part.end());
+    }
+    for (const SignalRow& row : kSignals) {
+      patterns.push_back(phrases(row));
+      table.push_back({row.id, row.cause, row.role, row.weight, patterns.back().c_str()});
     }
     return table;
   }();

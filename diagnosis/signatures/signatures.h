@@ -24,14 +24,21 @@ enum class Role {
 };
 
 struct SignatureRow {
-  const char* id;     // stable, unique: "paddle_worker_sigkill"
-  const char* cause;  // in cause_table()
+  std::string_view id;     // stable, unique: "worker_sigkill"
+  std::string_view cause;  // in cause_table()
   Role role;
   double weight;  // probability of the cause, given this line alone
   const char* pattern;
 };
 
 const std::vector<SignatureRow>& signature_table();
+// Its parts, a file each; the order of rows has no meaning.
+std::vector<SignatureRow> system_signatures();
+std::vector<SignatureRow> paddle_signatures();
+std::vector<SignatureRow> torch_signatures();
+std::vector<SignatureRow> program_signatures();
+std::vector<SignatureRow> serving_signatures();
+
 std::string_view role_name(Role role);
 // 4 who killed whom, 3 a root cause in its own words, 2 a symptom, 1 says little, 0 no cause.
 int tier(Role role);

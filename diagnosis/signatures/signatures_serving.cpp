@@ -6,35 +6,21 @@
 
 namespace ocrtune {
 
-std::vector<SignatureRow> serving_signatures();
-
-namespace {
-
-std::vector<SignatureRow> language_model_rows() {
+// NOLINTNEXTLINE(readability-function-size): a table
+std::vector<SignatureRow> serving_signatures() {
   return {
+      // Servers of language models.
       {"page_program_failed", "process_failed", Role::generic, 0.5,
        R"(SubprocessOutputError|Ghostscript rasterizing failed)"},
-      {"vllm_cache_memory", "gpu_out_of_memory", Role::primary, 0.9,
-       R"(No available memory for the cache blocks|KV cache is needed, which is larger than the available KV cache memory|larger than the maximum number of tokens that can be stored in KV cache|Free memory on device .* is less than desired GPU memory utilization)"},
-      {"vllm_model_unknown", "library_conflict", Role::primary, 0.75,
-       R"(Model architectures \[.*\] (?:are not supported|failed to be inspected)|does not recognize this architecture|data did not match any variant of untagged enum)"},
-      {"vllm_engine_echo", "process_failed", Role::consequence, 0.1,
-       R"(EngineDeadError: EngineCore encountered an issue)"},
-      {"vllm_engine_dead", "process_failed", Role::generic, 0.46,
-       R"(EngineCore (?:failed to start|encountered a fatal error)|Engine core (?:initialization failed|proc \S+ died)|MQEngine is dead|WorkerProc initialization failed|WorkerProc hit an exception)"},
-      {"sglang_request_slots", "bad_configuration", Role::primary, 0.8,
-       R"(Please set a smaller number for `--max-running-requests`)"},
+      {"cache_memory", "gpu_out_of_memory", Role::primary, 0.88,
+       R"(No available memory for the cache blocks|KV cache is needed, which is larger than the available KV cache memory|larger than the maximum number of tokens that can be stored in KV cache|Free memory on device .* is less than desired GPU memory utilization|Please try to increase --mem-fraction-static|Not enough memory\. Please try|KV cache pool is full|(?i:out of memory)\. Try to lower your)"},
       {"ggml_abort", "aborted", Role::primary, 0.7, R"(GGML_ASSERT\(|exit status 0xc0000409)"},
-      {"sglang_static_memory", "gpu_out_of_memory", Role::primary, 0.85,
-       R"(Please try to increase --mem-fraction-static|Not enough memory\. Please try|KV cache pool is full|(?i:out of memory)\. Try to lower your)"},
-      {"sglang_child_failed", "process_failed", Role::generic, 0.3,
-       R"((?i:SIGQUIT received)|Received sigquit from a child proce|Scheduler hit an exception|Subprocess .* crashed with exit code)"},
       {"ascend_stream_timeout", "communication_stall", Role::primary, 0.6,
        R"(stream sync timeout|Stream synchronize timeout)"},
       {"vllm_block_wait", "communication_stall", Role::at_end, 0.5,
        R"(No available shared memory broadcast block found)"},
-      {"vllm_call_timeout", "communication_stall", Role::symptom, 0.7,
-       R"(RPC call to \w+ timed out)"},
+      {"stalled_call", "communication_stall", Role::symptom, 0.72,
+       R"(RPC call to \w+ timed out|Communicator ranks have different \w+ operation counts|\d+ ranks have launched up to operation)"},
       {"server_watchdog", "stalled", Role::primary, 0.8,
        R"(Watchdog timeout \((?:self\.watchdog_timeout|limit \d)|Failed with result 'watchdog')"},
       {"kernel_died", "process_failed", Role::symptom, 0.4,
@@ -53,57 +39,27 @@ std::vector<SignatureRow> language_model_rows() {
        R"((?i)\b(?:ok|succeeded|passed|recovered|done) (?:on|at|after) (?:attempt|retry|try)\b|\bsucceeded after \d+ (?:retr|attempt)|\bretry (?:succeeded|successful)|\battempt \d+(?:/\d+)? (?:succeeded|was successful))"},
       {"serving_request_failed", "process_failed", Role::note, 0.2,
        R"(500 Internal Server Error|"errorCode": ?500)"},
-  };
-}
-
-std::vector<SignatureRow> inference_rows() {
-  return {
-      {"paddlex_dependency", "missing_module", Role::primary, 0.9,
-       R"(requires additional dependencies\. To install|plugin is not available\. Please install|[Dd]ependency error occurred|DependencyError: )"},
-      {"paddlex_not_exists", "missing_file", Role::primary, 0.8,
-       R"(AssertionError: .* is not exists?|The (?:model|pipeline|config) .{0,80}(?:could not be found|does not exist))"},
-      {"program_missing", "missing_module", Role::primary, 0.9,
-       R"(Is poppler installed and in PATH|TesseractNotFoundError|(?:tesseract|ffmpeg|ghostscript|libreoffice|soffice) (?:is )?not (?:found|installed)|MissingDependencyError|\bsystem PATH\.(?:\s*$|\s+This program is required)|executable needs to be in PATH|No such file or directory: '(?:pdftoppm|pdfinfo|tesseract|ffmpeg|gs|soffice|nvcc|ninja|git)')"},
+      // Inference engines and page programs.
       // Which of a server's models or replicas: a place, no cause.
       {"model_named", "unknown", Role::note, 0.05,
        R"(failed to load '\S+' version|Stub process '\w+' is not healthy|for model instance '\w+'|\bname: SERVE_REPLICA::)"},
       {"tesseract_language", "missing_file", Role::primary, 0.9,
        R"(couldn't load any languages|Failed loading language|does not have language data for|Error opening data file \S+\.traineddata)"},
-      {"data_package", "missing_file", Role::primary, 0.85,
-       R"(OSError: cannot open resource|Resource \S+ not found\.|Can't find model ')"},
-      {"damaged_page", "bad_training_data", Role::symptom, 0.55,
-       R"(PdfiumError: Failed to load document|PdfReadError|PDFSyntaxError|FzErrorFormat|cannot open broken document|(?:fitz|pymupdf)\.\w*(?:FileDataError|EmptyFileError)|PDFPasswordIncorrect|(?i:pdf|document) (?:is encrypted|is damaged))"},
-      {"onnx_bad_model", "checkpoint_damaged", Role::primary, 0.85,
-       R"(INVALID_PROTOBUF|Protobuf parsing failed|ModelProto does not have a graph)"},
       {"tensorrt_plan", "engine_plan_mismatch", Role::primary, 0.9,
        R"(engine plan file is (?:generated on an incompatible device|not compatible)|(?:Version|Magic) tag does not match|Engine deserialization failed|serializationVersion failed)"},
-      {"onnx_no_model", "missing_file", Role::primary, 0.9,
-       R"(NO_SUCHFILE|Load model .* failed\. File doesn't exist)"},
-      {"onnx_input", "bad_configuration", Role::primary, 0.7,
-       R"(INVALID_ARGUMENT : |Required inputs \(.*\) are missing)"},
+      {"engine_no_model", "missing_file", Role::primary, 0.87,
+       R"(NO_SUCHFILE|Load model .* failed\. File doesn't exist|Could not open the file: |Unable to read the model: .* Please check that model format|Model file .* cannot be opened|Empty weights data in bin file|read_params_file: Can't open|OSError: cannot open resource|Resource \S+ not found\.|Can't find model ')"},
       {"onnx_provider", "cuda_library_missing", Role::symptom, 0.5,
        R"(Failed to load library libonnxruntime_providers_\w+\.so|LoadLibrary failed with error \d+.*onnxruntime_providers|Failed to create \w+ExecutionProvider)"},
-      {"onnx_fallback", "cuda_library_missing", Role::note, 0.2,
-       R"(Falling back to \['\w+ExecutionProvider'|(?i:\b(?:active|session|actual|applied) providers\b.{0,6}')(?:CUDA|ROCM|OpenVINO)ExecutionProvider|\b(?:uses|using|running on) (?:GPU|CPU)? ?\(?(?:CUDA|CPU|TensorRT|OpenVINO|ROCM)ExecutionProvider)"},
+      {"onnx_fallback", "cuda_library_missing",
+       Role::note, 0.2, R"(Falling back to \['\w+ExecutionProvider'|(?i:\b(?:active|session|actual|applied) providers\b.{0,6}')(?:CUDA|ROCM|OpenVINO)ExecutionProvider|\b(?:uses|using|running on) (?:GPU|CPU)? ?\(?(?:CUDA|CPU|TensorRT|OpenVINO|ROCM)ExecutionProvider)"},
       {"openvino_no_device", "no_gpu_visible", Role::primary, 0.8,
        R"(as no supported devices found|Device with "\w+" name is not registered|No device with \w+ name is registered)"},
-      {"openvino_no_file", "missing_file", Role::primary, 0.85,
-       R"(Could not open the file: |Unable to read the model: .* Please check that model format|Model file .* cannot be opened|Empty weights data in bin file)"},
       {"model_version", "library_conflict", Role::primary, 0.9,
        R"(Unsupported (?:operator|model IR) version|(?:[Oo]pset|IR) version \d+ is not supported|[Uu]nsupported ONNX opset|ONNX Runtime only \*guarantees\* support for models stamped with official released onnx opset versions|(?:only supports|max supported) (?:opset|IR) (?:version )?|Opset \d+ is under development)"},
-      {"openvino_memory", "gpu_out_of_memory", Role::primary, 0.85,
-       R"(Exceeded max size of memory (?:object )?allocation|out of GPU resources|CL_OUT_OF_(?:RESOURCES|HOST_MEMORY)|CL_MEM_OBJECT_ALLOCATION_FAILURE)"},
-      {"cubecl_memory", "gpu_out_of_memory", Role::primary, 0.85,
-       R"(No (?:memory )?pool (?:handles allocation of size|big enough to reserve)|failed to reserve \d+ bytes of device memory|can't allocate buffer of size)"},
       {"cubecl_channel", "native_exception", Role::consequence, 0.2,
        R"(unwrap\(\)` on an `Err` value: (?:SendError|RecvError|PoisonError)|PoisonError \{)"},
-      {"rust_image", "bad_training_data", Role::symptom, 0.6,
-       R"(Format error decoding (?:Png|Jpeg|Gif|Bmp)|ImageError|IoError\(Custom \{ kind: UnexpectedEof)"},
-  };
-}
-
-std::vector<SignatureRow> network_rows() {
-  return {
+      // The network.
       {"hub_unreachable", "remote_unreachable", Role::primary, 0.85,
        R"(curl: \((?:5|6)\) Could not resolve|Could not resolve host: \w|No model (?:hoster|source) is available|No available model hosting platforms|LocalEntryNotFoundError|[Cc]ouldn't connect to '?https?://|outgoing traffic has been disabled|OfflineModeIsEnabled|[Dd]ownload failed: https?:|Cannot (?:reach|connect to) (?:https?://|the (?:model|hub))|[Cc]heck your (?:internet|network) connection)"},
       {"download_failed", "remote_unreachable", Role::primary, 0.75,
@@ -116,43 +72,22 @@ std::vector<SignatureRow> network_rows() {
        R"(redis\.exceptions\.(?:ConnectionError|TimeoutError|BusyLoadingError)|psycopg2?\.(?:errors\.)?OperationalError|sqlalchemy\.exc\.OperationalError|pymongo\.errors\.(?:ServerSelectionTimeoutError|AutoReconnect)|kombu\.exceptions\.OperationalError|consumer: Cannot connect to|NoBrokersAvailable|pika\.exceptions\.AMQP\w*|(?:connect|connection) to (?:redis|postgres\w*|mysql|mongo\w*|rabbitmq|kafka|minio|triton)\S* .{0,60}(?:refused|failed|timed out))"},
       {"grpc_unavailable", "remote_unreachable", Role::symptom, 0.55,
        R"(StatusCode\.UNAVAILABLE|failed to connect to all addresses)"},
-      {"object_missing", "missing_file", Role::primary, 0.8, R"(\bNoSuchKey\b|\bNoSuchBucket\b|404 Client Error|HTTP Error 404|An error occurred \(404\)|does not appear to have a file named|Can't load (?:tokenizer|image processor|feature extractor|the (?:model|configuration)) |RepositoryNotFoundError|RevisionNotFoundError|Repository Not Found)"},
-      {"cached_model", "remote_unreachable", Role::note, 0.05,
-       R"(Model files already exist\. Using cached files)"},
       {"reconnected", "remote_unreachable", Role::note, 0.05,
-       R"((?i)\bconnected to (?:redis|amqp|postgres|mysql|mongo|kafka|https?:)|connection (?:restored|re-?established)|\breconnected|^\W*(?:\[?rank ?\d+\]? )?downloaded|download (?:complete|finished))"},
+       R"((?i:\bconnected to (?:redis|amqp|postgres|mysql|mongo|kafka|https?:)|connection (?:restored|re-?established)|\breconnected|^\W*(?:\[?rank ?\d+\]? )?downloaded|download (?:complete|finished))|Model files already exist\. Using cached files)"},
       {"request_size", "request_too_large", Role::primary, 0.8,
        R"((?:^|[^ "]|[^"] )413 (?:Request Entity|Content) Too Large|client intended to send too large body|longer than the maximum model length|is too long to fit into the model|maximum context length is \d|Received message larger than max|Sent message larger than max|[Rr]equest body (?:is )?too large|RequestEntityTooLarge|exceeds limit of \d+ pixels)"},
-  };
-}
-
-std::vector<SignatureRow> credential_rows() {
-  return {
+      // Credentials, clocks, certificates.
       {"access_refused", "access_refused", Role::primary, 0.9,
        R"(\b(?:ExpiredToken(?:Exception)?|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied(?:Exception)?|TokenRefreshRequired|InvalidClientTokenId|UnrecognizedClientException|NoCredentialsError|PartialCredentialsError|AuthorizationFailure|DefaultCredentialsError|GatedRepoError)\b|Unable to locate credentials|api_key not configured|Cannot access gated repo|Access to (?:model|dataset) \S+ is restricted|An error occurred \(40[13]\)|40[13] Client Error|HTTP Error 40[13]|[Ss]tatus(?: code)?[ :=]+40[13]\b|unexpected status.{0,300}40[13]\b|Invalid (?:username or password|user ?token|API key|credentials)|does not have storage\.objects|\[Errno 12[67]\]|unauthorized: |denied: requested access|no basic auth credentials|pull access denied)"},
       {"access_words", "access_refused", Role::primary, 0.8,
-       R"(Error uploading run: returned error 40[0-9]|(?:[Tt]oken|[Cc]redentials?|[Ll]icen[cs]e|API key|API token) (?:has |have |is |are |was )?(?:already )?(?:expired|revoked|invalid|not valid)|[Ll]icen[cs]e (?:check|server|checkout|key)[^.]{0,40}(?:failed|denied|expired|not found)|Failed checkout licen|invalid_grant|[Aa]uthentication (?:failed|required|is required))"},
-      {"rate_limited", "access_refused", Role::primary, 0.75,
-       R"(429 Client Error|HTTP Error 429|toomanyrequests|pull rate limit|You have reached your .{0,30}rate limit)"},
+       R"(Error uploading run: returned error 40[0-9]|(?:[Tt]oken|[Cc]redentials?|[Ll]icen[cs]e|API key|API token) (?:has |have |is |are |was )?(?:already )?(?:expired|revoked|invalid|not valid)|[Ll]icen[cs]e (?:check|server|checkout|key)[^.]{0,40}(?:failed|denied|expired|not found)|Failed checkout licen|invalid_grant|[Aa]uthentication (?:failed|required|is required)|429 Client Error|HTTP Error 429|toomanyrequests|pull rate limit|You have reached your .{0,30}rate limit|REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed|Host key for \S+ has changed)"},
       {"clock_wrong", "clock_wrong", Role::primary, 0.9,
        R"(not yet valid|not valid yet|RequestTimeTooSkewed|Signature not yet current|[Cc]lock skew (?:is )?too (?:great|large)|used before (?:issued|its )|system (?:clock|time) is (?:wrong|in the past|not set|behind|ahead)|before the 'Not Before' time|(?:[Ee]xpired|[Rr]ewound) credential|out of sync clocks)"},
       {"clock_not_synchronised", "clock_wrong", Role::note, 0.3,
        R"(System clock synchronized: no)"},
-      {"tls_expired", "tls_failed", Role::primary, 0.93,
-       R"(current time \S+ is after \d|certificate (?:verify failed: certificate )?has expired \()"},
-      {"tls_failed",
-       "tls_failed", Role::primary, 0.88, R"(CERTIFICATE_VERIFY_FAILED|SSLCertVerificationError|certificate (?:verify failed|has expired)|signed by unknown authority|self[- ]signed certificate|unable to get (?:local )?issuer certificate|SSL certificate problem|WRONG_VERSION_NUMBER|server certificate verification failed|PKIX path building failed|tlsv1 alert|x509: certificate|UnknownIssuer)"},
+      {"tls_failed", "tls_failed", Role::primary, 0.9,
+       R"(CERTIFICATE_VERIFY_FAILED|SSLCertVerificationError|certificate (?:verify failed|has expired)|signed by unknown authority|self[- ]signed certificate|unable to get (?:local )?issuer certificate|SSL certificate problem|WRONG_VERSION_NUMBER|server certificate verification failed|PKIX path building failed|tlsv1 alert|x509: certificate|UnknownIssuer|current time \S+ is after \d|certificate (?:verify failed: certificate )?has expired \()"},
   };
-}
-
-}  // namespace
-
-std::vector<SignatureRow> serving_signatures() {
-  std::vector<SignatureRow> rows;
-  for (auto& part : {language_model_rows(), inference_rows(), network_rows(), credential_rows()}) {
-    rows.insert(rows.end(), part.begin(), part.end());
-  }
-  return rows;
 }
 
 }  // namespace ocrtune

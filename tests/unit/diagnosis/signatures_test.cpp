@@ -25,8 +25,8 @@ TEST(Signatures, CompileAndHaveALiteral) { EXPECT_THAT(unsound_patterns(), testi
 TEST(Signatures, PointToCausesAndAreUnique) {
   std::set<std::string> ids;
   for (const SignatureRow& row : signature_table()) {
-    EXPECT_TRUE(ids.insert(row.id).second) << row.id;
-    EXPECT_STREQ(find_cause(row.cause).name, row.cause) << row.id;
+    EXPECT_TRUE(ids.emplace(row.id).second) << row.id;
+    EXPECT_EQ(find_cause(row.cause).name, row.cause) << row.id;
     EXPECT_GT(row.weight, 0) << row.id;
     EXPECT_LT(row.weight, 1) << row.id;
   }
@@ -46,7 +46,8 @@ TEST(Signatures, EachMatchesItsExample) {
         << id << " does not match: " << text;
   }
   for (const SignatureRow& row : signature_table()) {
-    EXPECT_TRUE(seen.count(row.id)) << row.id << " has no example in tests/fixtures/logs/lines.txt";
+    EXPECT_TRUE(seen.count(std::string(row.id)))
+        << row.id << " has no example in tests/fixtures/logs/lines.txt";
   }
 }
 
