@@ -152,7 +152,7 @@ void find_lines(Project& project) {
     if (project.data.empty() && holds_lines(join_path(project.folder, name))) project.data = name;
   }
   if (project.data.empty()) return;
-  project.kind = Kind::lines;
+  if (project.kind == Kind::nothing) project.kind = Kind::lines;
   project.found.push_back("labelled lines: " + project.data);
 }
 
@@ -278,10 +278,11 @@ Result<Project> look_around(const std::string& folder, const Environment& enviro
     find_python(project, environment, ask);
     return project;
   }
-  find_lines(project);
-  if (project.kind == Kind::nothing && find_script(project)) {
+  // A program of the user's own is what will be deployed; the built-in engine is another one.
+  if (find_script(project)) {
     project.python.program = interpreters(project.folder, environment).front();
   }
+  find_lines(project);
   return project;
 }
 

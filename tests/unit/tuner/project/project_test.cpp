@@ -149,6 +149,15 @@ TEST_F(LookAround, FindsAScriptThatTrainsBeforeOneThatReads) {
               HasSubstr("\"train.py\", \"--batch-size\", \"{batch}\"]"));
 }
 
+TEST_F(LookAround, AScriptComesBeforeTheLinesBesideIt) {
+  write("lines/labels.txt", "a.png\tab\n");
+  write("read.py", "from rapidocr import RapidOCR\nengine = RapidOCR()\n");
+  const Project project = look();
+  EXPECT_EQ(project.kind, Kind::script);
+  EXPECT_EQ(project.script, "read.py");
+  EXPECT_THAT(project.found, testing::Contains("labelled lines: lines"));
+}
+
 TEST_F(LookAround, EmptyFolderHoldsNothing) {
   EXPECT_EQ(look().kind, Kind::nothing);
   const auto absent = look_around(join_path(folder_, "no"), {}, ask_python);
