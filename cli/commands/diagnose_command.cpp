@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/shell/terminal.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/log_scan.h"
 #include "reports/console/diagnosis_text.h"
@@ -21,7 +22,7 @@ struct DiagnoseFlags {
   std::optional<std::int64_t> exit_code;
   std::vector<std::string> kernel_logs;
   std::string run_directory;
-  std::string language = "en";
+  std::string language = "auto";
   bool json = false;
 };
 
@@ -93,8 +94,10 @@ Result<int> run_diagnose(const DiagnoseFlags& flags) {
   const Scans scans = OCRTUNE_TRY(scan_all(files, flags.kernel_logs));
   Diagnosis diagnosis = diagnose(scans.logs, evidence);
   diagnosis.notes.insert(diagnosis.notes.begin(), scans.notes.begin(), scans.notes.end());
+  const bool chinese = flags.language == "zh" ||
+                       (flags.language == "auto" && terminal_language() == Language::chinese);
   const std::string page = flags.json ? diagnosis_json(diagnosis, scans.logs)
-                                      : diagnosis_text(diagnosis, flags.language);
+                                      : diagnosis_text(diagnosis, chinese ? "zh" : "en");
   std::fputs(page.c_str(), stdout);
   return diagnosis.failed ? kExitNegative : kExitOk;
 }
@@ -115,7 +118,7 @@ CommandRun declare_diagnose(Flags& cli) {
              "Read the folder of a supervised run (ocrtune run) or of a launcher's logs")
       .folder();
   cli.option("--language", flags->language, "LANGUAGE", "Language of the answer")
-      .one_of({"en", "zh"});
+      .one_of({"auto", "en", "zh"});
   cli.json(flags->json);
   return [flags] { return run_diagnose(*flags); };
 }

@@ -16,6 +16,7 @@ namespace ocrtune {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 Ran diagnose(const std::string& arguments) {
   return run_line(OCRTUNE_BINARY + " diagnose " + arguments + " 2>&1");
@@ -41,6 +42,13 @@ TEST_F(DiagnoseCommand, SaysTheCauseAndTheWayOut) {
   EXPECT_THAT(ran.out, HasSubstr("a.log:1"));
   EXPECT_THAT(ran.out, HasSubstr("num_workers"));
   EXPECT_THAT(ran.out, HasSubstr("NCCL_P2P_DISABLE=1"));
+}
+
+TEST_F(DiagnoseCommand, SpeaksTheLanguageOfTheTerminal) {
+  const std::string log = file("a.log", "CUDA out of memory\n");
+  const std::string chinese = "LC_ALL=zh_CN.UTF-8 " + OCRTUNE_BINARY + " diagnose " + log;
+  EXPECT_THAT(run_line(chinese).out, HasSubstr("显存不足"));
+  EXPECT_THAT(run_line(chinese + " --language en").out, Not(HasSubstr("显存不足")));
 }
 
 TEST_F(DiagnoseCommand, JsonHasTheDocumentedShape) {
