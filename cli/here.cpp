@@ -1,11 +1,10 @@
 #include "cli/here.h"
 
-#include <fmt/format.h>
-
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/settings_file.h"
+#include "cli/shell/terminal.h"
 #include "reports/catalogue/plain_text.h"
 #include "tuner/project/project.h"
 
@@ -14,24 +13,26 @@ namespace {
 
 std::string next_steps(const Project& project) {
   if (path_exists(kSettingsFile)) {
-    return fmt::format("{} is here. Next: ocrtune doctor, then ocrtune tune\n", kSettingsFile);
+    return terminal_text("{} is here. Next: ocrtune doctor, then ocrtune tune", {kSettingsFile});
   }
   switch (project.kind) {
     case Project::Kind::nothing:
-      return "Next: go to the folder of your training or OCR script, or\n"
-             "  ocrtune tune -- CMD     # any command; how it tells its speed is found\n";
+      return terminal_text("Next: go to the folder of your training or OCR script, or") + "\n" +
+             terminal_text(
+                 "  ocrtune tune -- CMD     # any command; how it tells its speed is found");
     case Project::Kind::script: {
       const std::string batch =
           project.batch_flag.empty() ? "" : " " + project.batch_flag + " {batch}";
-      return fmt::format("Next: ocrtune tune -- python3 {}{}\n", shell_quote(project.script),
-                         batch);
+      return terminal_text("Next: ocrtune tune -- {}",
+                           {"python3 " + shell_quote(project.script) + batch});
     }
     case Project::Kind::paddleocr:
     case Project::Kind::openocr:
     case Project::Kind::lines:
       break;
   }
-  return "Next: ocrtune init (writes ocrtune.toml), ocrtune doctor (one step), ocrtune tune\n";
+  return terminal_text(
+      "Next: ocrtune init (writes ocrtune.toml), ocrtune doctor (one step), ocrtune tune");
 }
 
 }  // namespace
@@ -44,10 +45,13 @@ std::string here_text() {
   const auto project = look_around(".", process_environment(), none);
   if (!project) return "";
   if (project->found.empty())
-    return "Nothing of yours that could be tuned is here.\n" + next_steps(*project);
-  std::string text = "Found here:\n";
-  for (const std::string& line : project->found) text += "  " + plain_line(line) + "\n";
-  return text + next_steps(*project);
+    return terminal_text("Nothing of yours that could be tuned is here.") + "\n" +
+           next_steps(*project) + "\n";
+  std::string text = terminal_text("Found here:") + "\n";
+  for (const std::string& line : project->found) {
+    text += "  " + plain_line(terminal_text(line)) + "\n";
+  }
+  return text + next_steps(*project) + "\n";
 }
 
 }  // namespace ocrtune

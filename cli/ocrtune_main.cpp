@@ -71,7 +71,8 @@ int finish_output(int code) {
 
 int fail(const Command& command, const Error& error, std::string tail) {
   if (error.kind == ErrorKind::interrupted) {
-    tail += error.stands.empty() ? "; nothing is stored: run it again" : "; " + error.stands;
+    tail += terminal_text("; ") +
+            terminal_text(error.stands.empty() ? "nothing is stored: run it again" : error.stands);
   }
   std::fprintf(stderr, "ocrtune %s: %s%s\n", command.name,
                plain_text(said(error.what, terminal_language())).c_str(), tail.c_str());

@@ -4,15 +4,14 @@
 #include <memory>
 #include <string>
 #include <system_error>
-
-#include <fmt/format.h>
+#include <vector>
 
 #include "base/environment.h"
 #include "base/files.h"
-#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/settings_file.h"
+#include "cli/shell/terminal.h"
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
 #include "reports/catalogue/plain_text.h"
@@ -27,34 +26,38 @@ struct InitFlags {
 };
 
 std::string machine_text(const Machine& machine) {
-  std::string text = "machine: " + how_many(usable_cpu_count(machine.cpu), "CPU");
+  std::vector<std::string> parts = {
+      terminal_text("{} {0:CPU|CPUs}", {std::to_string(usable_cpu_count(machine.cpu))})};
   const auto limit = machine.memory.limit_bytes;
   if (limit.known()) {
-    text += fmt::format(", {} of memory ({})",
-                        format_bytes(static_cast<std::uint64_t>(*limit.value)), limit.source);
+    parts.push_back(
+        terminal_text("{} of memory ({})",
+                      {format_bytes(static_cast<std::uint64_t>(*limit.value)), limit.source}));
   }
   if (machine.memory.shm_bytes.known()) {
-    text += fmt::format(", /dev/shm {}", format_bytes(*machine.memory.shm_bytes.value));
+    parts.push_back("/dev/shm " + format_bytes(*machine.memory.shm_bytes.value));
   }
-  text += ", " + (machine.gpus.empty() ? std::string("no GPU") : machine.gpu_state);
+  parts.push_back(terminal_text(machine.gpus.empty() ? "no GPU" : machine.gpu_state));
   if (const std::string container = machine.container.value_or("none"); container != "none") {
-    text += ", in " + container;
+    parts.push_back(terminal_text("in {}", {container}));
   }
-  return text;
+  return terminal_text("machine: {}", {join(parts, terminal_text(", "))});
 }
+
+void print_lines(const std::vector<std::string>& lines) { std::puts(join(lines, "\n").c_str()); }
 
 // Where the user has nothing that could be tuned: what would be.
 Result<int> say_nothing_here(const Project& project) {
-  std::printf(
-      "Nothing to tune in %s: no tools/train.py of PaddleOCR or OpenOCR, no script that trains or "
-      "reads pages, no labels.txt or data.mdb.\n"
-      "Go on with one of these:\n"
-      "  ocrtune init PaddleOCR/                     # where your checkout is\n"
-      "  ocrtune engine make-data lines && ocrtune init  # rendered lines, to try the built-in "
-      "engine\n"
-      "  ocrtune tune -- CMD --batch {batch}         # any command; its speed is found in its "
-      "lines\n",
-      project.folder.c_str());
+  print_lines(
+      {terminal_text("Nothing to tune in {}: no tools/train.py of PaddleOCR or OpenOCR, no script "
+                     "that trains or reads pages, no labels.txt or data.mdb.",
+                     {plain_line(project.folder)}),
+       terminal_text("Go on with one of these:"),
+       terminal_text("  ocrtune init PaddleOCR/                     # where your checkout is"),
+       terminal_text("  ocrtune engine make-data lines && ocrtune init  # rendered lines, to try "
+                     "the built-in engine"),
+       terminal_text("  ocrtune tune -- CMD --batch {batch}         # any command; its speed is "
+                     "found in its lines")});
   return kExitNegative;
 }
 
@@ -77,14 +80,17 @@ Result<int> init(const InitFlags& flags) {
   quick.quick = true;
   const auto machine = OCRTUNE_TRY(probe_machine(quick));
   OCRTUNE_TRY(write_file(path, settings_text(project, machine)));
-  std::string text = "Found:\n";
-  for (const std::string& line : project.found) text += "  " + plain_line(line) + "\n";
-  text += "  " + machine_text(machine) + "\n";
-  if (!project.missing.empty()) text += "Missing:\n";
-  for (const std::string& line : project.missing) text += "  " + plain_line(line) + "\n";
+  std::vector<std::string> lines = {terminal_text("Found:")};
+  const auto add = [&](const std::string& line) {
+    lines.push_back("  " + plain_line(terminal_text(line)));
+  };
+  for (const std::string& line : project.found) add(line);
+  lines.push_back("  " + machine_text(machine));
+  if (!project.missing.empty()) lines.push_back(terminal_text("Missing:"));
+  for (const std::string& line : project.missing) add(line);
   const std::string there = flags.folder == "." ? "" : "cd " + shell_quote(flags.folder) + " && ";
-  text += fmt::format("Wrote {}. Next: {}ocrtune doctor\n", path, there);
-  std::fputs(text.c_str(), stdout);
+  lines.push_back(terminal_text("Wrote {}. Next: {}ocrtune doctor", {path, there}));
+  print_lines(lines);
   return kExitOk;
 }
 

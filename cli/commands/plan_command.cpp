@@ -18,6 +18,7 @@
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
+#include "reports/console/label_lines.h"
 #include "reports/html/plan_page.h"
 #include "reports/plan/plan_builder.h"
 #include "reports/plan/plan_json.h"
@@ -115,15 +116,17 @@ Result<std::vector<RunRecord>> finished_runs(const std::string& db) {
 
 // No load is asked for: were plans right so far?
 Result<int> run_back_test_alone(const PlanFlags& flags) {
-  std::optional<WorkLine> line(std::in_place, "comparing stored runs", flags.json);
+  std::optional<WorkLine> line(std::in_place, terminal_text("comparing stored runs"), flags.json);
   const auto tests = store_back_tests(OCRTUNE_TRY(finished_runs(flags.db)));
   line.reset();
   const std::vector<PlanFile> files = {{"back_test.csv", csv_text(back_test_table(tests))}};
   OCRTUNE_TRY(write_files(flags.csv, files));
   OCRTUNE_TRY(write_files(flags.out, files));
-  std::string page = flags.json ? store_test_json(tests) : store_test_words(tests).english + "\n";
+  const Language language = terminal_language();
+  std::string page =
+      flags.json ? store_test_json(tests) : in(store_test_words(tests), language) + "\n";
   if (!flags.json && !tests.empty()) {
-    page += "\n" + plan_table_text(store_test_table(tests), console_width(stdout));
+    page += "\n" + plan_table_text(store_test_table(tests), console_width(stdout), language);
   }
   std::fputs(page.c_str(), stdout);
   return tests.empty() ? kExitNegative : kExitOk;
@@ -134,7 +137,7 @@ Result<int> run_plan(const PlanFlags& flags) {
     return Error{ErrorKind::usage, "--back-test is of stored runs: give no --table with it"};
   }
   if (flags.back_test && !flags.demand.asks()) return run_back_test_alone(flags);
-  std::optional<WorkLine> line(std::in_place, "planning", flags.json);
+  std::optional<WorkLine> line(std::in_place, terminal_text("planning"), flags.json);
   auto demand = OCRTUNE_TRY(demand_of(flags.demand));
   const auto ahead = OCRTUNE_TRY(year_of(flags.demand, demand));
   const auto kinds = OCRTUNE_TRY(kinds_of(flags));
@@ -150,7 +153,8 @@ Result<int> run_plan(const PlanFlags& flags) {
   const std::string json = plan_json(fleet);
   OCRTUNE_TRY(write_plan(flags, fleet, document, json));
   line.reset();
-  const std::string page = flags.json ? json : plan_console(document, console_width(stdout));
+  const std::string page =
+      flags.json ? json : plan_console(document, console_width(stdout), terminal_language());
   std::fputs(page.c_str(), stdout);
   return fleet.plan().refused() ? kExitNegative : kExitOk;
 }

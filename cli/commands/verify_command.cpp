@@ -9,18 +9,19 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/job_hosts.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
+#include "cli/shell/terminal.h"
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/export/junit.h"
 #include "tuner/session/session.h"
 #include "tuner/store/store.h"
+#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
@@ -60,9 +61,14 @@ void print_json(const RunRecord& run, const Verification& verification) {
 }
 
 std::string rate_text(const Interval& rate, const RunRecord& run) {
-  if (rate.median <= 0) return "not measured";
+  if (rate.median <= 0) return terminal_text("not measured");
   return fmt::format("{} ({} .. {}) {}", format_count(rate.median), format_count(rate.low),
                      format_count(rate.high), rate_unit(run));
+}
+
+std::string then_and_now(const std::string& what, const std::string& then, const std::string& now) {
+  return fmt::format("{}\n  {}\n  {}\n", what, terminal_text("then {}", {then}),
+                     terminal_text("now  {}", {now}));
 }
 
 std::string gain_text(const Verification& verification) {
@@ -71,25 +77,35 @@ std::string gain_text(const Verification& verification) {
   if (then.median <= 0 || now.median <= 0 || verification.baseline == verification.recommended) {
     return "";
   }
-  return fmt::format("gain\n  then {:.2f}x ({:.2f} .. {:.2f})\n  now  {:.2f}x ({:.2f} .. {:.2f})\n",
-                     then.median, then.low, then.high, now.median, now.low, now.high);
+  const auto times = [](const Interval& gain) {
+    return fmt::format("{:.2f}x ({:.2f} .. {:.2f})", gain.median, gain.low, gain.high);
+  };
+  return then_and_now(terminal_text("gain"), times(then), times(now));
 }
 
 void print_text(const RunRecord& run, const Verification& verification) {
   const int samples = verification.clean_samples + verification.discarded_samples;
-  const std::string text = fmt::format(
-      "recommended  {}\n  then {}\n  now  {}, {} at most; {} of {} discarded for other "
-      "load\n"
-      "baseline     {}\n  then {}\n  now  {}\n{}"
-      "{} in {}\n{}: {} (run {})\n",
-      knobs_text(verification.recommended), rate_text(verification.rate_then, run),
-      rate_text(verification.rate_now, run), format_bytes(verification.peak_bytes),
-      verification.discarded_samples, how_many(samples, "window"),
-      knobs_text(verification.baseline), rate_text(verification.baseline_then, run),
-      rate_text(verification.baseline_now, run), gain_text(verification),
-      how_many(verification.trials.size(), "trial"), format_duration(verification.seconds),
-      verify_state_name(verification.state), verification.reason, run.id);
-  std::fputs(text.c_str(), stdout);
+  const auto setting = [](std::string_view label, const Knobs& knobs) {
+    return padded_to(terminal_text(label), 11) + "  " + knobs_text(knobs);
+  };
+  const std::string now =
+      rate_text(verification.rate_now, run) + terminal_text(", ") +
+      terminal_text("{} at most; {} of {} {2:window|windows} discarded for other load",
+                    {format_bytes(verification.peak_bytes),
+                     std::to_string(verification.discarded_samples), std::to_string(samples)});
+  const std::string text =
+      then_and_now(setting("recommended", verification.recommended),
+                   rate_text(verification.rate_then, run), now) +
+      then_and_now(setting("baseline", verification.baseline),
+                   rate_text(verification.baseline_then, run),
+                   rate_text(verification.baseline_now, run)) +
+      gain_text(verification) +
+      terminal_text("{} {0:trial|trials} in {}", {std::to_string(verification.trials.size()),
+                                                  format_duration(verification.seconds)}) +
+      "\n" +
+      terminal_text("{}: {} (run {})", {std::string(verify_state_name(verification.state)),
+                                        verification.reason, run.id});
+  std::puts(text.c_str());
 }
 
 class VerifyLines : public SessionObserver {
@@ -97,7 +113,7 @@ class VerifyLines : public SessionObserver {
   void waits_for(const std::string& holder) override { line_.note(waiting_text(holder)); }
 
   void keeps_nothing(const Error& why) override {
-    line_.note("note: the answer is shown and not kept: " + why.what);
+    note("the answer is shown and not kept: {}", why.what);
     keeps_nothing_ = true;
   }
 
@@ -106,8 +122,7 @@ class VerifyLines : public SessionObserver {
     state_.budget_seconds = seconds;
     end_ = steady_clock().now_seconds() + seconds;
     if (here.fingerprint != run.machine.fingerprint) {
-      line_.note("note: run " + run.id +
-                 " was measured on another machine, or this one has changed");
+      note("run {} was measured on another machine, or this one has changed", run.id);
     }
     show_next();
   }
@@ -115,13 +130,16 @@ class VerifyLines : public SessionObserver {
   void measured(const Trial& trial) override {
     const auto discarded = std::count_if(trial.samples.begin(), trial.samples.end(),
                                          [](const Sample& sample) { return !sample.clean(); });
-    const std::string rate =
-        fmt::format("{} {}{}", format_count(trial.samples_per_second), state_.unit,
-                    discarded == 0 ? std::string()
-                                   : fmt::format(", {} of {} discarded for other load", discarded,
-                                                 how_many(trial.samples.size(), "window")));
+    const std::string rate = fmt::format(
+        "{} {}{}", format_count(trial.samples_per_second), state_.unit,
+        discarded == 0
+            ? std::string()
+            : terminal_text(", ") +
+                  terminal_text("{} of {} {1:window|windows} discarded for "
+                                "other load",
+                                {std::to_string(discarded), std::to_string(trial.samples.size())}));
     line_.note(knobs_text(trial.knobs) + ": " +
-               (trial.ok() ? rate : std::string(outcome_name(trial.outcome))));
+               (trial.ok() ? rate : sentence(outcome_reason(trial.outcome), terminal_language())));
     show_next();
   }
 
@@ -129,6 +147,10 @@ class VerifyLines : public SessionObserver {
   bool said_not_kept() const { return keeps_nothing_; }
 
  private:
+  void note(std::string_view english, const std::string& value) {
+    line_.note(terminal_text("note") + ": " + terminal_text(english, {value}));
+  }
+
   void show_next() {
     ++state_.trial;
     state_.seconds_left = end_ - steady_clock().now_seconds();
@@ -145,8 +167,9 @@ class VerifyLines : public SessionObserver {
 std::string folder_here(const Job& job) {
   const std::string& tuned_in = job.program().directory;
   if (tuned_in.empty() || is_directory(tuned_in)) return "";
-  std::fprintf(stderr, "ocrtune verify: note: no folder %s: the command runs in this one\n",
-               plain_line(tuned_in).c_str());
+  std::fprintf(
+      stderr, "ocrtune verify: %s: %s\n", terminal_text("note").c_str(),
+      terminal_text("no folder {}: the command runs in this one", {plain_line(tuned_in)}).c_str());
   return real_path(".").value_or("");
 }
 
@@ -177,7 +200,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   flags.json ? print_json(answer.run, verification) : print_text(answer.run, verification);
   if (verification.state == VerifyState::interrupted) {
     return Error{ErrorKind::interrupted, "interrupted",
-                 "nothing is settled: run it again, --for 20s takes less time"};
+                 "nothing is settled: run it again, --budget 20s takes less time"};
   }
   return verification.state == VerifyState::ok ? kExitOk : kExitNegative;
 }

@@ -2,10 +2,13 @@
 
 #include <cstdio>
 
+#include "cli/shell/terminal.h"
+
 namespace ocrtune {
 
 std::string waiting_text(const std::string& holder) {
-  return "waiting: " + holder + " is measuring on this machine (--no-wait fails instead)";
+  return terminal_text("waiting: {} is measuring on this machine (--no-wait fails instead)",
+                       {holder});
 }
 
 void say_waiting(const std::string& holder) {

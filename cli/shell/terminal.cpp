@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "reports/console/label_lines.h"
 
 namespace ocrtune {
 namespace {
@@ -64,6 +65,14 @@ Language terminal_language() {
     return starts_with(value, "zh") ? Language::chinese : Language::english;
   }
   return Language::english;
+}
+
+std::string terminal_text(std::string_view english) { return said(english, terminal_language()); }
+
+std::string terminal_text(std::string_view english, const std::vector<std::string>& values) {
+  std::vector<Bilingual> holes;
+  for (const std::string& value : values) holes.emplace_back(value, chinese_of(value));
+  return in(phrase(english, holes), terminal_language());
 }
 
 bool may_colour(std::FILE* stream) { return may_redraw(stream) && environment("NO_COLOR").empty(); }

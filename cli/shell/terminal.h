@@ -2,7 +2,11 @@
 #pragma once
 
 #include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "reports/catalogue/phrases.h"
 #include "reports/catalogue/reasons.h"
 
 namespace ocrtune {
@@ -19,5 +23,8 @@ bool may_redraw(std::FILE* stream);      // a terminal that knows escapes (TERM 
 bool may_colour(std::FILE* stream);
 // Chinese where LC_ALL, LC_MESSAGES or LANG, the first that is set, begins with "zh".
 Language terminal_language();
+// A sentence as the catalogue has it in that language; the same with the values of its holes.
+std::string terminal_text(std::string_view english);
+std::string terminal_text(std::string_view english, const std::vector<std::string>& values);
 
 }  // namespace ocrtune

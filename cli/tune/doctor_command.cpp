@@ -34,7 +34,7 @@ using State = Check::State;
 
 class StepLine : public SessionObserver {
  public:
-  explicit StepLine(bool json) : line_("trying one step", json) {}
+  explicit StepLine(bool json) : line_(terminal_text("trying one step"), json) {}
 
   void waits_for(const std::string& holder) override { line_.note(waiting_text(holder)); }
 
@@ -50,10 +50,13 @@ class Findings {
   void add(const Check& check) {
     checks_.push_back(check);
     if (json_) return;
-    std::printf("%-8s %-8s %s\n", check_state_name(check.state), check.name.c_str(),
-                valid_utf8(check.text).c_str());
+    const auto column = [](const std::string& word) { return padded_to(terminal_text(word), 8); };
+    std::printf("%s %s %s\n", column(check_state_name(check.state)).c_str(),
+                column(check.name).c_str(), valid_utf8(terminal_text(check.text)).c_str());
     std::fflush(stdout);
   }
+  // A document is English.
+  Language language() const { return json_ ? Language::english : terminal_language(); }
   void add(State state, const char* name, const std::string& text) { add({state, name, text}); }
 
   // `log_tail`: of the step that failed, by `cause` (diagnosis/causes.h).
@@ -71,12 +74,15 @@ class Findings {
                   nlohmann::ordered_json{{"ready", !fails}, {"checks", rows}}.dump(2).c_str());
     } else {
       if (!log_tail.empty())
-        std::printf("The end of what it printed:\n%s\n", plain_text(log_tail).c_str());
+        std::printf("%s\n%s\n", terminal_text("The end of what it printed:").c_str(),
+                    plain_text(log_tail).c_str());
       for (const char* fix : find_cause(cause).fixes) {
-        if (find_cause(cause).name == cause) std::printf("What may help: %s\n", fix);
+        if (find_cause(cause).name == cause)
+          std::puts(terminal_text("What may help: {}", {fix}).c_str());
       }
-      std::puts(fails ? "Not ready: mend what fails, then run ocrtune doctor again."
-                      : "Ready: ocrtune tune");
+      std::puts(terminal_text(fails ? "Not ready: mend what fails, then run ocrtune doctor again."
+                                    : "Ready: ocrtune tune")
+                    .c_str());
     }
     return fails ? kExitNegative : kExitOk;
   }
@@ -94,7 +100,7 @@ std::string data_text(const TuneFlags& flags) {
 
 void say_what_holds_back(const std::vector<HeldBack>& held, Findings& findings) {
   for (const HeldBack& one : held) {
-    findings.add(State::ok, "why", sentence(held_back_reason(one), terminal_language()));
+    findings.add(State::ok, "why", sentence(held_back_reason(one), findings.language()));
   }
 }
 

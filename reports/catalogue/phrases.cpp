@@ -19,7 +19,7 @@ const Phrase* find_phrase(std::string_view english) {
   static const auto kIndex = [] {
     std::unordered_map<std::string_view, const Phrase*> index;
     for (const auto* table : {&phrase_table(), &sentence_table(), &advice_table(), &machine_table(),
-                              &plan_table(), &terminal_table()}) {
+                              &plan_table(), &terminal_table(), &command_line_table()}) {
       for (const Phrase& phrase : *table) index.emplace(phrase.english, &phrase);
     }
     return index;
@@ -77,7 +77,8 @@ void add_patterns(std::string english, std::string_view chinese, std::vector<Pat
 const std::vector<Pattern>& patterns() {
   static const std::vector<Pattern> kPatterns = [] {
     std::vector<Pattern> found;
-    for (const auto* table : {&sentence_table(), &advice_table(), &machine_table()}) {
+    for (const auto* table :
+         {&sentence_table(), &advice_table(), &machine_table(), &command_line_table()}) {
       for (const Phrase& row : *table) {
         if (row.english.find("{}") == std::string_view::npos) continue;
         add_patterns(std::string(row.english), row.chinese, found);
@@ -128,6 +129,26 @@ std::string chinese_duration(std::string_view text) {
   return join(chinese, " ");
 }
 
+std::string chinese_of_depth(std::string_view sentence, int depth);
+
+// "2 CPUs; no GPU": what is joined by semicolons, if each clause has its Chinese.
+std::string chinese_clauses(std::string_view sentence, int depth) {
+  constexpr std::string_view kBetween = "; ";
+  std::string chinese;
+  for (std::string_view left = sentence;;) {
+    const std::size_t end = left.find(kBetween);
+    if (end == std::string_view::npos && left.size() == sentence.size()) break;  // one clause
+    const std::string_view clause = left.substr(0, end);
+    const std::string known = chinese_of_depth(clause, depth + 1);
+    if (known == clause) break;
+    chinese += known;
+    if (end == std::string_view::npos) return chinese;
+    chinese += "；";
+    left.remove_prefix(end + kBetween.size());
+  }
+  return std::string(sentence);
+}
+
 std::string chinese_of_depth(std::string_view sentence, int depth) {
   if (const Phrase* phrase = find_phrase(sentence)) return std::string(phrase->chinese);
   if (std::string duration = chinese_duration(sentence); !duration.empty()) return duration;
@@ -138,7 +159,7 @@ std::string chinese_of_depth(std::string_view sentence, int depth) {
     for (std::string& hole : *holes) hole = chinese_of_depth(hole, depth + 1);
     return fill(pattern.chinese, *holes);
   }
-  return std::string(sentence);
+  return chinese_clauses(sentence, depth);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// The page's words in English and Chinese, from six tables (phrase_table.cpp, sentence_table.cpp,
-// advice_table.cpp, machine_table.cpp, plan_table.cpp, terminal_table.cpp).
+// The page's words in English and Chinese, from seven tables (phrase_table.cpp, sentence_table.cpp,
+// advice_table.cpp, machine_table.cpp, plan_table.cpp, terminal_table.cpp,
+// command_line_table.cpp).
 //
 // Both languages stand in the page and the style sheet shows one, so that switching needs no
 // network and the page can be read without script. A phrase may have holes (holes.h):
@@ -24,6 +25,7 @@ const std::vector<Phrase>& advice_table();    // what to do about causes of fail
 const std::vector<Phrase>& machine_table();   // what probes/ and bench/ say of machine and failures
 const std::vector<Phrase>& plan_table();      // what a capacity plan says
 const std::vector<Phrase>& terminal_table();  // what a terminal shows beside the answer
+const std::vector<Phrase>& command_line_table();  // init, doctor, verify; errors
 
 // Plain text in both languages; text without a language is the same in both.
 struct Bilingual {

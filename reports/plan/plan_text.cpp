@@ -1,11 +1,13 @@
 #include "reports/plan/plan_text.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/console/label_lines.h"
 
 namespace ocrtune {
 namespace {
@@ -15,23 +17,9 @@ std::string_view plain_heading(std::string_view heading) {
   return heading;
 }
 
-// Broken at blanks, so that no line is wider; lines after the first begin with `indent` blanks.
-std::string wrapped(const std::string& text, int width, int indent) {
-  std::string out;
-  int at = 0;
-  for (const std::string& word : words(text)) {
-    const int columns = display_width(word);
-    if (at > 0 && width > 0 && at + 1 + columns > width) {
-      out += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
-      at = indent;
-    } else if (at > 0) {
-      out += " ";
-      ++at;
-    }
-    out += word;
-    at += columns;
-  }
-  return out + "\n";
+// No line is wider; lines after the first are indented.
+std::string wrapped(const std::string& text, int width) {
+  return join(broken_lines(text, width - 2), "\n  ") + "\n";
 }
 
 // Of a Markdown table: no bars and line ends.
@@ -118,45 +106,48 @@ class Markdown {
 
 }  // namespace
 
-std::string plan_table_text(const PlanTable& table, int width) {
+std::string plan_table_text(const PlanTable& table, int width, Language language) {
   std::vector<std::string> headings;
-  for (const std::string& heading : table.headings) headings.emplace_back(plain_heading(heading));
+  for (const std::string& heading : table.headings) {
+    headings.push_back(in(phrase(plain_heading(heading)), language));
+  }
   Table text(std::move(headings));
   for (const auto& cells : table.rows) {
     std::vector<Cell> row;
-    for (const Bilingual& cell : cells) row.emplace_back(cell.english);
+    for (const Bilingual& cell : cells) row.emplace_back(in(cell, language));
     text.add_row(std::move(row));
   }
-  return table.title + "\n" + console_table(text, width);
+  return in(phrase(table.title), language) + "\n" + console_table(text, width);
 }
 
-std::string plan_console(const PlanDocument& document, int width) {
-  std::string text;
-  std::vector<std::string> sentences;
-  for (const Bilingual& sentence : document.answer) sentences.push_back(sentence.english);
-  text = wrapped(join(sentences, " "), width, 0);
-  for (const PlanTable& table : document.tables) text += "\n" + plan_table_text(table, width);
-  std::string source;
+std::string plan_console(const PlanDocument& document, int width, Language language) {
+  const auto told = [&](const char* english, const std::vector<Bilingual>& holes) {
+    return in(phrase(english, holes), language);
+  };
+  std::vector<std::string> sentences, assumed;
+  for (const Bilingual& sentence : document.answer) sentences.push_back(in(sentence, language));
+  std::string text =
+      wrapped(join(sentences, language == Language::chinese ? "" : " "), width) + "\n";
+  for (const PlanTable& table : document.tables) {
+    text += plan_table_text(table, width, language) + "\n";
+  }
+  const auto source = std::find_if(document.numbers.begin(), document.numbers.end(),
+                                   [](const auto& number) { return number.basis == "measured"; });
+  if (source != document.numbers.end()) {
+    text += (source->date.empty() ? told("From {}", {source->source})
+                                  : told("From {} of {}", {source->source, source->date})) +
+            "\n";
+  }
   for (const PlanNumber& number : document.numbers) {
-    if (source.empty() && number.basis == "measured") {
-      source = "From " + number.source.english + (number.date.empty() ? "" : " of " + number.date) +
-               "\n";
+    if (number.basis == "measured" || number.basis == "extrapolated") {
+      text += wrapped(told("{}: {}", {number.item, number.value}), width);
+    } else if (number.basis == "assumed") {
+      assumed.push_back(in(number.item, language) + " " + in(number.value, language));
     }
   }
-  text += "\n" + source;
-  for (const PlanNumber& number : document.numbers) {
-    if (number.basis != "measured" && number.basis != "extrapolated") continue;
-    text += wrapped(number.item.english + ": " + number.value.english, width, 2);
-  }
-  std::vector<std::string> assumed;
-  for (const PlanNumber& number : document.numbers) {
-    if (number.basis == "assumed") {
-      assumed.push_back(number.item.english + " " + number.value.english);
-    }
-  }
-  text += wrapped("Assumed: " + join(assumed, "; "), width, 2);
+  text += wrapped(told("Assumed: {}", {join(assumed, told("; ", {}))}), width);
   for (const Bilingual& note : document.assumptions) {
-    text += wrapped("Assumed: " + note.english, width, 2);
+    text += wrapped(told("Assumed: {}", {note}), width);
   }
   return text;
 }

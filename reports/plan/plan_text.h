@@ -10,8 +10,8 @@
 namespace ocrtune {
 
 // Answer, tables, what one machine does and the assumptions: one screen.
-std::string plan_console(const PlanDocument& document, int width);
-std::string plan_table_text(const PlanTable& table, int width);
+std::string plan_console(const PlanDocument& document, int width, Language language);
+std::string plan_table_text(const PlanTable& table, int width, Language language);
 
 std::string plan_markdown(const PlanDocument& document, Language language);  // the whole sheet
 Table plan_sheet_table(const PlanDocument& document);                        // in English

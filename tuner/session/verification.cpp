@@ -171,11 +171,11 @@ std::string gain_words(const Compared& all) {
 std::string undecided_reason(const VerifyOptions& options, const Compared& all,
                              const Interval& ratio) {
   if (!all.now.known() || all.then.median <= 0) {
-    return "no trial gave a rate to compare; give more time with --for";
+    return "no trial gave a rate to compare; give more time with --budget";
   }
   const std::size_t trials = all.now.trials.size();
   if (trials < 2) {
-    return fmt::format("{}, but 1 trial does not settle it; give more time with --for",
+    return fmt::format("{}, but 1 trial does not settle it; give more time with --budget",
                        ratio_text(ratio));
   }
   const bool slow = ratio.low < 1 - 2 * options.tolerance;
@@ -191,7 +191,7 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
   if ((off || slow) && !(all.now.all_discarded() && good_as_it_is)) {
     return fmt::format(
         "the rate may have changed: {} against the claim of {} {}{}, but {} trials do not settle "
-        "it{}; give more time with --for",
+        "it{}; give more time with --budget",
         ratio_text(ratio), format_count(all.then.median), all.unit, gain_words(all), trials,
         all.now.discarded > all.now.clean ? " while other load spoils most samples" : "");
   }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "tests/support/ran.h"
 #include "tests/support/schema_text.h"
 
 namespace ocrtune {
@@ -52,6 +53,15 @@ TEST_F(InitCommand, EmptyFolderGetsNoFileAndIsToldWhatToDo) {
   EXPECT_FALSE(path_exists(join_path(folder_, "ocrtune.toml")));
   EXPECT_EQ(run({"tune", "--dry-run"}), 0) << output_;
   EXPECT_THAT(output_, HasSubstr("no command, no --data and no ocrtune.toml"));
+}
+
+TEST_F(InitCommand, SpeaksTheLanguageOfTheTerminal) {
+  write("train.py", "import torch\noptimizer.step()\n");
+  const std::string chinese = "cd " + folder_ + " && LC_ALL=zh_CN.UTF-8 " + OCRTUNE_BINARY;
+  const std::string found = run_line(chinese + " init").out;
+  EXPECT_THAT(found, AllOf(HasSubstr("train.py：训练"), HasSubstr("已写出 ocrtune.toml")));
+  const std::string checked = run_line(chinese + " doctor -- no-such-program").out;
+  EXPECT_THAT(checked, AllOf(HasSubstr("失败"), HasSubstr("PATH 中没有 'no-such-program'")));
 }
 
 TEST_F(InitCommand, TuneRunsWhatInitHasWritten) {

@@ -262,7 +262,8 @@ TEST(Phrases, TheTablesAgreeOnTheirHoles) {
     }
     return count;
   };
-  for (const auto* table : {&phrase_table(), &sentence_table(), &machine_table(), &plan_table()}) {
+  for (const auto* table : {&phrase_table(), &sentence_table(), &advice_table(), &machine_table(),
+                            &plan_table(), &terminal_table(), &command_line_table()}) {
     for (const Phrase& phrase : *table) {
       EXPECT_GE(holes(phrase.english), holes(phrase.chinese)) << phrase.english;
       EXPECT_FALSE(phrase.chinese.empty()) << phrase.english;

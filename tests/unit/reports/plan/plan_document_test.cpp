@@ -287,7 +287,8 @@ TEST(PlanDocument, IsReadBackFromItsJson) {
 }
 
 TEST(PlanDocument, ConsoleFitsItsWidth) {
-  const std::string text = plan_console(document_of(service(), RunWork::recognises), 72);
+  const std::string text =
+      plan_console(document_of(service(), RunWork::recognises), 72, Language::english);
   EXPECT_THAT(text,
               testing::StartsWith("You need 3 machines of this kind for 1,500 line images/s"));
   std::size_t begin = 0;
