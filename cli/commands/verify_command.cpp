@@ -63,7 +63,7 @@ void print_json(const RunRecord& run, const Verification& verification) {
 std::string rate_text(const Interval& rate, const RunRecord& run) {
   if (rate.median <= 0) return terminal_text("not measured");
   return fmt::format("{} ({} .. {}) {}", format_count(rate.median), format_count(rate.low),
-                     format_count(rate.high), rate_unit(run));
+                     format_count(rate.high), terminal_text(rate_unit(run)));
 }
 
 std::string then_and_now(const std::string& what, const std::string& then, const std::string& now) {
@@ -131,7 +131,7 @@ class VerifyLines : public SessionObserver {
     const auto discarded = std::count_if(trial.samples.begin(), trial.samples.end(),
                                          [](const Sample& sample) { return !sample.clean(); });
     const std::string rate = fmt::format(
-        "{} {}{}", format_count(trial.samples_per_second), state_.unit,
+        "{} {}{}", format_count(trial.samples_per_second), terminal_text(state_.unit),
         discarded == 0
             ? std::string()
             : terminal_text(", ") +

@@ -61,6 +61,7 @@ const std::vector<Phrase>& command_line_table() {
        "{} 是指向不存在文件的链接；请先删除"},
       // doctor.
       {"warning", "警告"},
+      {"machine", "机器"},
       {"fails", "失败"},
       {"name", "主机名"},
       {"speed", "速度"},
@@ -81,6 +82,8 @@ const std::vector<Phrase>& command_line_table() {
       {"{}: {} usable {1:line|lines}, {} {2:class|classes}", "{}：{} 行可用，{} 类"},
       {"{}: {} over {} {2:step|steps}, after a start of {}", "{}：{}，测得 {} 步，启动用时 {}"},
       {"{}: {}, after a start of {}", "{}：{}，启动用时 {}"},
+      {"{} samples/s", "{} 样本/秒"},
+      {"{} requests/s", "{} 请求/秒"},
       {"no memory of the processes could be read: settings are not checked against a limit",
        "无法读取进程的内存：不会按上限检查各配置"},
       {"peak {}; no limit is known", "峰值 {}；上限未知"},
@@ -173,6 +176,9 @@ const std::vector<Phrase>& command_line_table() {
       // Errors of the command line.
       {"'{}' is not in PATH", "PATH 中没有 '{}'"},
       {"give one of {}", "请给出其中之一：{}"},
+      {"run {} measured training, and pages are read", "运行 {} 测量的是训练，而要计算的是识别"},
+      {"run {} measured training: plan from a run of tune --mode infer, or of a program that reads",
+       "运行 {} 测量的是训练：请用 tune --mode infer 或识别程序的运行来计算"},
       {"give either {} or {}", "请只给出 {} 或 {}"},
       {"no command '{}'; did you mean '{}'?", "没有命令 '{}'；是否指 '{}'？"},
       {"no command '{}'; ocrtune --help lists them", "没有命令 '{}'；ocrtune --help 列出全部命令"},
