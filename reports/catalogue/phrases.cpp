@@ -131,35 +131,35 @@ std::string chinese_duration(std::string_view text) {
 
 std::string chinese_of_depth(std::string_view sentence, int depth);
 
-// "2 CPUs; no GPU": what is joined by semicolons, if each clause has its Chinese.
+// "2 CPUs; no GPU": what is joined by semicolons, if each clause has its Chinese; else empty.
 std::string chinese_clauses(std::string_view sentence, int depth) {
   constexpr std::string_view kBetween = "; ";
   std::string chinese;
   for (std::string_view left = sentence;;) {
     const std::size_t end = left.find(kBetween);
-    if (end == std::string_view::npos && left.size() == sentence.size()) break;  // one clause
+    if (end == std::string_view::npos && left.size() == sentence.size()) return "";
     const std::string_view clause = left.substr(0, end);
     const std::string known = chinese_of_depth(clause, depth + 1);
-    if (known == clause) break;
+    if (known == clause) return "";
     chinese += known;
     if (end == std::string_view::npos) return chinese;
     chinese += "；";
     left.remove_prefix(end + kBetween.size());
   }
-  return std::string(sentence);
 }
 
 std::string chinese_of_depth(std::string_view sentence, int depth) {
   if (const Phrase* phrase = find_phrase(sentence)) return std::string(phrase->chinese);
   if (std::string duration = chinese_duration(sentence); !duration.empty()) return duration;
   if (depth > 3) return std::string(sentence);
+  if (std::string clauses = chinese_clauses(sentence, depth); !clauses.empty()) return clauses;
   for (const Pattern& pattern : patterns()) {
     auto holes = match(pattern.english, sentence);
     if (!holes) continue;
     for (std::string& hole : *holes) hole = chinese_of_depth(hole, depth + 1);
     return fill(pattern.chinese, *holes);
   }
-  return chinese_clauses(sentence, depth);
+  return std::string(sentence);
 }
 
 }  // namespace
