@@ -22,6 +22,7 @@
 #include "probes/probe.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
+#include "reports/console/label_lines.h"
 #include "tuner/session/checkup.h"
 #include "tuner/session/session.h"
 #include "tuner/session/tune_setup.h"
@@ -31,6 +32,8 @@ namespace ocrtune {
 namespace {
 
 using State = Check::State;
+
+constexpr int kLeastColumns = 20;  // of a check's text
 
 class StepLine : public SessionObserver {
  public:
@@ -50,9 +53,15 @@ class Findings {
   void add(const Check& check) {
     checks_.push_back(check);
     if (json_) return;
-    const auto column = [](const std::string& word) { return padded_to(terminal_text(word), 8); };
-    std::printf("%s %s %s\n", column(check_state_name(check.state)).c_str(),
-                column(check.name).c_str(), valid_utf8(terminal_text(check.text)).c_str());
+    const auto column = [](const std::string& word) {
+      return padded_to(terminal_text(word), 8) + " ";
+    };
+    const std::string margin = column(check_state_name(check.state)) + column(check.name);
+    const int used = display_width(margin);
+    const auto lines = broken_lines(valid_utf8(terminal_text(check.text)),
+                                    std::max(console_width(stdout) - used, kLeastColumns));
+    const std::string next = "\n" + std::string(static_cast<std::size_t>(used), ' ');
+    std::puts((margin + join(lines, next)).c_str());
     std::fflush(stdout);
   }
   // A document is English.
