@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/plural.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/job_hosts.h"
@@ -36,12 +37,14 @@
 #include "trial/workloads/command/command_prepare.h"
 #include "tuner/session/run_launch.h"
 #include "tuner/space/space.h"
+#include "tuner/store/store.h"
 #include "tuner/verdict/held_back.h"
 
 namespace ocrtune {
 namespace {
 
 struct RunFlags {
+  std::vector<std::string> words;  // as typed
   std::vector<std::string> command, sets, logs;
   std::string from, database, checkpoint, resume_argument, directory;
   std::string silence, stall, planned, memory_limit, binding, metrics;
@@ -159,9 +162,26 @@ Status look_at_machine(RunFlags& flags, SuperviseOptions& options) {
   return Status();
 }
 
+// `run last`, `run rec-v2`: a word before "--" that is no program and names a stored run is --from.
+// last is a program too, and nothing that one would keep alive.
+void take_run_name(RunFlags& flags) {
+  if (!flags.from.empty() || flags.command.empty()) return;
+  const std::string word = flags.command.front();
+  const auto dashes = std::find(flags.words.begin(), flags.words.end(), "--");
+  if (std::find(flags.words.begin(), dashes, word) == dashes) return;
+  if (word != "last" && find_executable(word)) return;
+  const auto store = Store::open(flags.database.empty() ? Store::default_path() : flags.database,
+                                 Store::Mode::read);
+  if (!store || !(*store)->load_run(word)) return;
+  flags.from = word;
+  flags.command.erase(flags.command.begin());
+}
+
 Status read_launch(RunFlags& flags, SuperviseOptions& options) {
+  take_run_name(flags);
   if (flags.command.empty() && flags.from.empty()) {
-    return Error{ErrorKind::usage, "name the command to run after --, or a run with --from"};
+    return Error{ErrorKind::usage,
+                 "name a stored run, such as last, or the command to run after --"};
   }
   const RunRecord run = OCRTUNE_TRY(stored_run(flags));
   OCRTUNE_TRY(look_at_machine(flags, options));
@@ -439,7 +459,9 @@ Result<int> run_run(RunFlags flags) {
 CommandRun declare_run(Flags& cli) {
   auto shared = std::make_shared<RunFlags>();
   RunFlags& flags = *shared;
-  cli.argument("command", flags.command, "Command to launch; may hold {nproc}, {batch}, ...")
+  flags.words = cli.words();
+  cli.argument("command", flags.command,
+               "Stored run, such as last, or command to launch; may hold {nproc}, {batch}, ...")
       .file();
   cli.option("--from", flags.from, "RUN",
              "Launch with the recommendation of this run, such as last")

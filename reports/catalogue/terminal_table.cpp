@@ -181,8 +181,8 @@ const std::vector<Phrase>& terminal_table() {
        "OCR 训练程序的源码目录，或带标注文本行的目录"},
       {"Nothing: list all; compare A B: their difference; rm RUN...",
        "无参数：列出全部；compare A B：比较两者；rm RUN...：删除"},
-      {"Command to launch; may hold {nproc}, {batch}, ...",
-       "要启动的命令；可含 {nproc}、{batch} 等占位符"},
+      {"Stored run, such as last, or command to launch; may hold {nproc}, {batch}, ...",
+       "已存的运行，例如 last，或要启动的命令；可含 {nproc}、{batch} 等占位符"},
       {"Machines to choose from, each with a price an hour behind =: a run, a store file of "
        "another machine (its last run, or FILE:RUN), a table, or a probe --json to scale the first "
        "one to (EXTRAPOLATED)",

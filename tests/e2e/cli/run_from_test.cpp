@@ -109,6 +109,8 @@ TEST_F(RunFrom, FillsEverythingThatWasMeasured) {
                  kCommand),
             0)
       << output_;
+  EXPECT_EQ(run({"last"}), 0) << output_;
+  EXPECT_NE(started(), "") << "the run of that name, not the program";
   ASSERT_EQ(run({"--from", "last"}), 0) << output_;
   EXPECT_THAT(started(),
               MatchesRegex("in " + folder_ + "/job args 1 8 2 " + folder_ +
