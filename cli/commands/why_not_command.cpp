@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/commands.h"
+#include "cli/shell/terminal.h"
 #include "reports/catalogue/reasons.h"
 #include "tuner/session/tune_setup.h"
 #include "tuner/space/space.h"
@@ -48,12 +50,14 @@ Json interval_of(const Interval& interval) {
   return {{"median", interval.median}, {"low", interval.low}, {"high", interval.high}};
 }
 
-void print_why_not(const WhyNot& answer, bool json) {
-  if (!json) {
-    std::printf("%s: %s\n", knobs_text(answer.knobs).c_str(), sentence(answer.answer).c_str());
-    if (!answer.to_find_out.empty()) std::printf("%s\n", sentence(answer.to_find_out).c_str());
-    return;
-  }
+// `asked`: as typed, and also what a command of the user's does not see.
+void say_why_not(const std::string& asked, const WhyNot& answer) {
+  const Language language = terminal_language();
+  std::puts(terminal_text("{}: {}", {asked, sentence(answer.answer, language)}).c_str());
+  if (!answer.to_find_out.empty()) std::puts(sentence(answer.to_find_out, language).c_str());
+}
+
+void write_why_not(const WhyNot& answer) {
   const Json document = {{"setting", knobs_text(answer.knobs)},
                          {"kind", kind_word(answer.kind)},
                          {"samples_per_second", interval_of(answer.samples_per_second)},
@@ -84,8 +88,9 @@ Result<int> why_not_answer(const WhyNotFlags& flags) {
         set_knob(knobs, assignment.substr(0, equals), assignment.substr(equals + 1));
     if (!status) return status.error();
   }
-  print_why_not(why_not(knobs, judgement->setup.space, *judgement->search, run.trials, run.result),
-                flags.json);
+  const WhyNot answer =
+      why_not(knobs, judgement->setup.space, *judgement->search, run.trials, run.result);
+  flags.json ? write_why_not(answer) : say_why_not(join(flags.knobs, " "), answer);
   return kExitOk;
 }
 

@@ -158,8 +158,7 @@ const std::vector<Phrase>& command_line_table() {
       {"it printed no line: where it writes its speed to a file, --log-file names that",
        "它没有输出任何一行：若速度写入文件，请用 --log-file 指明"},
       {"it was stopped then: if it ends by itself later, --log-reader runs times whole runs, "
-       "within "
-       "a --budget of many of them",
+       "within a --budget of many of them",
        "此时已将其停止：若它之后会自行结束，--log-reader runs 可按整次运行计时，--budget "
        "应足够多次运行"},
       {"the command could not be started: {}", "无法启动该命令：{}"},
@@ -175,6 +174,20 @@ const std::vector<Phrase>& command_line_table() {
       {"interrupted while waiting for {}", "在等待 {} 时被中断"},
       // Errors of the command line.
       {"'{}' is not in PATH", "PATH 中没有 '{}'"},
+      {"{} '{}': an empty value; write values as {}", "{} '{}'：空值；请写成 {}"},
+      {"{} '{}': needs a whole number", "{} '{}'：需要整数"},
+      {"{} '{}': not a number like {}", "{} '{}'：不是 {} 这样的数"},
+      {"{}: '{}' is no latency target; write it like {}", "{}：'{}' 不是延迟目标；请写成 {}"},
+      {"no command '{}' among those of {}", "{1} 中没有命令 '{0}'"},
+      {"no command, no --data and no ocrtune.toml: this measures the built-in engine on random "
+       "images; `ocrtune init` looks for your own",
+       "没有命令、--data 和 ocrtune.toml：测量的是内置引擎和随机图像；`ocrtune init` "
+       "会查找您自己的"},
+      {"{} is not in the environment: set it, its value is not stored",
+       "环境变量中没有 {}：请设置，其值不会保存"},
+      {"{}: the connection is refused: no server listens there", "{}：连接被拒绝：那里没有服务器"},
+      {"{}: No such file or directory", "{}：文件或目录不存在"},
+      {"name two runs: ocrtune runs compare A B", "请给出两个运行：ocrtune runs compare A B"},
       {"give one of {}", "请给出其中之一：{}"},
       {"run {} measured training, and pages are read", "运行 {} 测量的是训练，而要计算的是识别"},
       {"run {} measured training: plan from a run of tune --mode infer, or of a program that reads",
