@@ -181,9 +181,10 @@
   X(rate_may_be_higher, 0) \
   /* tuner/verdict: what holds a setting back, and what to try next. */ \
   X(held_back, 2) \
-  X(held_by_mask, 2) \
+  X(held_by_mask, 3) \
   X(held_by_data, 1) \
   X(held_by_disk, 3) \
+  X(held_by_launcher, 1) \
   X(held_by_lock, 2) \
   X(held_by_interpreter, 3) \
   X(held_by_turns, 3) \
@@ -209,6 +210,7 @@
   X(next_in_command, 2) \
   X(next_fewer_threads, 0) \
   X(next_lift_mask, 0) \
+  X(next_in_launcher, 0) \
   X(next_faster_disk, 0) \
   X(next_allocator, 0) \
   X(next_more_at_once, 0) \
@@ -223,6 +225,7 @@
   X(oversubscribed, 2) \
   X(throttled, 3) \
   X(baseline_is, 1) \
+  X(inert_by_launcher, 4) \
   X(inert_pool_of, 5) \
   X(inert_own_pool, 3) \
   X(inert_one_thread, 3)

@@ -11,6 +11,12 @@
 
 namespace ocrtune {
 
+// A variable that sizes a thread pool, with the value that a process was started with.
+struct LauncherVariable {
+  std::string name, value;
+  std::string text() const { return name + "=" + value; }
+};
+
 struct StageUse {
   double observed_seconds = 0;  // 0: nobody looked
   std::int64_t looks = 0;       // at the threads' states; 0: not allowed
@@ -23,6 +29,7 @@ struct StageUse {
   double busiest_process_cpus = 0;  // of the process that ran most
   double saturated_threads = 0;     // that are busy nearly all the time
   int allowed_cpus = 0;             // that the busy threads may use; 0: unknown
+  std::string allowed_list;         // these, "0,4-7"
   double starts_per_second = 0;     // of processes that come and go
   double system_share = 0;          // of the CPU time, in the kernel
   double minor_faults_per_second = 0;
@@ -44,6 +51,10 @@ struct StageUse {
   double pipe_threads = 0;      // in read or write of a pipe
   double fed_threads = 0;       // of these, in processes where nothing waits in another way
   double child_threads = 0;     // waiting for the end of a child process
+
+  // Where the processes that compute were started with other values than the command: torchrun and
+  // Dask set them where nobody has, scripts and Ray's runtime_env over what they were given.
+  std::vector<LauncherVariable> launcher_set;
 
   double data_share = -1;  // of a step, waiting for data, by the log; below 0: not told
   double first_rate = 0;   // of the first third of the windows; 0: too few

@@ -143,8 +143,9 @@ struct InertKnob {
   std::string name, kept;
   Interval rate, cpu_seconds;         // ratios at its farthest value to those at `kept`
   std::vector<std::string> runtimes;  // of threads, that the program has loaded
-  double busy_threads = 0;            // at `kept`
-  double seconds = 0;                 // of the run, until it was known
+  std::vector<LauncherVariable> launcher_set;
+  double busy_threads = 0;  // at `kept`
+  double seconds = 0;       // of the run, until it was known
 };
 
 // The fastest setting that trains by another recipe: other samples between two updates.

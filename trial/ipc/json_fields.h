@@ -68,7 +68,8 @@ Object read_fields(const List& list, const FieldsJson& json) {
   return object;
 }
 
-// Of a struct within another one: `listed_fields(const T*)` beside its list gives that list.
+// Of a struct within another one: `listed_fields(const T*)` beside its list gives that list. What
+// was written before a field was added is read without it.
 template <typename Object>
 requires requires(const Object* object) { listed_fields(object); }
 void to_json(FieldsJson& json, const Object& object) {
@@ -77,7 +78,11 @@ void to_json(FieldsJson& json, const Object& object) {
 template <typename Object>
 requires requires(const Object* object) { listed_fields(object); }
 void from_json(const FieldsJson& json, Object& object) {
-  object = read_fields<Object>(listed_fields(&object), json);
+  const auto& held = json.get_ref<const FieldsJson::object_t&>();
+  listed_fields (&object)(object, [&](const char* name, auto& field) {
+    const auto found = held.find(name);
+    if (found != held.end()) read_field(name, found->second, field);
+  });
 }
 
 // usage: `what` and what is wrong with it. `more` reads what is no field of the list.

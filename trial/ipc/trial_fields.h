@@ -60,6 +60,13 @@ inline constexpr auto kLoadPointFields = [](auto& point, const auto& visit) {
 
 constexpr auto listed_fields(const LoadPoint*) { return kLoadPointFields; }
 
+inline constexpr auto kLauncherVariableFields = [](auto& variable, const auto& visit) {
+  visit("name", variable.name);
+  visit("value", variable.value);
+};
+
+constexpr auto listed_fields(const LauncherVariable*) { return kLauncherVariableFields; }
+
 inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
   visit("observed_seconds", stages.observed_seconds);
   visit("looks", stages.looks);
@@ -70,6 +77,7 @@ inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
   visit("busiest_process_cpus", stages.busiest_process_cpus);
   visit("saturated_threads", stages.saturated_threads);
   visit("allowed_cpus", stages.allowed_cpus);
+  visit("allowed_list", stages.allowed_list);
   visit("starts_per_second", stages.starts_per_second);
   visit("system_share", stages.system_share);
   visit("minor_faults_per_second", stages.minor_faults_per_second);
@@ -87,6 +95,7 @@ inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
   visit("pipe_threads", stages.pipe_threads);
   visit("fed_threads", stages.fed_threads);
   visit("child_threads", stages.child_threads);
+  visit("launcher_set", stages.launcher_set);
   visit("data_share", stages.data_share);
   visit("first_rate", stages.first_rate);
   visit("last_rate", stages.last_rate);

@@ -29,8 +29,10 @@ double mean(std::vector<double>::const_iterator from, std::vector<double>::const
 
 }  // namespace
 
-void StageMeter::begin(double now, const std::vector<ProcessFacts>& members, int left_out) {
+void StageMeter::begin(double now, const std::vector<ProcessFacts>& members, int left_out,
+                       Environment given) {
   *this = StageMeter();
+  counters_ = TreeCounters(FileRoot(), std::move(given));
   begun_ = true;
   left_out_ = left_out;
   look(now, members);
@@ -85,6 +87,7 @@ void StageMeter::fill_threads(StageUse& use) const {
     use.busiest_thread_cpus = std::min(1.0, time.run_seconds / seconds_);
   }
   use.allowed_cpus = allowed.count();
+  use.allowed_list = allowed.text();
   use.busiest_thread = looks_.name_of(busiest);
   use.busiest_process = looks_.process_of(busiest);
 }

@@ -20,7 +20,9 @@ namespace ocrtune {
 class StageMeter {
  public:
   // The measuring begins. `left_out`: a process that asks the others and is not of the user's.
-  void begin(double now, const std::vector<ProcessFacts>& members, int left_out = 0);
+  // `given`: the command's environment; empty: what launchers set is of no interest.
+  void begin(double now, const std::vector<ProcessFacts>& members, int left_out = 0,
+             Environment given = {});
   // Looks if it is time to; nothing before begin().
   void look(double now, const std::vector<ProcessFacts>& members);
   // Of the threads' counters at both ends of a window, and of processes that came and went in it.

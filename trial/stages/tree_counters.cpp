@@ -12,6 +12,7 @@
 
 #include "base/raw_proc.h"
 #include "base/text.h"
+#include "trial/observe/thread_runtimes.h"
 
 namespace ocrtune {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 constexpr std::size_t kMaxFiles = 1 << 16;  // that are remembered
 constexpr std::size_t kMaxPaths = 1 << 12;  // of these, by path
 constexpr std::size_t kMaxOpen = 256;       // of one process that are looked at
+constexpr int kLooks = 3;  // at a process's environment: a shell becomes the program that it starts
 constexpr std::string_view kRead = "rchar", kStorage = "read_bytes", kWritten = "write_bytes";
 
 double seconds_of(std::uint64_t ticks) {
@@ -54,6 +56,7 @@ void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
       if (name == kWritten) sums.written_bytes += value;
     }
     note_files(process.pid);
+    note_environment(process.pid);
   }
   // A process that ended without being waited for takes its counters with it.
   const auto grow = [&](double Sums::*field) {
@@ -89,10 +92,44 @@ void TreeCounters::note_files(int pid) {
   }
 }
 
+void TreeCounters::note_environment(int pid) {
+  if (given_.empty() || ++looks_[pid] > kLooks) return;
+  const auto block = root_.read(fmt::format("/proc/{}/environ", pid));
+  if (!block || block->empty()) return;
+  const Environment has = parse_environment(*block);
+  std::vector<LauncherVariable>& set = set_[pid];
+  set.clear();
+  const auto compare = [&](const std::string& name) {
+    const std::string value = environment_value(has, name);
+    if (!value.empty() && value != environment_value(given_, name)) set.push_back({name, value});
+  };
+  for (const ThreadRuntime& runtime : thread_runtime_table()) compare(runtime.variable);
+  compare("OMP_THREAD_LIMIT");
+}
+
+// What the busiest process has, and with it processes of half of the CPU time or more.
+std::vector<LauncherVariable> TreeCounters::launcher_set() const {
+  double all = 0, most = 0;
+  std::map<std::string, double> seconds;
+  const std::vector<LauncherVariable>* busiest = nullptr;
+  for (const auto& [pid, set] : set_) {
+    const auto cpu = cpu_seconds_.find(pid);
+    const double ran = cpu == cpu_seconds_.end() ? 0 : cpu->second.second - cpu->second.first;
+    if (ran > most) busiest = &set;
+    most = std::max(most, ran);
+    all += ran;
+    for (const LauncherVariable& variable : set) seconds[variable.text()] += ran;
+  }
+  std::vector<LauncherVariable> found = busiest ? *busiest : std::vector<LauncherVariable>();
+  std::erase_if(found, [&](const auto& one) { return 2 * seconds[one.text()] < all; });
+  return found;
+}
+
 void TreeCounters::fill(StageUse& use) const {
   const double seconds = last_ - begin_;
   for (const auto& [file, bytes] : files_) use.opened_bytes += bytes;
   use.opened_files = std::make_shared<const std::vector<std::string>>(paths_);
+  use.launcher_set = launcher_set();
   if (!(seconds > 0)) return;
   use.minor_faults_per_second = grown_.minor_faults / seconds;
   use.major_faults_per_second = grown_.major_faults / seconds;

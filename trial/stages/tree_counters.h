@@ -1,5 +1,6 @@
 // What the processes of a trial read, wrote and faulted, and where they ran: counters of
-// /proc/<pid>/{stat,io}, and the files that they had open for reading.
+// /proc/<pid>/{stat,io}, the files that they had open for reading, and what their launcher set for
+// them (/proc/<pid>/environ).
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/files.h"
 #include "base/process_tree.h"
 #include "trial/stage_use.h"
@@ -16,7 +18,9 @@ namespace ocrtune {
 
 class TreeCounters {
  public:
-  explicit TreeCounters(FileRoot root = FileRoot()) : root_(std::move(root)) {}
+  // `given`: what the command was started with; empty: nobody asks what its processes have.
+  explicit TreeCounters(FileRoot root = FileRoot(), Environment given = {})
+      : root_(std::move(root)), given_(std::move(given)) {}
 
   // The first look is where the counting begins. Children that have ended and were waited for count
   // in their parents; what /proc/<pid>/io of another user hides counts nothing.
@@ -31,12 +35,17 @@ class TreeCounters {
   };
 
   void note_files(int pid);
+  void note_environment(int pid);
+  std::vector<LauncherVariable> launcher_set() const;
 
   FileRoot root_;
+  Environment given_;
   bool begun_ = false;
   double begin_ = 0, last_ = 0;
   Sums before_, grown_;
   std::map<int, std::pair<double, double>> cpu_seconds_;  // by pid: at the first look, at the last
+  std::map<int, int> looks_;                              // by pid: at its environment
+  std::map<int, std::vector<LauncherVariable>> set_;      // by pid: other than given
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> files_;  // bytes by identity
   std::vector<std::string> paths_;                                          // of these
 };

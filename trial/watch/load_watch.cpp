@@ -6,10 +6,10 @@ namespace ocrtune {
 
 void LoadWatch::open(double now) { load_ = take_load_snapshot(FileRoot(), tree_, now); }
 
-void LoadWatch::begin(double now, int left_out) {
+void LoadWatch::begin(double now, int left_out, Environment given) {
   open(now);
   short_lives_.begin(tree_);
-  stages_.begin(now, tree_.members(), left_out);
+  stages_.begin(now, tree_.members(), left_out, std::move(given));
 }
 
 double LoadWatch::close(double now, Interference& found) {

@@ -19,7 +19,8 @@ class LoadWatch {
 
   void open(double now);  // a window begins
   // The first one of the measuring. `left_out`: a process whose stages are not of interest.
-  void begin(double now, int left_out = 0);
+  // `given`: to the user's command, whose launchers may set more; empty: it is no such command.
+  void begin(double now, int left_out = 0, Environment given = {});
   void look(double now) {
     short_lives_.look(now);
     stages_.look(now, tree_.members());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/process.h"
 #include "trial/logs/log_reader.h"
 #include "trial/observe/interference.h"
@@ -48,6 +49,12 @@ struct TrialPlan {
   double stop_grace_seconds = 0.5;
   int log_lines = 30;  // kept as Trial::log_tail
 
+  // The environment that the first process starts with; a service's has its from there.
+  Environment given() const {
+    Environment all = process_environment();
+    for (const auto& [name, value] : processes[0].environment) all[name] = value.value_or("");
+    return all;
+  }
   // The user's processes, and not our own workers, do the work.
   bool of_user() const { return reader != nullptr || serves; }
   int clocks() const {  // that report steps

@@ -170,7 +170,8 @@ class TrialWatch {
     energy_.take_joules();
     processes_.begin(now());
     memory_.begin(now());
-    processes_.load().begin(now(), plan_.serves ? tree_.roots()[0]->pid() : 0);
+    processes_.load().begin(now(), plan_.serves ? tree_.roots()[0]->pid() : 0,
+                            plan_.of_user() ? plan_.given() : Environment());
   }
 
   void on_step(const StepEvent& step) {

@@ -284,6 +284,7 @@ class InertSearch : public Search {
     double seconds = 0;
     for (const Trial& trial : told_) {
       runtimes.insert(trial.threads.runtimes.begin(), trial.threads.runtimes.end());
+      if (!trial.stages.launcher_set.empty()) inert.launcher_set = trial.stages.launcher_set;
       seconds += trial.seconds;
     }
     inert.runtimes.assign(runtimes.begin(), runtimes.end());

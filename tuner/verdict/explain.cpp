@@ -143,6 +143,10 @@ Reason needs_more(const SettingSummary& tie, const SettingSummary& chosen) {
 Reason inert_reason(const InertKnob& knob) {
   const auto percent = [](double ratio) { return fmt::format("{:+.0f}", 100 * (ratio - 1)); };
   const std::string low = percent(knob.rate.low), high = percent(knob.rate.high);
+  if (knob.name == "threads" && !knob.launcher_set.empty()) {
+    return reason<ReasonCode::inert_by_launcher>(knob.name, low, high,
+                                                 knob.launcher_set.front().text());
+  }
   for (const ThreadRuntime& runtime : thread_runtime_table()) {
     const auto& loaded = knob.runtimes;
     if (*runtime.sized_by == '\0' ||

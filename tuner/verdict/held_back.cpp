@@ -37,6 +37,8 @@ struct Case {
   const std::set<std::string>& fixed;  // knobs that the command ignores
   const Trial* cold = nullptr;         // of the same setting, with its files out of memory
   const Trial* after_cold = nullptr;   // right after it, with its files there again
+  // Of its trial, or of others with more threads alone, which it has all the same.
+  const LauncherVariable* launcher = nullptr;
 
   const StageUse& use() const { return trial->stages; }
   const ThreadUse& threads() const { return trial->threads; }
@@ -90,6 +92,17 @@ std::vector<const Setting*> others_along(const Case& one, int Knobs::*count) {
   return found;
 }
 
+const LauncherVariable* launcher_of(const std::vector<Trial>& trials, const Trial& mine) {
+  if (!mine.stages.launcher_set.empty()) return &mine.stages.launcher_set.front();
+  for (const Trial& trial : trials) {
+    Knobs same = trial.knobs;
+    same.threads = mine.knobs.threads;
+    if (!trial.ok() || same != mine.knobs || trial.stages.launcher_set.empty()) continue;
+    return &trial.stages.launcher_set.front();
+  }
+  return nullptr;
+}
+
 // What to try, and what came of it where the run has tried it.
 Reason more_of(const Case& one, std::string_view name, int Knobs::*count, Reason what) {
   const int now = one.setting->summary.knobs.*count;
@@ -131,7 +144,8 @@ Found crowded(const Case& one) {
 Found masked(const Case& one) {
   if (one.cpus >= one.given || one.runnable() < kFull * one.cpus) return std::nullopt;
   return HeldBack{
-      reason<ReasonCode::held_by_mask>(counted(one.use().allowed_cpus), general(one.given, 3)),
+      reason<ReasonCode::held_by_mask>(one.use().allowed_list, counted(one.use().allowed_cpus),
+                                       general(one.given, 3)),
       reason<ReasonCode::next_lift_mask>()};
 }
 
@@ -224,6 +238,17 @@ Found one_after_another(const Case& one) {
   return HeldBack{
       reason<ReasonCode::held_by_one_process>(decimal(one.runnable(), 1), general(one.given, 3)),
       more_processes(one)};
+}
+
+// The pool of the processes that compute is as large as a launcher made it, and is busy.
+Found held_by_launcher(const Case& one) {
+  if (one.launcher == nullptr || !one.has_free_cpus()) return std::nullopt;
+  const auto threads = parse_integer(one.launcher->value);
+  const bool busy = threads && *threads > 0 &&
+                    one.use().busiest_process_cpus >= kDominant * static_cast<double>(*threads);
+  if (!busy) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_launcher>(one.launcher->text()),
+                  reason<ReasonCode::next_in_launcher>()};
 }
 
 Found faults_pages(const Case& one) {
@@ -448,23 +473,16 @@ struct Rule {
 };
 
 constexpr std::array kRules = {
-    Rule{Kind::stage, masked},
-    Rule{Kind::stage, waits_for_lock},
-    Rule{Kind::stage, crowded},
-    Rule{Kind::data, waits_for_data},
-    Rule{Kind::disk, waits_for_disk},
-    Rule{Kind::stage, one_after_another},
-    Rule{Kind::stage, take_turns},
-    Rule{Kind::waste, faults_pages},
-    Rule{Kind::stage, one_thread},
-    Rule{Kind::stage, few_threads},
-    Rule{Kind::stage, waits_for_network},
-    Rule{Kind::stage, sleeps},
-    Rule{Kind::waste, start_up},
-    Rule{Kind::waste, spins},
-    Rule{Kind::waste, serial_share},
-    Rule{Kind::stage, all_cpus},
-    Rule{Kind::change, falls},
+    // The surest first: their order, row by row, is what counts.
+    Rule{Kind::stage, masked},        Rule{Kind::stage, waits_for_lock},
+    Rule{Kind::stage, crowded},       Rule{Kind::data, waits_for_data},
+    Rule{Kind::disk, waits_for_disk}, Rule{Kind::stage, one_after_another},
+    Rule{Kind::stage, take_turns},    Rule{Kind::stage, held_by_launcher},
+    Rule{Kind::waste, faults_pages},  Rule{Kind::stage, one_thread},
+    Rule{Kind::stage, few_threads},   Rule{Kind::stage, waits_for_network},
+    Rule{Kind::stage, sleeps},        Rule{Kind::waste, start_up},
+    Rule{Kind::waste, spins},         Rule{Kind::waste, serial_share},
+    Rule{Kind::stage, all_cpus},      Rule{Kind::change, falls},
     Rule{Kind::change, cached},
 };
 
@@ -506,7 +524,8 @@ std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                  allowed > 0 ? std::min<double>(allowed, cpus) : cpus,
                  fixed,
                  first_of(cold, knobs, false),
-                 first_of(cold, knobs, true)};
+                 first_of(cold, knobs, true),
+                 launcher_of(trials, *trial)};
   std::vector<HeldBack> found;
   std::vector<Kind> kinds;
   for (const Rule& rule : kRules) {

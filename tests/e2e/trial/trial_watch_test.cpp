@@ -34,5 +34,24 @@ TEST(TrialWatch, StagesOfACommandThatIsOnlyListenedToAreSeen) {
   EXPECT_EQ(trial.stages.busiest_process, "sh");
 }
 
+TEST(TrialWatch, WhatALauncherSetForItsWorkerIsSeen) {
+  const auto reader = make_listener(std::make_shared<ReaderFinder>(LogContext()));
+  ProcessOptions launched;
+  launched.arguments = {"sh", "-c",
+                        "exec env OMP_NUM_THREADS=1 sh -c 'while :; do :; done' </dev/null"};
+  launched.environment = {{"OMP_NUM_THREADS", "2"}};
+  TrialPlan plan;
+  plan.processes = {launched};
+  plan.reader = reader.get();
+  plan.listens = true;
+  plan.demand.cpus = 2;
+  TrialLimits limits;
+  limits.max_seconds = 30;
+  FastClock clock;
+  const Trial trial = watch_trial(plan, limits, clock);
+  ASSERT_EQ(trial.stages.launcher_set.size(), 1U);
+  EXPECT_EQ(trial.stages.launcher_set[0].text(), "OMP_NUM_THREADS=1");
+}
+
 }  // namespace
 }  // namespace ocrtune

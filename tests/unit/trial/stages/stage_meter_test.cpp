@@ -73,6 +73,7 @@ TEST(StageMeter, WaitingForACpuIsNoIdleness) {
   EXPECT_NEAR(use.busiest_thread_share, 0.5 / 0.6, 1e-9);
   EXPECT_DOUBLE_EQ(use.saturated_threads, 0);
   EXPECT_EQ(use.allowed_cpus, 6) << "of the threads that ran, all together";
+  EXPECT_EQ(use.allowed_list, "0-5");
 }
 
 TEST(StageMeter, NothingIsSeenBeforeTheMeasuring) {

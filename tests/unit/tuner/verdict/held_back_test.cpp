@@ -401,5 +401,23 @@ TEST(HeldBack, NothingIsSaidOfTrialsThatNobodyWatched) {
   EXPECT_THAT(found({busy_thread(with(1, 1), 100)}, 0), IsEmpty());
 }
 
+// More threads are asked for than its launcher allows; the setting that it allows looks untouched.
+TEST(HeldBack, ALauncherThatSetsThePoolIsNamed) {
+  Trial one = busy_thread(with(1, 1), 100), four = busy_thread(with(1, 4), 101);
+  one.stages.busiest_process_cpus = four.stages.busiest_process_cpus = 0.98;
+  EXPECT_THAT(causes({one, four}), ElementsAre(ReasonCode::held_by_one_thread));
+  four.stages.launcher_set = {{"OMP_NUM_THREADS", "1"}, {"MKL_NUM_THREADS", "1"}};
+  for (const auto& trials : {std::vector<Trial>{one, four}, std::vector<Trial>{four, one}}) {
+    const auto held = found(trials);
+    ASSERT_EQ(held.size(), 1U);
+    ASSERT_TRUE(held[0].cause.is(ReasonCode::held_by_launcher));
+    EXPECT_EQ(held[0].cause.text(0), "OMP_NUM_THREADS=1");
+    EXPECT_TRUE(held[0].next.is(ReasonCode::next_in_launcher));
+  }
+  four.stages.launcher_set = {{"OMP_NUM_THREADS", "8"}};
+  EXPECT_THAT(causes({four, one}), ElementsAre(ReasonCode::held_by_one_thread))
+      << "its pool has room";
+}
+
 }  // namespace
 }  // namespace ocrtune
