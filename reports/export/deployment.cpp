@@ -222,6 +222,8 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   return deployment;
 }
 
+std::string object_name(const std::string& run_id) { return "ocrtune-" + lower(run_id); }
+
 Status take_plan(const std::string& json, Deployment& deployment) {
   if (!deployment.service) {
     return Error{
@@ -230,17 +232,18 @@ Status take_plan(const std::string& json, Deployment& deployment) {
         "server with --url"};
   }
   const auto plan = nlohmann::json::parse(json, nullptr, false);
-  const auto machines = plan.is_object() ? plan.find("machines") : plan.end();
-  const bool counted = machines != plan.end() && machines->is_object() &&
-                       machines->contains("median") && (*machines)["median"].is_number_integer();
-  if (!counted) {
+  // Of the year its first month, with spares and zones.
+  const auto count_at = [&](const char* path) {
+    const nlohmann::json::json_pointer at(path);
+    return plan.contains(at) && plan[at].is_number_integer() ? plan[at].get<int>() : 0;
+  };
+  const int bought = count_at("/year/months/0/bought_machines");
+  const int replicas = bought > 0 ? bought : count_at("/machines/high");
+  if (replicas < 1) {
     return Error{ErrorKind::invalid,
                  "--with: no count of machines is in it; write it with `ocrtune plan --json`"};
   }
-  const auto spare = plan.find("spare_machines");
-  deployment.service->replicas =
-      (*machines)["median"].get<int>() +
-      (spare != plan.end() && spare->is_number_integer() ? spare->get<int>() : 0);
+  deployment.service->replicas = replicas;
   deployment.service->planned = true;
   return Status();
 }

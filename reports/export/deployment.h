@@ -51,9 +51,13 @@ std::string run_on_hosts_line(const RunRecord& run);
 // missing: the run recommends nothing; usage: it measured a server that was running already.
 Result<Deployment> deployment_of(const RunRecord& run);
 
-// As many copies of a service as `ocrtune plan --json` has written for it, its spares included.
+// As many copies of a service as the first sentence of what `ocrtune plan --json` has written says:
+// those to buy now where it plans a year, else those that are enough with 95 %.
 // invalid: that is no such document, or it plans nothing; usage: the deployment is no service.
 Status take_plan(const std::string& json, Deployment& deployment);
+
+// Of the run's objects in Kubernetes.
+std::string object_name(const std::string& run_id);
 
 struct ExportFormat {
   const char* name;  // of --format

@@ -305,18 +305,16 @@ std::string k8s_resources(const Deployment& deployment) {
                      amounts);
 }
 
-std::string k8s_name(const Deployment& deployment) { return "ocrtune-" + lower(deployment.run_id); }
-
 // What begins the object, down to its pods.
 std::string k8s_job(const Deployment& deployment) {
   return fmt::format(
       "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {}\nspec:\n  backoffLimit: 0\n"
       "  template:\n    spec:\n      restartPolicy: Never\n",
-      yaml_text(k8s_name(deployment)));
+      yaml_text(object_name(deployment.run_id)));
 }
 
 std::string k8s_deployment(const Deployment& deployment) {
-  const std::string name = yaml_text(k8s_name(deployment));
+  const std::string name = yaml_text(object_name(deployment.run_id));
   return fmt::format(
       "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {0}\nspec:\n  replicas: {1}{2}\n"
       "  selector:\n    matchLabels: {{app: {0}}}\n  template:\n    metadata:\n"
@@ -348,7 +346,7 @@ std::string k8s_ports(const DeployedService& service) {
 }
 
 std::string k8s_service(const Deployment& deployment) {
-  const std::string name = yaml_text(k8s_name(deployment));
+  const std::string name = yaml_text(object_name(deployment.run_id));
   std::string text = fmt::format(
       "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: {0}\nspec:\n"
       "  selector: {{app: {0}}}\n  ports:\n",

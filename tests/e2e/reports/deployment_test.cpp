@@ -327,9 +327,15 @@ TEST_F(DeploymentFiles, APlanGivesTheReplicas) {
   ASSERT_TRUE(deployment);
   EXPECT_EQ(take_plan("[]", *deployment).error().kind, ErrorKind::invalid);
   EXPECT_EQ(take_plan(R"({"machines": null})", *deployment).error().kind, ErrorKind::invalid);
-  ASSERT_TRUE(take_plan(R"({"machines": {"median": 4, "low": 4, "high": 5}, "spare_machines": 1})",
-                        *deployment));
-  EXPECT_EQ(YAML::LoadAll(written("k8s", *deployment))[0]["spec"]["replicas"].as<int>(), 5);
+  const std::string enough = R"("machines": {"median": 4, "low": 4, "high": 5})";
+  const auto replicas = [&](const std::string& more) {
+    EXPECT_TRUE(take_plan("{" + enough + ", \"spare_machines\": 6" + more + "}", *deployment));
+    return YAML::LoadAll(written("k8s", *deployment))[0]["spec"]["replicas"].as<int>();
+  };
+  EXPECT_EQ(replicas(""), 5) << "those that are enough";
+  EXPECT_EQ(replicas(R"(, "year": {"months": [{"bought_machines": 8}, {"bought_machines": 12}]})"),
+            8)
+      << "those to buy now";
   auto job = deployment_of(sample_run());
   ASSERT_TRUE(job);
   EXPECT_EQ(take_plan("{}", *job).error().kind, ErrorKind::usage);
