@@ -384,8 +384,8 @@ Status question_fits(const NodeMeasurement& node, const CapacityDemand& demand) 
   if (demand.inference() && demand.slo && node.slo.empty() && node.work == RunWork::serves &&
       !node.request_seconds_known) {
     return wrong(
-        "did not record how long one request takes, so no latency can be planned: tune "
-        "again, or with --slo");
+        "recorded no times of requests that agree with its rate, so no latency can be planned: "
+        "tune again, or with --slo");
   }
   return {};
 }
@@ -417,7 +417,12 @@ double sure_rate(const CapacityPlan& plan) {
   const double each = plan.demand.requests_per_second / plan.machines.high;
   if (!plan.demand.trace.empty()) return each;  // its bursts are in the count alone
   const Interval& rate = plan.served_rate.median > 0 ? plan.served_rate : plan.machine_rate;
-  return std::max(rate.low, each);
+  // One machine fewer than the plan's count does not carry its load, whatever one carries alone:
+  // the machines of a fleet differ.
+  const double fewer = plan.machines.high > 1
+                           ? (1 - 1e-6) * plan.demand.requests_per_second / (plan.machines.high - 1)
+                           : rate.low;
+  return std::max(std::min(rate.low, fewer), each);
 }
 
 std::string asked_unit(const CapacityPlan& plan) {

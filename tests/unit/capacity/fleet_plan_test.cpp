@@ -117,9 +117,10 @@ TEST(PlanFleet, AJobIsPricedAsAWhole) {
 TEST(SureRate, OfATraceIsThatOfItsCount) {
   CapacityPlan plan;
   plan.demand = load_of(1000);
-  plan.machines.high = 10;
+  plan.machines.high = 6;
   plan.machine_rate = {200, 190, 210};
   EXPECT_DOUBLE_EQ(sure_rate(plan), 190);
+  plan.machines.high = 10;
   plan.demand.trace = {0, 1, 2};
   EXPECT_DOUBLE_EQ(sure_rate(plan), 100);
 }

@@ -76,6 +76,16 @@ TEST(PlanYear, GrowthIsCompounded) {
   EXPECT_LT(year.scaled_machine_hours, year.fixed_machine_hours);
 }
 
+// Machines of a fleet differ, so that ten may be too few of a load that each of ten carries alone.
+TEST(PlanYear, BeginsWithThePlansOwnCount) {
+  CapacityPlan plan = plan_of(1000);
+  plan.machines.high = 11;
+  EXPECT_EQ(plan_year(plan, {}).rows[0].fleet.machines, 11);
+  plan.machines.high = 1;
+  plan.demand.requests_per_second = 50;
+  EXPECT_EQ(plan_year(plan, {}).rows[0].fleet.machines, 1);
+}
+
 TEST(PlanYear, ScalingStartsMachinesBeforeTheyAreNeeded) {
   CapacityPlan plan = plan_of(1000);
   plan.demand.profile.parts = {{0, 100}, {12 * 60, 1000}, {13 * 60, 100}};
