@@ -141,7 +141,8 @@ JobRow JobTimes::row(int machines) {
   if (!std::isfinite(row.seconds.median)) return row;
   row.interruptions = all.interruptions;
   row.tail_seconds = all.tail_seconds;
-  const double undisturbed = job_.samples / row.samples_per_second.median;
+  // That machines do not end together is no loss to interruptions.
+  const double undisturbed = job_.samples / row.samples_per_second.median + row.tail_seconds;
   row.lost_share = std::max(0.0, 1 - undisturbed / row.seconds.median);
   return row;
 }

@@ -226,6 +226,18 @@ TEST(PlanJob, AReadingJobEndsWithItsLastMachine) {
   EXPECT_GT(row->tail_seconds, 600);  // the machine that was interrupted most
 }
 
+// Machines that differ end one after the other, and one interruption in a year costs nothing.
+TEST(PlanJob, WhatTheLastMachineTakesIsNotLostToInterruptions) {
+  CapacityDemand demand = job(100, 5.5);
+  demand.interruptions.watched_seconds = 365 * 86400.0;
+  const auto plan = plan_capacity(measured(RunWork::reads), demand);
+  ASSERT_TRUE(plan.ok());
+  const CapacityRow* row = plan->row(plan->machines.high);
+  ASSERT_NE(row, nullptr);
+  EXPECT_GT(row->tail_seconds, 120);
+  EXPECT_LT(row->lost_share, 0.01);
+}
+
 TEST(PlanJob, ShardsHaveNoBalancerThatBoundsThem) {
   const auto plan = plan_capacity(measured(RunWork::reads), job(2000, 8));
   ASSERT_TRUE(plan.ok());
