@@ -25,8 +25,11 @@ struct RateUnit {
 };
 constexpr RateUnit kUnits[] = {{"s", 1},
                                {"sec", 1},
+                               {"second", 1},
                                {"min", 60},
+                               {"minute", 60},
                                {"h", 3600},
+                               {"hr", 3600},
                                {"hour", 3600},
                                {"d", 86400},
                                {"day", 86400},
@@ -243,8 +246,9 @@ Result<DayPeak> parse_peak(const std::string& text) {
                         "'3x 9-11'"};
   std::string spaced = text;
   std::replace(spaced.begin(), spaced.end(), '@', ' ');
-  const std::vector<std::string> parts = words(spaced);
+  std::vector<std::string> parts = words(lower(spaced));
   if (parts.empty() || parts.size() > 2) return wrong;
+  if (parts[0].find('-') != std::string::npos) std::reverse(parts.begin(), parts.end());
   std::string number = parts[0];
   if (ends_with(number, "x")) number.pop_back();
   const auto factor = parse_number(number);

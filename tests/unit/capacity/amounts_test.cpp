@@ -39,7 +39,7 @@ TEST(ParseRate, TakesThemToo) {
 TEST(ParsePeak, IsAFactorAndTimes) {
   EXPECT_DOUBLE_EQ(parse_peak("3")->factor, 3);
   EXPECT_EQ(parse_peak("3x")->begins_minute, -1);
-  for (const char* text : {"3x 9-11", "3x@9-11", "3@09:00-11:00"}) {
+  for (const char* text : {"3x 9-11", "3x@9-11", "3@09:00-11:00", "9-11 3X"}) {
     const auto peak = parse_peak(text);
     ASSERT_TRUE(peak.ok()) << text;
     EXPECT_EQ(peak->begins_minute, 9 * 60);

@@ -95,6 +95,8 @@ TEST(ParseRate, UnitsOfTime) {
   EXPECT_DOUBLE_EQ(*parse_rate("720000/h"), 200);
   EXPECT_DOUBLE_EQ(*parse_rate("86400/day"), 1);
   EXPECT_DOUBLE_EQ(*parse_rate("300/5min"), 1);
+  EXPECT_DOUBLE_EQ(*parse_rate("120/minute"), 2);
+  EXPECT_DOUBLE_EQ(*parse_rate("3.6k/hr"), 1);
   EXPECT_DOUBLE_EQ(*parse_daily("40,000"), 40000);
   EXPECT_DOUBLE_EQ(*parse_daily("40k/day"), 40000);
   EXPECT_DOUBLE_EQ(*parse_daily("36.5M/year"), 100000);
