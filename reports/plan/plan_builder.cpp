@@ -122,6 +122,11 @@ class Builder {
     if (demand().users > 0) {
       given("Users", grouped(demand().users));
       given("Time to think", duration_text(demand().think_seconds));
+      if (demand().pages_each > 0) given("Pages of a user a day", grouped(demand().pages_each));
+    } else if (demand().daily_requests > 0) {
+      given("Load of a day", grouped(demand().daily_requests));
+      stated("Peak over the day's mean", fmt::format("{:.3g}", demand().peak_factor.value),
+             demand().peak_factor.given, "--peak");
     }
     if (!demand().lines_per_page.empty()) given("Lines of a page", fmt::format("{:.3g}", lines));
     if (demand().slo) given("Latency target", slo_target(*demand().slo));
@@ -285,15 +290,14 @@ class Builder {
     simulated("Machine hours of the year, fixed", grouped(year.fixed_machine_hours));
     if (price) simulated("Cost of the year, fixed", grouped(year.fixed_machine_hours * *price));
     PlanTable table{"The year ahead",
-                    {"#Month", "#" + asked_unit(plan_) + "/s", "#Machines and spares",
-                     "#Machines to buy", "#machine hours, fixed"},
+                    {"#Month", "#" + asked_unit(plan_) + "/s", "#N + k", "#bought", "#fixed hours"},
                     {}};
     const bool scaled = !demand().profile.parts.empty();  // else each hour is the peak
     if (scaled) {
       simulated("Machine hours of the year, scaled by the minute",
                 grouped(year.scaled_machine_hours));
       if (price) simulated("Cost of the year, scaled", grouped(year.scaled_machine_hours * *price));
-      table.headings.emplace_back("#machine hours, scaled");
+      table.headings.emplace_back("#scaled hours");
     }
     table.headings.emplace_back("#hours at risk");
     const double lines = mean_requests(demand().lines_per_page);
@@ -311,18 +315,21 @@ class Builder {
   }
 
   void add_autoscale(const AutoscalePlan& scale) {
-    const auto late = [](double share) { return share < 0 ? std::string("–") : percent(share); };
     PlanTable table{"Autoscaling, by requests in flight",
                     {"", "#replicas", "#in flight of each", "#machine hours a day", "#too late"},
                     {}};
-    table.rows.push_back(
-        {phrase("scaled"), fmt::format("{}-{}", scale.min_replicas, scale.max_replicas),
-         number(scale.target_in_flight),
-         scale.machine_hours > 0 ? number(scale.machine_hours) : "–", late(scale.late_share)});
-    table.rows.push_back({phrase("fixed"), fmt::format("{}", scale.fixed_machines),
-                          std::string("–"),
-                          scale.fixed_machine_hours > 0 ? number(scale.fixed_machine_hours) : "–",
-                          late(scale.fixed_late_share)});
+    const auto add_row = [&](const char* name, const std::string& replicas,
+                             const std::string& target, double hours, double late_share) {
+      table.rows.push_back({phrase(name), replicas, target, hours > 0 ? number(hours) : "–",
+                            late_share < 0 ? "–" : percent(late_share)});
+      const auto& price = demand().cost_per_hour;
+      if (price) table.rows.back().emplace_back(hours > 0 ? money(hours * *price) : "–");
+    };
+    if (demand().cost_per_hour) table.headings.emplace_back("#cost a day");
+    add_row("scaled", fmt::format("{}-{}", scale.min_replicas, scale.max_replicas),
+            number(scale.target_in_flight), scale.machine_hours, scale.late_share);
+    add_row("fixed", fmt::format("{}", scale.fixed_machines), "–", scale.fixed_machine_hours,
+            scale.fixed_late_share);
     out_.tables.push_back(std::move(table));
   }
 

@@ -169,8 +169,23 @@ Json to_json(const std::vector<Bilingual>& texts) {
 Json document_json(const PlanDocument& document) {
   Json json = {{"answer", to_json(document.answer)},
                {"badges", document.badges},
+               {"numbers", Json::array()},
                {"tables", Json::array()},
-               {"assumptions", to_json(document.assumptions)}};
+               {"assumptions", to_json(document.assumptions)},
+               {"gaps", to_json(document.gaps)},
+               {"next", to_json(document.next)},
+               {"watches", Json::array()}};
+  for (const PlanNumber& number : document.numbers) {
+    json["numbers"].push_back({{"item", to_json(number.item)},
+                               {"value", to_json(number.value)},
+                               {"basis", number.basis},
+                               {"source", to_json(number.source)},
+                               {"date", text_or_null(number.date)}});
+  }
+  for (const PlanWatch& watch : document.watches) {
+    json["watches"].push_back(
+        {{"assumption", to_json(watch.assumption)}, {"query", watch.query()}});
+  }
   for (const PlanTable& table : document.tables) {
     Json rows = Json::array();
     for (const auto& cells : table.rows) rows.push_back(to_json(cells));

@@ -32,9 +32,11 @@ const std::vector<Phrase>& plan_table() {
       {", beside the load that was there", "，在当时的其他负载之下"},
       {" [EXTRAPOLATED]", " [外推]"},
       {"{} ({} {1:line image|line images} each)", "{}（每页 {} 个文本行图像）"},
-      {"{} ({} users who think {} between answers)", "{}（{} 个用户，每次应答之间停顿 {}）"},
+      {"{} ({} {1:user who thinks|users who think} {} between answers)",
+       "{}（{} 个用户，每次应答之间停顿 {}）"},
       {"{} (the busiest minute of the trace, {} in)", "{}（轨迹中最忙的一分钟，开始后 {}）"},
       {"{} (the busiest minute of the trace, at {})", "{}（轨迹中最忙的一分钟，{}）"},
+      {"{} ({} a day, taken as even)", "{}（每天 {}，视为均匀）"},
       {"{} (the peak of {} a day at {} times the mean)", "{}（每天 {} 的高峰，为平均的 {} 倍）"},
       {"{} with {}", "{}，且{}"},
       {" in the trace", "在该轨迹中"},
@@ -71,9 +73,9 @@ const std::vector<Phrase>& plan_table() {
        "预计约 {} 次中断；损失 {} % 的时间。"},
       {"The last machine ends {} after the mean one.", "最后一台比平均晚 {} 结束。"},
       // Why there is none.
-      {"no measured setting meets {} on any number of machines: with {} one {} alone takes {} ms, "
-       "{} ms too long; measure a smaller batch or more threads a process",
-       "任何数量的机器上都没有实测配置满足 {}：使用 {} 时单个{}就需 {} 毫秒，超出 {} "
+      {"no measured setting meets {} on any number of machines: with {} one {} alone takes up to "
+       "{} ms, {} ms too long; measure a smaller batch or more threads a process",
+       "任何数量的机器上都没有实测配置满足 {}：使用 {} 时单个{}就需最多 {} 毫秒，超出 {} "
        "毫秒；请测量更小的 batch size 或每进程更多线程"},
       {"the load needs about {} machines and the measurements back {}: {}",
        "该负载约需 {} 台机器，而测量只支持 {} 台：{}"},
@@ -195,12 +197,14 @@ const std::vector<Phrase>& plan_table() {
       {"pages/s", "页/秒"},
       {"cost in all", "总费用"},
       {"{}, EXTRAPOLATED", "{}，外推"},
-      {"Machines to buy", "应购机器数"},
+      {"bought", "购买数"},
       {"hours at risk", "风险小时"},
       {"Autoscaling, by requests in flight", "按处理中的请求数自动伸缩"},
       {"replicas", "副本数"},
       {"in flight of each", "每个副本处理中的请求数"},
       {"machine hours a day", "每天机器小时"},
+      {"cost a day", "每天费用"},
+      {"too late", "超时"},
       {"scaled", "伸缩"},
       {"fixed", "固定"},
       // Numbers of the sheet.
@@ -260,6 +264,9 @@ const std::vector<Phrase>& plan_table() {
       {"Done, 95 % sure, within", "完成所需时间（把握为 95 %）"},
       {"Machines that survive the loss of one", "可承受损失一台的机器数"},
       {"Load at the peak", "高峰负载"},
+      {"Load of a day", "每天的负载"},
+      {"Peak over the day's mean", "高峰与日均之比"},
+      {"Pages of a user a day", "每个用户每天的页数"},
       {"Lines of a page", "每页行数"},
       {"Latency target", "延迟目标"},
       {"Load balancer", "负载均衡"},

@@ -53,8 +53,10 @@ class Watches {
     if (!plan_.refused()) {
       above("each machine gets no more than it carries", "OcrtuneMachineOverloaded",
             arrivals + " / sum(up{job=\"ocr\"})", fmt::format("{:.4g}", sure_rate(plan_) / lines));
+      // Replicas that follow the load are fewer by night.
       below("enough machines are up", "OcrtuneTooFewMachines", "sum(up{job=\"ocr\"})",
-            fmt::format("{:.0f}", plan_.machines.high));
+            fmt::format("{:.0f}",
+                        fleet_.autoscale ? fleet_.autoscale->min_replicas : plan_.machines.high));
     }
     if (demand.slo) {
       above("the latency target is met", "OcrtuneLatencyTargetMissed",

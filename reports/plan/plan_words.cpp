@@ -65,13 +65,15 @@ Bilingual load_words(const CapacityPlan& plan) {
     rate = phrase("{} ({} {1:line image|line images} each)", {rate, fmt::format("{:.3g}", lines)});
   }
   if (demand.users > 0) {
-    rate = phrase("{} ({} users who think {} between answers)",
+    rate = phrase("{} ({} {1:user who thinks|users who think} {} between answers)",
                   {rate, grouped(demand.users), duration_text(demand.think_seconds)});
   } else if (!demand.trace.empty()) {
     rate = demand.peak_time.empty()
                ? phrase("{} (the busiest minute of the trace, {} in)",
                         {rate, duration_text(demand.busiest_seconds)})
                : phrase("{} (the busiest minute of the trace, at {})", {rate, demand.peak_time});
+  } else if (demand.daily_requests > 0 && demand.peak_factor == 1) {
+    rate = phrase("{} ({} a day, taken as even)", {rate, grouped(demand.daily_requests)});
   } else if (demand.daily_requests > 0) {
     rate = phrase(
         "{} (the peak of {} a day at {} times the mean)",
@@ -237,8 +239,8 @@ Bilingual refusal_words(const CapacityPlan& plan) {
   switch (plan.refusal) {
     case PlanRefusal::too_slow_alone:
       return phrase(
-          "no measured setting meets {} on any number of machines: with {} one {} alone takes {} "
-          "ms, {} ms too long; measure a smaller batch or more threads a process",
+          "no measured setting meets {} on any number of machines: with {} one {} alone takes up "
+          "to {} ms, {} ms too long; measure a smaller batch or more threads a process",
           {slo_words(*demand.slo), knobs_text(plan.node.knobs),
            demand.lines_per_page.empty() ? phrase("request") : phrase("page"),
            milliseconds_text(plan.alone_seconds),
@@ -496,7 +498,7 @@ std::vector<Bilingual> plan_assumptions(const FleetPlan& fleet) {
     notes.push_back(
         phrase("pages: recognition of their lines alone was measured; finding the lines on a page "
                "comes on top, in time and in machines"));
-  } else if (plan.demand.pages && plan.node.work) {
+  } else if (plan.demand.pages) {
     notes.push_back(
         phrase("each of the {} that were measured is taken as a page", {unit_words(plan.unit)}));
   }

@@ -124,6 +124,7 @@ TEST(PlanDocument, ItsOwnWordsAreInBothLanguages) {
   day.requests_per_second = busiest_part(day.profile).requests_per_second;
   day.peak_time = "09:00";
   day.cost_per_hour = 2;
+  users.pages_each = 30;
   reading.pages = true;
   CapacityDemand impossible = service(), large = service();
   impossible.slo->seconds = 1e-4;
@@ -146,6 +147,15 @@ TEST(PlanDocument, ItsOwnWordsAreInBothLanguages) {
     for (const auto* list :
          {&document.answer, &document.gaps, &document.next, &document.assumptions}) {
       for (const Bilingual& text : *list) EXPECT_NE(text.english, text.chinese) << text.english;
+    }
+    for (const PlanTable& table : document.tables) {
+      for (const std::string& heading : table.headings) {
+        const std::string words = heading.substr(heading.starts_with('#') ? 1 : 0);
+        const Bilingual both = phrase(words);
+        if (!words.empty() && words != "N + k") {
+          EXPECT_NE(both.english, both.chinese);
+        }
+      }
     }
     const std::string chinese = plan_markdown(document, Language::chinese);
     for (const char* word : {"Owner", "measured", "Signature", "You need", "Buy", "machines",
@@ -213,6 +223,15 @@ TEST(PlanDocument, ANumberKnowsWhetherItWasGiven) {
   CapacityDemand turns = service();
   turns.balancer = Balancer::turns;
   EXPECT_EQ(number_of(document_of(turns, RunWork::recognises), "Load balancer")->basis, "given");
+  CapacityDemand even = service();
+  even.daily_requests = 1500.0 * 86400;
+  const PlanDocument day = document_of(even, RunWork::recognises);
+  EXPECT_EQ(number_of(day, "Load of a day")->value.english, "129,600,000");
+  EXPECT_EQ(number_of(day, "Peak over the day's mean")->basis, "assumed");
+  EXPECT_THAT(day.answer.front().english, HasSubstr("(129,600,000 a day, taken as even)"));
+  even.peak_factor = 3.0;
+  EXPECT_EQ(number_of(document_of(even, RunWork::recognises), "Peak over the day's mean")->basis,
+            "given");
 }
 
 TEST(PlanDocument, AlertsHoldThePlansOwnNumbers) {
@@ -274,6 +293,11 @@ TEST(PlanDocument, IsReadBackFromItsJson) {
   ASSERT_TRUE(add_document(plan_json(fleet), pages).ok());
   ASSERT_TRUE(pages.plan.has_value());
   EXPECT_EQ(plan_section(*pages.plan), plan_section(plan_document(fleet)));
+  const auto json = nlohmann::json::parse(plan_json(fleet))["document"];
+  const PlanDocument document = plan_document(fleet);
+  ASSERT_EQ(json["numbers"].size(), document.numbers.size());
+  EXPECT_EQ(json["numbers"][0]["basis"], document.numbers[0].basis);
+  EXPECT_EQ(json["watches"].back()["query"], document.watches.back().query());
   // Strange documents are shown as far as they go.
   for (const char* odd :
        {R"({"rows": [], "valid_range": {}})", R"({"rows": [], "valid_range": {}, "document": 3})",
@@ -298,19 +322,41 @@ TEST(PlanDocument, ConsoleFitsItsWidth) {
   }
 }
 
+TEST(PlanDocument, ConsoleIsInChineseToo) {
+  const std::string text =
+      plan_console(document_of(service(), RunWork::serves), 72, Language::chinese);
+  for (const char* english : {"You need", "Machines", "enough", "Assumed", "From", "Rate of"}) {
+    EXPECT_THAT(text, Not(HasSubstr(english)));
+  }
+  EXPECT_THAT(text, HasSubstr("假定："));
+}
+
 TEST(PlanObjects, HoldTheRulesNumbers) {
   CapacityDemand day = service();
   day.daily_requests = 2e6;
   day.profile = profile_of_peak(*parse_peak("3x 9-11"), 2e6).value();
   day.requests_per_second = busiest_part(day.profile).requests_per_second;
-  const FleetPlan fleet = fleet_of(day, RunWork::recognises);
+  FleetPlan fleet = fleet_of(day, RunWork::recognises);
   ASSERT_TRUE(fleet.autoscale.has_value());
+  EXPECT_THAT(hpa_yaml(fleet), HasSubstr("    name: <name>\n")) << "a table has no Deployment";
+  fleet.kinds.front().plan.node.run = "2026-11-26-7FD54";
+  for (const std::string& object : {hpa_yaml(fleet), keda_yaml(fleet)}) {
+    EXPECT_THAT(object, HasSubstr("metadata:\n  name: \"ocrtune-2026-11-26-7fd54\"\n"));
+    EXPECT_THAT(object, HasSubstr("    name: \"ocrtune-2026-11-26-7fd54\"\n"));
+  }
   const std::string least = std::to_string(fleet.autoscale->min_replicas);
   const std::string most = std::to_string(fleet.autoscale->max_replicas);
   EXPECT_THAT(hpa_yaml(fleet), HasSubstr("minReplicas: " + least + "\n  maxReplicas: " + most));
   EXPECT_THAT(keda_yaml(fleet),
               HasSubstr("minReplicaCount: " + least + "\n  maxReplicaCount: " + most));
   EXPECT_THAT(keda_yaml(fleet), HasSubstr("{job=\"ocr\"}"));
+  // All that are missing may come at once, as was simulated.
+  EXPECT_THAT(hpa_yaml(fleet), HasSubstr("      policies:\n        - {type: Pods, value: " + most));
+  EXPECT_THAT(keda_yaml(fleet),
+              HasSubstr("- {type: Pods, value: " + most + ", periodSeconds: 15}"));
+  EXPECT_THAT(query_of(plan_document(fleet), "enough machines are up"),
+              testing::EndsWith(" < " + least))
+      << "by night the rule has its floor";
 }
 
 TEST(PlanTables, EveryColumnAndKeyIsDocumented) {
