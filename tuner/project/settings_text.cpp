@@ -105,7 +105,7 @@ std::string settings_text(const Project& project, const Machine& machine) {
   text += workload_text(project, machine);
   text +=
       "\n# How long to search, and how much memory stays free.\n"
-      "budget = \"8m\"\n"
+      "budget = \"5m\"\n"
       "memory-margin = 0.1\n"
       "# memory-limit = \"16GiB\"       # less than the machine has, if others need some\n";
   text +=
