@@ -16,4 +16,18 @@ struct LoadPoint {
   std::string verdict;    // of a latency target: kept, broken, undecided; empty: none was judged
 };
 
+// A service as a queue: so many requests at once, each of which takes this long in the mean.
+struct ServerQueue {
+  int slots = 0;  // 0: unknown
+  double service_seconds = 0;
+  double spread = 0;   // standard deviation of its logarithm
+  bool sheds = false;  // a request that finds no slot is turned away
+};
+
+// A rate of requests to be run at full length.
+struct RateToProve {
+  double requests_per_second = 0;  // 0: none, a rate is searched for
+  ServerQueue queue;               // that the service resembles
+};
+
 }  // namespace ocrtune

@@ -174,7 +174,7 @@
   X(target_missed, 5) \
   X(launch_at_target, 4) \
   X(proved_at_length, 2) \
-  X(not_proved_at_length, 0) \
+  X(not_proved_at_length, 2) \
   X(rate_is, 1) \
   X(highest_at_random, 1) \
   X(highest_as_in_trace, 1) \

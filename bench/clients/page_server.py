@@ -192,7 +192,10 @@ def lines(given):
         spec = {"infer": json.dumps(reader), "place": folder, "masks": masks, "exclusive": bound,
                 "gpus": [], "start_seconds": 0, "silence_seconds": 120, "queue": knobs.get("queue", "shared"), "chunk": 32,
                 "max_chunk": 0, "copies": 1, "command": [], "url": "", "inputs": [], "promise": given.slo,
-                "trace": "", "seconds": 60, "prove_per_second": rate, "seed": 11}
+                "trace": "", "seconds": 60, "max_seconds": 0, "prove_per_second": rate, "prove_slots": 0,
+                "prove_service_seconds": 0, "prove_spread": 0, "prove_sheds": False, "metrics": "", "request_seconds": 0,
+                "first_answer_seconds": 0, "max_in_flight": 1024, "reference": "", "learns": False, "truth": "",
+                "max_change": 0, "ask_only": False, "seed": 11}
         print(f"{factor:g} x {rate / factor:.4g}/s, load average {os.getloadavg()[0]:.1f}:", flush=True)
         trial = subprocess.Popen([given.ocrtune, "infer-trial", "--spec", json.dumps(spec)],
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -364,8 +364,8 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::proved_at_length, "proved at full length: {} requests in {}",
      "已按完整时长证实：{} 个请求，用时 {}"},
     {ReasonCode::not_proved_at_length,
-     "not proved at full length (no time was left for it: a longer --budget has it)",
-     "未按完整时长证实（时间不够：更长的 --budget 可以证实）"},
+     "not proved at full length, which takes up to {} (--budget {} leaves it this time)",
+     "未按完整时长证实（最多需要 {}：--budget {} 可以留出这段时间）"},
     {ReasonCode::rate_is, "The rate is {}.", "该速率{}。"},
     {ReasonCode::highest_at_random,
      "The rate is the highest at which requests that come at random (Poisson) had {}, for each "

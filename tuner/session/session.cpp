@@ -13,6 +13,7 @@
 #include "tuner/models/long_look.h"
 #include "tuner/session/learning_trials.h"
 #include "tuner/session/tune_setup.h"
+#include "tuner/slo/proof_start.h"
 #include "tuner/slo/slo_words.h"
 #include "tuner/store/program_versions.h"
 #include "tuner/verdict/growth.h"
@@ -21,19 +22,13 @@
 namespace ocrtune {
 namespace {
 
-// Of a proof: multiples of the SLO's time, for the warm-up and for each request of a clean one; by
-// simulation, a queue at 0.9 of its capacity needs five times what one without late requests does.
-constexpr double kWarmUpLimits = 20, kProofLimits = 4.5;
-constexpr double kProofConfidence = 0.99;
-constexpr double kLeast = 12;      // seconds
-constexpr double kMaxShare = 0.4;  // of the budget
 constexpr double kProofStartSeconds = 30;
 
 Result<std::unique_ptr<Runner>> runner_of(const SessionDoors& doors, const Job& job,
                                           const SearchRequest& search, const Machine& machine,
-                                          double prove_per_second = 0) {
-  return doors.runner ? doors.runner(job, search, machine, prove_per_second)
-                      : workload_of(job, search)->runner(machine, prove_per_second);
+                                          const RateToProve& rate = {}) {
+  return doors.runner ? doors.runner(job, search, machine, rate)
+                      : workload_of(job, search)->runner(machine, rate);
 }
 
 Result<MachineLock> take_turn(bool wait, SessionObserver& observer, const SessionDoors& doors) {
@@ -89,7 +84,7 @@ Status prove(RunRecord& run, const TuneSetup& setup, Store& store, double end_se
   for (int i = 0; i < kMaxWinners && !run.job.slo().empty() && !interrupted(); ++i) {
     OCRTUNE_TRY(judge(run, setup));
     const double left = end_seconds - doors.clock->now_seconds();
-    const auto runner = [&](double rate) {
+    const auto runner = [&](const RateToProve& rate) {
       return runner_of(doors, run.job, run.search, run.machine, rate);
     };
     observer.proves();
@@ -434,9 +429,7 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
 double proof_seconds(const Job& job, const SearchRequest& search) {
   const auto slo = parse_slo(job.slo());
   if (job.slo().empty() || !slo) return 0;
-  const auto clean = static_cast<double>(min_requests(slo->percentile, kProofConfidence));
-  const double limits = kWarmUpLimits + kProofLimits * clean;
-  return std::min(kMaxShare * search.budget_seconds, std::max(kLeast, limits * slo->seconds));
+  return std::min(kProofShare * search.budget_seconds, full_proof_seconds(*slo));
 }
 
 namespace {

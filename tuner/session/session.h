@@ -46,9 +46,9 @@ class SessionObserver {
 struct SessionDoors {
   Clock* clock = &steady_clock();
   std::function<Result<Machine>(const ProbeOptions&)> probe = probe_machine;
-  // Who runs the trials; with `prove_per_second` above 0, who proves that rate.
+  // Who runs the trials, or proves a rate.
   std::function<Result<std::unique_ptr<Runner>>(const Job&, const SearchRequest&, const Machine&,
-                                                double prove_per_second)>
+                                                const RateToProve& rate)>
       runner;  // empty: the workload's own
   std::function<std::uint64_t(const std::vector<std::string>&)> drop_from_memory =
       ocrtune::drop_from_memory;
@@ -135,7 +135,7 @@ double rehearsal_seconds(const Job& job, const SearchRequest& search);
 double soak_seconds(const Job& job, const SearchRequest& search);
 
 // Who runs `rate` at full length.
-using ProofRunner = std::function<Result<std::unique_ptr<Runner>>(double rate)>;
+using ProofRunner = std::function<Result<std::unique_ptr<Runner>>(const RateToProve& rate)>;
 
 // Proves the recommended setting of a run that was judged, in about `seconds`. Nothing: there is
 // nothing to prove, or the time was too short to tell.

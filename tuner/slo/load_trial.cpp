@@ -26,6 +26,7 @@ namespace {
 constexpr double kStepShare = 0.05;    // of the time, for each number in flight
 constexpr double kClimbShare = 1.5;    // of the time, for all of them
 constexpr double kRisingSeconds = 15;  // for all of them, while more bring more
+constexpr double kClimbOfTrial = 0.6;  // of a trial's time, which the budget may have cut short
 constexpr double kWarmUpSeconds = 0.5;
 constexpr double kSlowSeconds = 1;        // a first answer that took longer is warm-up enough
 constexpr int kWindows = 5;               // of the measurement ...
@@ -70,10 +71,9 @@ class LoadTrial {
   LoadTrial(const InferTrialSpec& spec, EventWriter& events) : spec_(spec), events_(events) {}
 
   bool run() {
-    const double start = steady_clock().now_seconds();
     const Status made = make_target();
     if (!made) return fail(made.error());
-    ready_seconds_ = steady_clock().now_seconds() - start;
+    ready_seconds_ = steady_clock().now_seconds() - start_;
     patience_seconds_ =
         spec_.request_seconds > 0 ? spec_.request_seconds : learned_timeout(ready_seconds_);
     if (answers_) {
@@ -197,6 +197,10 @@ class LoadTrial {
     options.step_seconds = std::max(0.2, kStepShare * spec_.seconds);
     options.seconds = kClimbShare * spec_.seconds;
     options.rising_seconds = kRisingSeconds;
+    if (spec_.max_seconds > 0) {
+      const double left = spec_.max_seconds - (steady_clock().now_seconds() - start_);
+      options.max_seconds = kClimbOfTrial * left;
+    }
     options.max_in_flight = spec_.max_in_flight;
     options.patience_seconds = patience_seconds_;
     options.kind_weights = weights_;
@@ -421,7 +425,7 @@ class LoadTrial {
   bool within_slo() {
     const auto slo = parse_slo(spec_.slo);
     if (!slo) return fail(slo.error());
-    const double claimed = spec_.prove_per_second;
+    const double claimed = spec_.proves.requests_per_second;
     SloSearchOptions options = claimed > 0 ? SloSearchOptions() : search_of_a_trial();
     options.slo = *slo;
     options.budget_seconds = spec_.seconds;
@@ -439,8 +443,9 @@ class LoadTrial {
     }
     const double start = steady_clock().now_seconds();
     MetricsWatch metrics(metrics_place(spec_.metrics, spec_.url));
-    const auto found = claimed > 0 ? prove_rate(*asked_.target, steady_clock(), options, claimed)
-                                   : find_highest_rate(*asked_.target, steady_clock(), options);
+    const auto found = claimed > 0
+                           ? prove_rate(*asked_.target, steady_clock(), options, spec_.proves)
+                           : find_highest_rate(*asked_.target, steady_clock(), options);
     if (interrupted()) return true;
     if (found && claimed <= 0) facts_.alone_seconds = found->alone_seconds;
     if (found) add_loads(*found);
@@ -506,6 +511,7 @@ class LoadTrial {
   std::unique_ptr<TrialAnswers> answers_;  // of a service of the user's
   Asked asked_;
   ServiceFacts facts_;
+  double start_ = steady_clock().now_seconds();
   std::string hung_;             // before it was ready
   double ready_seconds_ = 0;     // until the first answer
   double patience_seconds_ = 0;  // for an answer of a closed load

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <queue>
 
-#include "base/random.h"
-#include "base/stats.h"
+#include "trial/workloads/service/server_queue.h"
 
 namespace ocrtune {
 namespace {
@@ -14,45 +11,32 @@ namespace {
 constexpr double kMargin = 0.92;  // of the lowest rate that may break the SLO; by simulation
 constexpr double kSlack = 0.1;    // of a slot, that noise may add
 constexpr int kMostSlots = 4096;
-constexpr int kRequests = 20000;  // of a simulation; the first tenth fills the queue
+constexpr double kQuantile = 1.645;  // of a normal distribution, at p95
+constexpr double kEqual = 0.05;      // a smaller spread is noise of the clock
+constexpr int kRequests = 100000;    // of a simulation
 constexpr int kHalvings = 10;
 
-double late_share(const LatencySlo& slo, double rate, int slots, double service_seconds,
-                  bool sheds) {
-  Random random(1);
-  std::priority_queue<double, std::vector<double>, std::greater<>> free_at;
-  for (int i = 0; i < slots; ++i) free_at.push(0);
-  double now = 0;
-  int late = 0;
-  for (int i = 0; i < kRequests; ++i) {
-    now += random.exponential(rate);
-    const bool counts = i >= kRequests / 10;
-    if (sheds && free_at.top() > now) {
-      late += counts ? 1 : 0;
-      continue;
-    }
-    const double end = std::max(now, free_at.top()) + service_seconds;
-    free_at.pop();
-    free_at.push(end);
-    late += counts && end - now > slo.seconds ? 1 : 0;
-  }
-  return late / (0.9 * kRequests);
-}
+// Of a proof: multiples of the SLO's time, for the warm-up and for each request of a clean one; by
+// simulation, a queue at 0.9 of its capacity needs five times what one without late requests does.
+constexpr double kWarmUpLimits = 20, kProofLimits = 4.5;
+constexpr double kProofConfidence = 0.99;
+constexpr double kLeastSeconds = 12;
 
 }  // namespace
 
-double queue_rate(const LatencySlo& slo, int slots, double service_seconds, bool sheds) {
-  double low = 0, high = slots / service_seconds;
+double queue_rate(const LatencySlo& slo, const ServerQueue& queue) {
+  if (queue.slots <= 0) return 0;
+  double low = 0, high = queue.slots / queue.service_seconds;
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = (low + high) / 2;
-    const bool keeps = late_share(slo, middle, slots, service_seconds, sheds) <= 1 - slo.percentile;
+    const bool keeps = queued_share(queue, slo, middle, kRequests).late <= 1 - slo.percentile;
     (keeps ? low : high) = middle;
   }
   return low;
 }
 
-double queue_rate(const LatencySlo& slo, const std::vector<LoadPoint>& loads) {
-  double alone = 0, most = 0;
+ServerQueue server_queue(const std::vector<LoadPoint>& loads) {
+  double alone = 0, most = 0, spread = 0;
   int answered = 0, refused = 0;  // in flight
   for (const LoadPoint& one : loads) {
     if (one.in_flight <= 0) continue;
@@ -60,30 +44,45 @@ double queue_rate(const LatencySlo& slo, const std::vector<LoadPoint>& loads) {
       refused = refused == 0 ? one.in_flight : std::min(refused, one.in_flight);
       continue;
     }
-    if (one.in_flight == 1) alone = one.p50_seconds;
+    if (one.in_flight == 1 && one.p50_seconds > 0) {
+      spread = std::log(std::max(1.0, one.p95_seconds / one.p50_seconds)) / kQuantile;
+      if (spread < kEqual) spread = 0;
+      alone = one.p50_seconds * std::exp(spread * spread / 2);
+    }
     most = std::max(most, one.requests_per_second);
     answered = std::max(answered, one.in_flight);
   }
-  if (alone <= 0 || most <= 0) return 0;
-  if (refused > answered) return queue_rate(slo, answered, alone, true);
+  if (alone <= 0 || most <= 0) return {};
+  if (refused > answered) return {answered, alone, spread, true};
   const int slots = std::clamp(static_cast<int>(std::ceil(most * alone - kSlack)), 1, kMostSlots);
-  return queue_rate(slo, slots, slots / most, false);
+  return {slots, slots / most, spread, false};
 }
 
-double proof_start(const std::vector<std::vector<LoadPoint>>& trials, const LatencySlo& slo,
-                   double claimed, bool poisson) {
+RateToProve proof_start(const std::vector<std::vector<LoadPoint>>& trials, const LatencySlo& slo,
+                        double claimed, bool poisson) {
   double broken = 0;
-  std::vector<double> queues;
+  std::vector<RateToProve> queues;
   for (const std::vector<LoadPoint>& loads : trials) {
     for (const LoadPoint& one : loads) {
       const double rate = one.requests_per_second;
       if (one.verdict == "broken") broken = broken > 0 ? std::min(broken, rate) : rate;
     }
-    const double rate = poisson ? queue_rate(slo, loads) : 0;
-    if (rate > 0) queues.push_back(rate);
+    const ServerQueue queue = poisson ? server_queue(loads) : ServerQueue();
+    const double rate = queue_rate(slo, queue);
+    if (rate > 0) queues.push_back({rate, queue});
   }
-  const double queue = queues.empty() ? claimed : median(queues);
-  return kMargin * (broken > 0 ? std::min(queue, broken) : queue);
+  std::sort(queues.begin(), queues.end(), [](const RateToProve& a, const RateToProve& b) {
+    return a.requests_per_second < b.requests_per_second;
+  });
+  RateToProve start = queues.empty() ? RateToProve{claimed, {}} : queues[(queues.size() - 1) / 2];
+  if (broken > 0) start.requests_per_second = std::min(start.requests_per_second, broken);
+  start.requests_per_second *= kMargin;
+  return start;
+}
+
+double full_proof_seconds(const LatencySlo& slo) {
+  const auto clean = static_cast<double>(min_requests(slo.percentile, kProofConfidence));
+  return std::max(kLeastSeconds, (kWarmUpLimits + kProofLimits * clean) * slo.seconds);
 }
 
 }  // namespace ocrtune

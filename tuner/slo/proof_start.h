@@ -13,16 +13,20 @@
 
 namespace ocrtune {
 
-// The highest rate of Poisson arrivals at which a queue with so many slots keeps the SLO; a request
-// that finds them all taken waits, or is turned away (`sheds`), which counts as late. 0: none.
-double queue_rate(const LatencySlo& slo, int slots, double service_seconds, bool sheds);
+// The highest rate of Poisson arrivals at which a queue keeps the SLO; a request that is turned
+// away counts as late. 0: none.
+double queue_rate(const LatencySlo& slo, const ServerQueue& queue);
 
-// The same for a server that these closed loads were measured on. 0: they do not show it.
-double queue_rate(const LatencySlo& slo, const std::vector<LoadPoint>& loads);
+// What a server resembles that these closed loads were measured on. No slots: they do not show it.
+ServerQueue server_queue(const std::vector<LoadPoint>& loads);
 
 // `loads` of each trial of the setting, `claimed` by the search. Without `poisson` arrivals (a
 // trace) no queue is asked, and `claimed` stands in its place.
-double proof_start(const std::vector<std::vector<LoadPoint>>& trials, const LatencySlo& slo,
-                   double claimed, bool poisson);
+RateToProve proof_start(const std::vector<std::vector<LoadPoint>>& trials, const LatencySlo& slo,
+                        double claimed, bool poisson);
+
+// What a proof takes at most, and the share of a run's budget that it may have.
+double full_proof_seconds(const LatencySlo& slo);
+inline constexpr double kProofShare = 0.4;
 
 }  // namespace ocrtune

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "trial/workloads/service/closed_load.h"
+#include "trial/workloads/service/server_queue.h"
 #include "tuner/slo/late_share.h"
 #include "tuner/slo/proof_start.h"
 
@@ -29,10 +31,15 @@ constexpr double kBluntShare = 0.05;   // of the rate: within it a probe may tel
 constexpr double kGrossShare = 10;     // times the allowed share of late requests: far too fast
 constexpr double kGrossStep = 0.6;     // then the next rate is at most this share of it
 constexpr int kMaxProbes = 60;
-constexpr double kQueueShare = 0.9;  // of the rate of a queue like the server: the first to try
+constexpr double kQueueShare = 0.9;      // of the rate of a queue like the server: the first to try
+constexpr double kQueueEdge = 0.98;      // of a queue's capacity: above it has no long run
+constexpr int kQueueRequests = 1000000;  // of its long run
 
 // Of a proof: steps of the rate, the last one where the late share is so many times the allowed.
-constexpr double kProofClimb = 1.05, kProofStep = 0.94, kFarStep = 0.85, kFarShare = 3;
+constexpr double kProofClimb = 1.03, kProofStep = 0.94, kFarStep = 0.85, kFarShare = 3;
+constexpr double kHighestStart = 1.03, kLowestStart = 0.985, kStartStep = 0.01;
+constexpr int kStartRequests = 300000;  // of the queue, for each
+constexpr double kLooksCost = 4;
 constexpr double kLeastProofShare = 0.4;  // of the rate that it begins with
 constexpr double kVainLimits = 20;        // multiples of the SLO's time before a run is given up
 // Where too few are late to see how they cluster: what comes within one limit waits in one queue.
@@ -53,8 +60,10 @@ class Search {
 
   // At falling rates until one is proved, or at one above the first where that leaves the time.
   // Each run may take all the time that is left; one that cannot prove its rate any more ends.
-  Result<SloSearchResult> prove(double rate) {
+  Result<SloSearchResult> prove(const RateToProve& begin) {
     proves_ = true;
+    queue_ = begin.queue;
+    double rate = provable_rate(begin.requests_per_second);
     const double least = kLeastProofShare * rate;
     while (rate >= least) {
       const auto made = OCRTUNE_TRY(probe(rate));
@@ -64,10 +73,8 @@ class Search {
         confirmed_ = true;
         rate *= kProofClimb;
       } else {
-        const double judged = static_cast<double>(std::max<std::int64_t>(made.judged, 1));
-        const double share = static_cast<double>(made.over) / judged;
         result_.broken_at = rate;
-        rate *= share > kFarShare * (1 - options_.slo.percentile) ? kFarStep : kProofStep;
+        rate *= made.late_share > kFarShare * (1 - options_.slo.percentile) ? kFarStep : kProofStep;
       }
       const bool climbs = kept_.size() == 1 && result_.broken_at <= 0 && left() >= made.seconds;
       if (!kept_.empty() && !climbs) break;
@@ -78,6 +85,32 @@ class Search {
   }
 
  private:
+  // Around this rate, the highest that a queue like the server proves in the time that is left.
+  double provable_rate(double rate) const {
+    double tried = kHighestStart;
+    for (; queue_.slots > 0 && tried > kLowestStart; tried -= kStartStep) {
+      const QueuedShare share = queued_share(queue_, options_.slo, tried * rate, kStartRequests);
+      const double effect =
+          std::min(share.design_effect, kClusterLimits * tried * rate * options_.slo.seconds);
+      const double seconds = options_.warm_up_limits * options_.slo.seconds +
+                             effect * provable_requests(share.late) / (tried * rate);
+      if (seconds < left()) return tried * rate;
+    }
+    return queue_.slots > 0 ? tried * rate : rate;
+  }
+
+  // Independent ones, so that this share of late ones is proved to be less than allowed.
+  double provable_requests(double share) const {
+    const double allowed = 1 - options_.slo.percentile,
+                 doubt = (1 - options_.confidence) / kLooksCost;
+    if (share >= allowed) return std::numeric_limits<double>::infinity();
+    double requests = 1 / allowed;
+    while (binomial_at_most(share * requests + std::sqrt(share * requests), requests, allowed) >
+           doubt)
+      requests *= 1.1;
+    return requests;
+  }
+
   Result<SloSearchResult> finish() {
     result_.found = !kept_.empty();
     if (result_.found) {
@@ -117,6 +150,7 @@ class Search {
     next_request_ = result_.closed.next_request;
     result_.alone_seconds = result_.closed.alone.latency.quantile(options_.slo.percentile);
     result_.saturated_at = result_.closed.requests_per_second;
+    if (options_.trace.empty()) queue_ = server_queue(result_.closed.loads());
     settle(result_.closed.unanswered);
     return {};
   }
@@ -128,7 +162,7 @@ class Search {
     for (auto one = result_.probes.rbegin(); one != result_.probes.rend(); ++one) {
       if (one->requests_per_second < rate) return false;
       judged += static_cast<double>(one->judged);
-      over += static_cast<double>(one->over);
+      over += one->late_share * static_cast<double>(one->judged);
       effect = std::max(effect, one->design_effect);
       if (judge_slo(options_.slo, judged, over, options_.confidence, effect) == SloVerdict::met) {
         return true;
@@ -165,6 +199,7 @@ class Search {
       plan.assumed_design_effect = kClusterLimits * rate * limit;
       plan.stop_when_vain = true;
     }
+    expect_queue(rate, plan);
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed + probes_made_;
     plan.first_request = next_request_;
@@ -195,6 +230,7 @@ class Search {
     }
     made.judged = load.judged;
     made.over = load.over;
+    made.late_share = load.late_share;
     made.design_effect = load.design_effect;
     if (made.verdict == SloVerdict::met && breaks_a_kind(load)) {
       made.verdict = SloVerdict::violated;
@@ -205,6 +241,17 @@ class Search {
     result_.probes.push_back(made);
     if (options_.on_probe) options_.on_probe(made);
     return made;
+  }
+
+  // What the arrivals of this rate should make of a queue like the server.
+  void expect_queue(double rate, LoadPlan& plan) const {
+    if (queue_.slots == 0) return;
+    const double most = queue_.slots / queue_.service_seconds;
+    if (!queue_.sheds && rate > kQueueEdge * most) return;
+    const QueuedShare share = queued_share(queue_, options_.slo, rate, kQueueRequests);
+    plan.queue = queue_;
+    plan.queued = share;
+    plan.assumed_design_effect = std::min(plan.assumed_design_effect, share.design_effect);
   }
 
   bool breaks_a_kind(const LoadResult& load) const {
@@ -260,8 +307,7 @@ class Search {
     std::vector<LateShare> seen;
     for (const RateProbe& one : result_.probes) {
       const auto judged = static_cast<double>(std::max<std::int64_t>(one.judged, 1));
-      seen.push_back({one.requests_per_second, static_cast<double>(one.over) / judged,
-                      judged / one.design_effect});
+      seen.push_back({one.requests_per_second, one.late_share, judged / one.design_effect});
     }
     const LateShareLine line = fit_late_share(seen);
     if (line.known) {
@@ -283,9 +329,7 @@ class Search {
     double high = result_.saturated_at;
     low_latency_ = result_.alone_seconds;
     bool gross = false;  // `high` was refuted by far
-    if (options_.trace.empty()) {
-      queue_rate_ = kQueueShare * queue_rate(options_.slo, result_.closed.loads());
-    }
+    queue_rate_ = kQueueShare * queue_rate(options_.slo, queue_);
     make_room();
     for (int i = 0; i < kMaxProbes; ++i) {
       if (interrupted()) return note("interrupted");
@@ -314,8 +358,7 @@ class Search {
       } else {
         high = rate;
         high_latency_ = made.latency_seconds;
-        gross = static_cast<double>(made.over) >
-                kGrossShare * (1 - options_.slo.percentile) * static_cast<double>(made.judged);
+        gross = made.late_share > kGrossShare * (1 - options_.slo.percentile);
         result_.broken_at = rate;
       }
     }
@@ -326,7 +369,10 @@ class Search {
   bool confirms(const RateProbe& again) const {
     const RateProbe& first = kept_.back();
     const auto judged = static_cast<double>(first.judged + again.judged);
-    const auto over = static_cast<double>(first.over + again.over);
+    const auto late = [](const RateProbe& one) {
+      return one.late_share * static_cast<double>(one.judged);
+    };
+    const double over = late(first) + late(again);
     const double effect = std::max(first.design_effect, again.design_effect);
     return again.verdict != SloVerdict::violated &&
            judge_slo(options_.slo, judged, over, options_.confidence, effect) == SloVerdict::met;
@@ -407,6 +453,7 @@ class Search {
   std::uint64_t probes_made_ = 0;
   bool confirmed_ = false;
   bool proves_ = false;
+  ServerQueue queue_;      // that the target resembles; without slots: unknown
   double seen_share_ = 1;  // of the time that a rate should be seen for
   double queue_rate_ = 0;  // where to look first; 0: unknown
   double low_latency_ = 0;
@@ -433,8 +480,8 @@ Result<SloSearchResult> find_highest_rate(LoadTarget& target, Clock& clock,
 }
 
 Result<SloSearchResult> prove_rate(LoadTarget& target, Clock& clock,
-                                   const SloSearchOptions& options, double rate) {
-  return Search(target, clock, options).prove(rate);
+                                   const SloSearchOptions& options, const RateToProve& begin) {
+  return Search(target, clock, options).prove(begin);
 }
 
 }  // namespace ocrtune

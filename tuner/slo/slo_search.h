@@ -38,6 +38,7 @@ struct RateProbe {
   std::int64_t judged = 0;
   std::int64_t over = 0;
   std::int64_t refused = 0;  // of those over: turned away because of the load
+  double late_share = 0;     // over / judged, less what the arrivals alone explain
   double design_effect = 1;
 };
 
@@ -92,6 +93,6 @@ Result<SloSearchResult> find_highest_rate(LoadTarget& target, Clock& clock,
 // and one that is proved early for a higher one. `found` is false where none was proved. Errors: as
 // above.
 Result<SloSearchResult> prove_rate(LoadTarget& target, Clock& clock,
-                                   const SloSearchOptions& options, double rate);
+                                   const SloSearchOptions& options, const RateToProve& begin);
 
 }  // namespace ocrtune

@@ -1,7 +1,10 @@
 #include "tuner/slo/slo_words.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "trial/workloads/service/slo.h"
 #include "tuner/slo/proof_start.h"
@@ -29,9 +32,17 @@ Reason slo_missed(const RunRecord& run, const LatencySlo& slo) {
                                            general(least / slo.seconds, 2));
 }
 
-Reason proof_reason(const RunRecord& run) {
+// The budget that leaves a proof its time; of a run that had it, twice its own.
+Reason not_proved(const RunRecord& run, const LatencySlo& slo) {
+  const double full = full_proof_seconds(slo), budget = full / kProofShare;
+  const bool had_it = run.search.budget_seconds >= budget;
+  const double minutes = std::ceil((had_it ? 2 * run.search.budget_seconds : budget) / 60);
+  return reason<ReasonCode::not_proved_at_length>(in_seconds(full), fmt::format("{}m", minutes));
+}
+
+Reason proof_reason(const RunRecord& run, const LatencySlo& slo) {
   const Trial* proof = proof_of(run, run.result.recommendation.knobs);
-  if (proof == nullptr) return reason<ReasonCode::not_proved_at_length>();
+  if (proof == nullptr) return not_proved(run, slo);
   std::int64_t requests = 0;
   for (const Sample& sample : proof->samples) requests += sample.steps;
   return reason<ReasonCode::proved_at_length>(as_rate(static_cast<double>(requests)),
@@ -47,7 +58,7 @@ const Trial* proof_of(const RunRecord& run, const Knobs& knobs) {
   return found == run.trials.rend() ? nullptr : &*found;
 }
 
-double rate_to_prove(const RunRecord& run, const Knobs& knobs) {
+RateToProve rate_to_prove(const RunRecord& run, const Knobs& knobs) {
   // Of the search: the recommendation's own rate may be lowered to this one already.
   double claimed = run.result.recommendation.samples_per_second.median;
   for (const SettingSummary& setting : run.result.settings) {
@@ -60,7 +71,8 @@ double rate_to_prove(const RunRecord& run, const Knobs& knobs) {
       loads.push_back(trial.service.loads);
     }
   }
-  return slo ? proof_start(loads, *slo, claimed, run.job.requests().trace.empty()) : claimed;
+  return slo ? proof_start(loads, *slo, claimed, run.job.requests().trace.empty())
+             : RateToProve{claimed, {}};
 }
 
 bool rate_may_be_higher(const RunRecord& run, const Knobs& knobs) {
@@ -86,11 +98,12 @@ void speak_of_slo(RunRecord& run) {
   Recommendation& best = result.recommendation;
   auto& rate = best.samples_per_second;
   const Trial* proved = proof_of(run, best.knobs);
-  rate.median = proved != nullptr ? proved->samples_per_second
-                                  : std::min(rate.median, rate_to_prove(run, best.knobs));
+  rate.median = proved != nullptr
+                    ? proved->samples_per_second
+                    : std::min(rate.median, rate_to_prove(run, best.knobs).requests_per_second);
   rate.low = std::min(rate.low, rate.median);
   rate.high = std::max(rate.high, rate.median);
-  const Reason proof = proof_reason(run);
+  const Reason proof = proof_reason(run, *slo);
   const Reason target = slo_reason(*slo);
   result.answer = reason<ReasonCode::launch_at_target>(
       knobs_text(best.knobs), as_rate(best.samples_per_second.median), target, proof);

@@ -11,8 +11,8 @@ inline constexpr const char* kProofPhase =
 // The last proof among the trials of this setting; null: none.
 const Trial* proof_of(const RunRecord& run, const Knobs& knobs);
 
-// The rate at which the proof of this setting begins (tuner/slo/proof_start.h), by its trials.
-double rate_to_prove(const RunRecord& run, const Knobs& knobs);
+// Where the proof of this setting begins (tuner/slo/proof_start.h), by its trials.
+RateToProve rate_to_prove(const RunRecord& run, const Knobs& knobs);
 
 // No trial of this setting tried a rate above its own that broke the SLO: there was no time.
 bool rate_may_be_higher(const RunRecord& run, const Knobs& knobs);

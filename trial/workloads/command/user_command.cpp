@@ -38,7 +38,7 @@ class UserCommand : public Workload {
   double overhead_seconds() const override { return 6; }
 
   Result<std::unique_ptr<Runner>> runner(const Machine& machine,
-                                         double /*prove_per_second*/) const override {
+                                         const RateToProve& /*rate*/) const override {
     OCRTUNE_TRY(check_measured_files({options_.label_file}));
     const auto prepared = OCRTUNE_TRY(prepared_command(options_, machine));
     SilenceRule silence;

@@ -72,12 +72,12 @@ class EngineInference : public Workload {
   }
 
   Result<std::unique_ptr<Runner>> runner(const Machine& machine,
-                                         double prove_per_second) const override {
+                                         const RateToProve& rate) const override {
     const std::string& model = inference_.model;
     OCRTUNE_TRY(check_measured_files({inference_.place, inference_.checkpoint, inference_.trace,
                                       names_onnx_file(model) ? model : std::string()}));
     InferenceWorkload inference = inference_;
-    inference.prove_per_second = prove_per_second;
+    inference.proves = rate;
     return make_infer_runner(inference, machine);
   }
 

@@ -92,7 +92,8 @@ class InferRunner : public Runner {
     const int most = workload_.max_in_flight > 0 ? workload_.max_in_flight : asked.max_in_flight;
     if (most > 0) spec.max_in_flight = most;
     spec.seconds = limits.measure_seconds;
-    spec.prove_per_second = workload_.prove_per_second;
+    spec.max_seconds = limits.max_seconds;
+    spec.proves = workload_.proves;
     spec.seed = workload_.seed;
     return spec;
   }

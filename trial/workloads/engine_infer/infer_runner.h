@@ -46,8 +46,8 @@ struct InferenceWorkload {
   // What is asked.
   std::string slo;  // empty: the most lines a second
   std::string trace;
-  std::string program;          // the ocrtune that has infer-trial; empty: this one
-  double prove_per_second = 0;  // trials run this rate at full length; 0: they search for one
+  std::string program;  // the ocrtune that has infer-trial; empty: this one
+  RateToProve proves;   // trials run this rate at full length; none: they search for one
 
   bool user_service() const { return !url.empty() || !command.workload.command.empty(); }
 };

@@ -31,7 +31,12 @@ constexpr auto kTrialFields = [](auto& spec, const auto& visit) {
   visit("promise", spec.slo);
   visit("trace", spec.trace);
   visit("seconds", spec.seconds);
-  visit("prove_per_second", spec.prove_per_second);
+  visit("max_seconds", spec.max_seconds);
+  visit("prove_per_second", spec.proves.requests_per_second);
+  visit("prove_slots", spec.proves.queue.slots);
+  visit("prove_service_seconds", spec.proves.queue.service_seconds);
+  visit("prove_spread", spec.proves.queue.spread);
+  visit("prove_sheds", spec.proves.queue.sheds);
   visit("seed", spec.seed);
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/cpu_set.h"
 #include "base/result.h"
+#include "trial/load_point.h"
 #include "trial/workloads/engine_infer/infer_spec.h"
 
 namespace ocrtune {
@@ -39,10 +40,11 @@ struct InferTrialSpec {
   double max_change = 0;  // share of the characters that more in flight may change
   bool ask_only = false;  // writes `reference` and ends
   // What is asked.
-  std::string slo;              // "p99=50ms"; empty: the most that it does
-  std::string trace;            // file of recorded arrivals; empty: Poisson
-  double seconds = 15;          // for the search for a rate
-  double prove_per_second = 0;  // this rate at full length instead of a search; 0: search
+  std::string slo;         // "p99=50ms"; empty: the most that it does
+  std::string trace;       // file of recorded arrivals; empty: Poisson
+  double seconds = 15;     // for the search for a rate
+  double max_seconds = 0;  // of the whole trial, after which it is ended; 0: no end is known
+  RateToProve proves;      // at full length, instead of a search
   std::uint64_t seed = 1;
 
   bool user_service() const { return !command.empty() || !url.empty(); }

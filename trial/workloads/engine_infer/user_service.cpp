@@ -36,12 +36,12 @@ class UserService : public Workload {
   }
 
   Result<std::unique_ptr<Runner>> runner(const Machine& machine,
-                                         double prove_per_second) const override {
+                                         const RateToProve& rate) const override {
     std::vector<std::string> files = inference_.inputs;
     files.push_back(inference_.trace);
     OCRTUNE_TRY(check_measured_files(files));
     InferenceWorkload inference = inference_;
-    inference.prove_per_second = prove_per_second;
+    inference.proves = rate;
     if (starts()) {
       inference.command = OCRTUNE_TRY(prepared_command(command_, machine));
     }

@@ -144,7 +144,7 @@ class EngineTraining : public Workload {
   }
 
   Result<std::unique_ptr<Runner>> runner(const Machine& machine,
-                                         double /*prove_per_second*/) const override {
+                                         const RateToProve& /*rate*/) const override {
     OCRTUNE_TRY(check_measured_files({options_.training.label_file}));
     if (!on_gpus()) return controlled(make_process_runner(options_.training, machine), machine);
     GpuRunnerOptions gpus;

@@ -98,6 +98,7 @@ class MaximumSearch {
 
   bool too_late(int next) const {
     const double spent = clock_.now_seconds() - start_;
+    if (spent + kDrainRounds * round_seconds(next) > options_.max_seconds) return true;
     const double most = std::max(options_.seconds, kDrainRounds * kRounds * alone_seconds());
     const double rising =
         std::max(std::min(options_.rising_seconds, kRisingRounds * alone_seconds()),

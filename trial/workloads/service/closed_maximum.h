@@ -35,6 +35,7 @@ struct ClosedMaximumOptions {
   double step_seconds = 0.3;  // of counting, for each number in flight
   double seconds = 20;        // no step begins after this; a round takes what it takes
   double rising_seconds = 0;  // the same as long as more in flight bring more; longer for slow ones
+  double max_seconds = 1e9;   // whatever more in flight would bring
   std::int64_t max_requests = INT64_MAX;  // of a step
   int max_in_flight = kMostInFlight;
   double max_failed_share = 0.01;  // of the requests: beyond it so many in flight are too many

@@ -50,7 +50,7 @@ class LoadRun {
         kinds_(plan.kind_weights, plan.seed),
         start_(clock.now_seconds()),
         end_(start_ + plan.max_seconds),
-        ledger_(plan.slo, start_ + plan.warm_up_seconds) {
+        ledger_(plan.slo, start_ + plan.warm_up_seconds, plan.queue) {
     if (plan.kind_weights.size() > 1) result_.kinds.resize(plan.kind_weights.size());
     if (plan.slo) {
       const auto fewest = static_cast<double>(min_requests(plan.slo->percentile, confidence()));
@@ -151,28 +151,44 @@ class LoadRun {
     if (!plan_.slo || at < start_ + plan_.warm_up_seconds + plan_.min_seconds) return;
     if (plan_.stop_when_vain && in_vain(at)) return stop(LoadStop::vain);
     if (!plan_.stop_when_decided || ledger_.judged() < next_look_) return;
+    if (looks_ == 0) plan_looks(at);
     next_look_ = static_cast<std::int64_t>(static_cast<double>(ledger_.judged()) * kLookGrowth);
     if (decided()) return stop(LoadStop::decided);
     ++looks_;
   }
 
   double design_effect() const {
-    const bool seen = ledger_.over() >= kFewestEvents;
-    return std::max({plan_.min_design_effect, ledger_.design_effect(),
-                     seen ? 1.0 : plan_.assumed_design_effect});
+    const QueuedShare& queued = plan_.queued;
+    return std::max(
+        {plan_.min_design_effect,
+         ledger_.design_effect(queued.late, plan_.queue.slots > 0 ? queued.design_effect : 0),
+         ledger_.clusters_seen() ? 1.0 : plan_.assumed_design_effect});
   }
 
-  // A test that looks often enough sees any verdict by chance. Each look may err with its share of
-  // the doubt, 6 / pi^2 / n^2 for the n-th, and all together with no more than the whole.
+  // Of the judged requests, less what their own arrivals alone explain.
+  double over() const {
+    return static_cast<double>(ledger_.judged()) * ledger_.late_share(plan_.queued.late);
+  }
+
+  // A test that looks often enough sees any verdict by chance. So each look may err with a part of
+  // the doubt only: by Pocock's bounds (Biometrika 64, 1977) K looks cost as much as 1 + K / 2.
   double confidence() const {
     if (!plan_.stop_when_decided) return plan_.confidence;
-    const double n = looks_ + 1;
-    return 1 - (1 - plan_.confidence) * 6 / (M_PI * M_PI * n * n);
+    return 1 - (1 - plan_.confidence) / (1 + 0.5 * planned_looks_);
+  }
+
+  // As many as the plan has time for, at counts that grow.
+  void plan_looks(double at) {
+    const double counted = at - start_ - plan_.warm_up_seconds;
+    const double rest = (plan_.max_seconds - plan_.warm_up_seconds) / std::max(counted, 1e-9);
+    const auto judged = static_cast<double>(ledger_.judged());
+    const double most = std::min(rest * judged, static_cast<double>(plan_.max_requests));
+    planned_looks_ = 1 + std::max(0.0, std::log(most / judged) / std::log(kLookGrowth));
   }
 
   SloVerdict verdict() const {
-    return judge_slo(*plan_.slo, static_cast<double>(ledger_.judged()),
-                     static_cast<double>(ledger_.over()), confidence(), design_effect());
+    return judge_slo(*plan_.slo, static_cast<double>(ledger_.judged()), over(), confidence(),
+                     design_effect());
   }
 
   // Were none of the requests to come late, there would still be too many.
@@ -180,8 +196,7 @@ class LoadRun {
     const double counted = at - start_ - plan_.warm_up_seconds;
     const auto judged = static_cast<double>(ledger_.judged());
     return judge_slo(*plan_.slo, judged * (plan_.max_seconds - plan_.warm_up_seconds) / counted,
-                     static_cast<double>(ledger_.over()), plan_.confidence,
-                     design_effect()) != SloVerdict::met;
+                     over(), plan_.confidence, design_effect()) != SloVerdict::met;
   }
 
   // A burst early on looks like a violated SLO: half the requests of a clean proof must be seen.
@@ -219,6 +234,7 @@ class LoadRun {
     result_.unanswered = ledger_.unanswered() - unsent_;
     result_.judged = ledger_.judged();
     result_.over = ledger_.over();
+    result_.late_share = ledger_.late_share(plan_.queued.late);
     result_.design_effect = design_effect();
     if (plan_.slo) result_.verdict = last_verdict();
     return std::move(result_);
@@ -239,7 +255,8 @@ class LoadRun {
   std::int64_t next_check_ = 0;
   double next_check_seconds_ = 0;
   std::int64_t next_look_ = 0;
-  int looks_ = 0;            // that did not decide
+  int looks_ = 0;  // that did not decide
+  double planned_looks_ = 1;
   std::int64_t unsent_ = 0;  // that are in the ledger all the same
   bool over_ = false;
 };

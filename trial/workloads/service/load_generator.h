@@ -17,6 +17,7 @@
 #include "trial/workloads/service/arrivals.h"
 #include "trial/workloads/service/latency_histogram.h"
 #include "trial/workloads/service/load_target.h"
+#include "trial/workloads/service/server_queue.h"
 #include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
@@ -26,15 +27,17 @@ struct LoadPlan {
   double min_seconds = 0;      // of counted time, before an SLO is judged
   double max_seconds = 60;     // of sending, warm-up included
   std::int64_t max_requests = INT64_MAX;
-  std::optional<LatencySlo> slo;          // judged as requests come in, if set
-  double confidence = 0.99;               // of the verdict, however often it was looked at
-  double min_design_effect = 1;           // known from earlier runs near this rate
-  double assumed_design_effect = 1;       // while too few are late for it to be seen
-  bool stop_when_decided = true;          // else the verdict is that of all requests
-  bool stop_when_vain = false;            // when the time left cannot bring a kept SLO any more
-  std::vector<double> kind_weights;       // how often each kind is sent; empty: kind 0 only
-  std::uint64_t seed = 1;                 // of the kinds
-  std::uint64_t first_request = 0;        // number of the first; answers to lower ones are ignored
+  std::optional<LatencySlo> slo;     // judged as requests come in, if set
+  double confidence = 0.99;          // of the verdict, however often it was looked at
+  double min_design_effect = 1;      // known from earlier runs near this rate
+  double assumed_design_effect = 1;  // while too few are late for it to be seen
+  ServerQueue queue;                 // that the target resembles: what its arrivals make of a load
+  QueuedShare queued;                // in the long run
+  bool stop_when_decided = true;     // else the verdict is that of all requests
+  bool stop_when_vain = false;       // when the time left cannot bring a kept SLO any more
+  std::vector<double> kind_weights;  // how often each kind is sent; empty: kind 0 only
+  std::uint64_t seed = 1;            // of the kinds
+  std::uint64_t first_request = 0;   // number of the first; answers to lower ones are ignored
   std::int64_t max_unanswered = 4000000;  // beyond this many the run is saturated
 };
 
@@ -57,6 +60,7 @@ struct LoadResult {
   // The SLO: counted requests whose fate is known, and those over the limit or failed.
   std::int64_t judged = 0;
   std::int64_t over = 0;
+  double late_share = 0;  // over / judged, or what they would be over a long time by the queue
   double design_effect = 1;
   SloVerdict verdict = SloVerdict::undecided;
 };

@@ -4,14 +4,22 @@
 
 namespace ocrtune {
 
-RequestLedger::RequestLedger(const std::optional<LatencySlo>& slo, double count_from_seconds)
+RequestLedger::RequestLedger(const std::optional<LatencySlo>& slo, double count_from_seconds,
+                             const ServerQueue& queue)
     : count_from_seconds_(count_from_seconds), slots_(4096) {
   if (slo) limit_seconds_ = slo->seconds;
+  if (queue.slots > 0) queue_.emplace(queue);
+}
+
+RequestLedger::Fate RequestLedger::fate_of(double latency_seconds) const {
+  if (latency_seconds > limit_seconds_) return Fate::over;
+  return latency_seconds > limit_seconds_ / 2 ? Fate::half_over : Fate::in_time;
 }
 
 std::uint64_t RequestLedger::start(double intended_seconds, int kind) {
   if (next_ - oldest_ == slots_.size()) grow();
-  slot(next_) = {intended_seconds, kind, Fate::open, false};
+  const Fate expected = queue_ ? fate_of(queue_->latency_seconds(intended_seconds)) : Fate::in_time;
+  slot(next_) = {intended_seconds, kind, Fate::open, false, expected};
   return next_++;
 }
 
@@ -22,13 +30,7 @@ std::optional<RequestLedger::Request> RequestLedger::finish(std::uint64_t number
   at.finished = true;
   ++finished_;
   const double latency = finished_seconds - at.intended_seconds;
-  if (at.fate == Fate::open) {
-    if (!ok || latency > limit_seconds_) {
-      at.fate = Fate::over;
-    } else {
-      at.fate = latency > limit_seconds_ / 2 ? Fate::half_over : Fate::in_time;
-    }
-  }
+  if (at.fate == Fate::open) at.fate = ok ? fate_of(latency) : Fate::over;
   return Request{at.intended_seconds, at.kind, at.intended_seconds >= count_from_seconds_};
 }
 
@@ -40,14 +42,16 @@ void RequestLedger::settle(double now_seconds) {
     }
     if (at.fate == Fate::open) break;
     if (at.intended_seconds < count_from_seconds_) continue;
-    over_.add(at.fate == Fate::over);
-    half_over_.add(at.fate != Fate::in_time);
+    over_.add(at.fate == Fate::over, at.expected == Fate::over);
+    half_over_.add(at.fate != Fate::in_time, at.expected != Fate::in_time);
   }
   drop_settled();
 }
 
-double RequestLedger::design_effect() const {
-  return std::max(over_.design_effect(), half_over_.design_effect());
+double RequestLedger::design_effect(double queued_share, double queued_effect) const {
+  return std::max({over_.design_effect(queued_share),
+                   half_over_.design_effect(half_over_.expected_share()),
+                   (1 - half_over_.explained()) * queued_effect});
 }
 
 void RequestLedger::drop_settled() {

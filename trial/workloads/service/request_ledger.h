@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "trial/workloads/service/server_queue.h"
 #include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
@@ -17,8 +18,9 @@ namespace ocrtune {
 class RequestLedger {
  public:
   // Requests intended before `count_from_seconds` have no fate. Without an SLO only failures are
-  // over.
-  RequestLedger(const std::optional<LatencySlo>& slo, double count_from_seconds);
+  // over. Fates are expected by the queue, where it is known.
+  RequestLedger(const std::optional<LatencySlo>& slo, double count_from_seconds,
+                const ServerQueue& queue = {});
 
   struct Request {
     double intended_seconds = 0;
@@ -35,9 +37,12 @@ class RequestLedger {
   std::int64_t unanswered() const { return started() - finished_; }
   std::int64_t judged() const { return over_.requests(); }
   std::int64_t over() const { return over_.events(); }
+  bool clusters_seen() const { return over_.surprises() >= kFewestEvents; }
+  // Of late requests over a long time, where the queue has `queued_share` of them.
+  double late_share(double queued_share) const { return over_.share(queued_share); }
   // The larger one of late requests and of those past half the limit, which show the clusters of a
-  // queue before anything is late.
-  double design_effect() const;
+  // queue before anything is late. What the queue does not explain comes in clusters like its own.
+  double design_effect(double queued_share, double queued_effect) const;
 
  private:
   enum class Fate : std::uint8_t { open, in_time, half_over, over };
@@ -47,7 +52,10 @@ class RequestLedger {
     std::int32_t kind = 0;
     Fate fate = Fate::open;
     bool finished = false;
+    Fate expected = Fate::in_time;
   };
+
+  Fate fate_of(double latency_seconds) const;
 
   Slot& slot(std::uint64_t number) { return slots_[number & (slots_.size() - 1)]; }
   void grow();
@@ -55,6 +63,7 @@ class RequestLedger {
 
   double limit_seconds_ = std::numeric_limits<double>::infinity();
   double count_from_seconds_ = 0;
+  std::optional<QueuedRequests> queue_;
   std::vector<Slot> slots_;         // a ring; its size is a power of two
   std::uint64_t oldest_ = 0;        // in the ring
   std::uint64_t judged_up_to_ = 0;  // fates before this are counted

@@ -14,22 +14,6 @@ namespace {
 constexpr std::size_t kMaxBlocks = 1024;
 constexpr std::size_t kFewestBlocks = 16;
 
-// Variance of the block shares over that of as many independent requests.
-double effect_of(const std::vector<std::int64_t>& blocks, double block_requests) {
-  double sum = 0;
-  for (std::int64_t events : blocks) sum += static_cast<double>(events);
-  const double count = static_cast<double>(blocks.size());
-  const double mean_events = sum / count;
-  const double share = mean_events / block_requests;
-  if (share <= 0 || share >= 1) return 1;
-  double squares = 0;
-  for (std::int64_t events : blocks) {
-    const double distance = static_cast<double>(events) - mean_events;
-    squares += distance * distance;
-  }
-  return squares / (count - 1) / (block_requests * share * (1 - share));
-}
-
 // The continued fraction of the incomplete beta function, by Lentz's method.
 // Source: Abramowitz and Stegun, 26.5.8.
 double beta_fraction(double a, double b, double x) {
@@ -137,40 +121,88 @@ SloVerdict judge_slo(const LatencySlo& slo, double requests, double over, double
   return SloVerdict::undecided;
 }
 
-void BlockCounts::add(bool event) {
+void BlockCounts::add(bool event, bool expected) {
   ++requests_;
   ++open_requests_;
-  if (event) {
-    ++events_;
-    ++open_events_;
-  }
+  events_ += event ? 1 : 0;
+  expected_ += expected ? 1 : 0;
+  both_ += event && expected ? 1 : 0;
+  surprises_ += event != expected ? 1 : 0;
+  open_.events += event ? 1 : 0;
+  open_.expected += expected ? 1 : 0;
   if (open_requests_ < block_requests_) return;
-  blocks_.push_back(open_events_);
-  open_requests_ = open_events_ = 0;
-  if (blocks_.size() == kMaxBlocks) halve();
-}
-
-void BlockCounts::halve() {
-  for (std::size_t i = 0; i < blocks_.size() / 2; ++i) {
-    blocks_[i] = blocks_[2 * i] + blocks_[2 * i + 1];
-  }
-  blocks_.resize(blocks_.size() / 2);
+  blocks_.push_back(open_);
+  open_requests_ = 0;
+  open_ = {};
+  if (blocks_.size() < kMaxBlocks) return;
+  halve(blocks_);
   block_requests_ *= 2;
 }
 
-double BlockCounts::design_effect() const {
-  if (events_ < kFewestEvents || blocks_.size() < kFewestBlocks) return 1;
+void BlockCounts::halve(std::vector<Block>& blocks) {
+  for (std::size_t i = 0; i < blocks.size() / 2; ++i) {
+    const Block &one = blocks[2 * i], &next = blocks[2 * i + 1];
+    blocks[i] = {one.events + next.events, one.expected + next.expected};
+  }
+  blocks.resize(blocks.size() / 2);
+}
+
+double BlockCounts::weight() const {
+  const auto count = static_cast<double>(requests_), expected = static_cast<double>(expected_);
+  const double variance = count * expected - expected * expected;
+  if (variance <= 0) return 0;
+  const double covariance =
+      count * static_cast<double>(both_) - static_cast<double>(events_) * expected;
+  return std::max(0.0, covariance / variance);
+}
+
+double BlockCounts::explained() const {
+  if (surprises_ == 0) return 1;
+  const auto count = static_cast<double>(requests_), events = static_cast<double>(events_);
+  const double variance = count * events - events * events;
+  if (variance <= 0) return 0;
+  const auto expected = static_cast<double>(expected_);
+  return weight() * weight() * (count * expected - expected * expected) / variance;
+}
+
+double BlockCounts::expected_share() const {
+  return static_cast<double>(expected_) / static_cast<double>(std::max<std::int64_t>(requests_, 1));
+}
+
+double BlockCounts::share(double expected_share) const {
+  if (requests_ == 0) return 0;
+  const double seen = static_cast<double>(events_) / static_cast<double>(requests_);
+  return std::clamp(seen - weight() * (this->expected_share() - expected_share), 0.0, 1.0);
+}
+
+// Variance of what the blocks hold beyond the expected over that of as many independent requests.
+double BlockCounts::effect_of(const std::vector<Block>& blocks, double block_requests,
+                              double share) const {
+  const double expected = weight();
+  const auto rest = [&](const Block& block) { return block.events - expected * block.expected; };
+  double sum = 0;
+  for (const Block& block : blocks) sum += rest(block);
+  const double count = static_cast<double>(blocks.size());
+  if (share <= 0 || share >= 1) return 1;
+  double squares = 0;
+  for (const Block& block : blocks) {
+    const double distance = rest(block) - sum / count;
+    squares += distance * distance;
+  }
+  return squares / (count - 1) / (block_requests * share * (1 - share));
+}
+
+double BlockCounts::design_effect(double expected_share) const {
+  if (surprises_ < kFewestEvents || blocks_.size() < kFewestBlocks) return 1;
+  const double long_share = std::max(share(expected_share), 1 / static_cast<double>(requests_));
   // Longer blocks see longer queues but are fewer: the largest ratio down to 24 blocks counts.
-  std::vector<std::int64_t> blocks = blocks_;
+  std::vector<Block> blocks = blocks_;
   double requests = static_cast<double>(block_requests_);
   double effect = 1;
   while (true) {
-    effect = std::max(effect, effect_of(blocks, requests));
+    effect = std::max(effect, effect_of(blocks, requests, long_share));
     if (blocks.size() < 48) return effect;
-    for (std::size_t i = 0; i < blocks.size() / 2; ++i) {
-      blocks[i] = blocks[2 * i] + blocks[2 * i + 1];
-    }
-    blocks.resize(blocks.size() / 2);
+    halve(blocks);
     requests *= 2;
   }
 }

@@ -42,25 +42,38 @@ SloVerdict judge_slo(const LatencySlo& slo, double requests, double over, double
 // a queue that is long stays long, so late requests come in clusters. The design effect (Kish,
 // Survey Sampling, 1965: the variance of a clustered share over that of an independent one) divides
 // the number of requests before a test believes them. Memory stays bounded: blocks double in length
-// when there are many.
+// when there are many. Where it is known which requests should have been an event by their arrivals
+// (trial/workloads/service/server_queue.h), only what these do not explain is left to chance.
 inline constexpr std::int64_t kFewestEvents = 10;
 
 class BlockCounts {
  public:
-  void add(bool event);
+  void add(bool event, bool expected = false);
   std::int64_t events() const { return events_; }
   std::int64_t requests() const { return requests_; }
-  // 1 while there are fewer than `kFewestEvents` or 16 blocks to judge by.
-  double design_effect() const;
+  std::int64_t surprises() const { return surprises_; }  // requests that were not as expected
+  double expected_share() const;
+  // Of the events over a long time, of which `expected_share` of the requests should be one.
+  double share(double expected_share) const;
+  // 1 while there are fewer than `kFewestEvents` surprises or 16 blocks to judge by.
+  double design_effect(double expected_share) const;
+  // Squared correlation of each request's event with what was expected of it; 1 where all came as
+  // expected.
+  double explained() const;
 
  private:
-  void halve();
+  struct Block {
+    double events = 0, expected = 0;
+  };
+  double weight() const;  // of what was expected, by the regression of the events on it
+  double effect_of(const std::vector<Block>& blocks, double block_requests, double share) const;
+  static void halve(std::vector<Block>& blocks);
 
-  std::vector<std::int64_t> blocks_;  // events in each full block
+  std::vector<Block> blocks_;  // full ones
   std::int64_t block_requests_ = 16;
   std::int64_t open_requests_ = 0;
-  std::int64_t open_events_ = 0;
-  std::int64_t events_ = 0;
+  Block open_;
+  std::int64_t events_ = 0, expected_ = 0, both_ = 0, surprises_ = 0;
   std::int64_t requests_ = 0;
 };
 

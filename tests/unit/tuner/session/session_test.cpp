@@ -71,9 +71,10 @@ class SessionTest : public testing::Test {
       probes_ += options.quick ? 0 : 1;
       return Result<Machine>(machine_);
     };
-    doors_.runner = [this](const Job& job, const SearchRequest&, const Machine&, double rate) {
+    doors_.runner = [this](const Job& job, const SearchRequest&, const Machine&,
+                           const RateToProve& rate) {
       rehearsed_ += job.program().rehearses ? 1 : 0;
-      proved_ = std::max(proved_, rate);
+      proved_ = std::max(proved_, rate.requests_per_second);
       return Result<std::unique_ptr<Runner>>(
           std::make_unique<TableRunner>(table_, clock_, ++seed_));
     };
@@ -152,7 +153,7 @@ class WarmingRunner : public Runner {
 };
 
 TEST_F(SessionTest, WhatIsLeftOfTheBudgetShowsWhetherTheRateLasts) {
-  doors_.runner = [this](const Job&, const SearchRequest&, const Machine&, double) {
+  doors_.runner = [this](const Job&, const SearchRequest&, const Machine&, const RateToProve&) {
     return Result<std::unique_ptr<Runner>>(std::make_unique<WarmingRunner>(clock_));
   };
   const auto run = tune(warming_request(), *store_, witness_, doors_);
@@ -189,7 +190,7 @@ class GrowingRunner : public Runner {
 };
 
 TEST_F(SessionTest, AWinnerThatRunsOutOfMemoryLaterIsNone) {
-  doors_.runner = [this](const Job&, const SearchRequest&, const Machine&, double) {
+  doors_.runner = [this](const Job&, const SearchRequest&, const Machine&, const RateToProve&) {
     return Result<std::unique_ptr<Runner>>(std::make_unique<GrowingRunner>(clock_));
   };
   const auto run = tune(warming_request(), *store_, witness_, doors_);
@@ -295,7 +296,7 @@ TEST_F(SessionTest, AWinnerThatReadsFromMemoryRunsOnceFromTheDisk) {
     dropped = true;
     return std::uint64_t{1};
   };
-  doors_.runner = [&](const Job&, const SearchRequest&, const Machine&, double) {
+  doors_.runner = [&](const Job&, const SearchRequest&, const Machine&, const RateToProve&) {
     return Result<std::unique_ptr<Runner>>(
         std::make_unique<CachingRunner>(clock_, dropped, beside));
   };
@@ -436,7 +437,7 @@ TEST_F(SessionTest, VerifyRunsTheCommandInTheFolderThatIsNamed) {
   tuned_elsewhere.job.user()->command.directory = "/home/a/checkout";
   ASSERT_TRUE(tune(tuned_elsewhere, *store_, witness_, doors_));
   std::vector<std::string> folders;
-  doors_.runner = [&](const Job& job, const SearchRequest&, const Machine&, double) {
+  doors_.runner = [&](const Job& job, const SearchRequest&, const Machine&, const RateToProve&) {
     folders.push_back(job.program().directory);
     return Result<std::unique_ptr<Runner>>(std::make_unique<TableRunner>(table_, clock_, 1));
   };

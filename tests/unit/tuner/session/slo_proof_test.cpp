@@ -37,8 +37,8 @@ struct Prover : Runner {
 std::optional<Trial> proof(const RunRecord& run, const Trial& answer, double* rate = nullptr) {
   return prove_winner(
       run,
-      [&](double asked) -> Result<std::unique_ptr<Runner>> {
-        if (rate != nullptr) *rate = asked;
+      [&](const RateToProve& asked) -> Result<std::unique_ptr<Runner>> {
+        if (rate != nullptr) *rate = asked.requests_per_second;
         auto prover = std::make_unique<Prover>();
         prover->answer = answer;
         return std::unique_ptr<Runner>(std::move(prover));

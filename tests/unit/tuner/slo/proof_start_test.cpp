@@ -48,19 +48,20 @@ std::vector<LoadPoint> loads_of(const SloSearchResult& found) {
 
 TEST(QueueRate, KnowsServersThatWaitAndThatShed) {
   for (const KnownServer& one : kServers) {
-    EXPECT_NEAR(queue_rate(kSlo, one.slots, one.seconds, one.sheds), one.truth, 0.05 * one.truth);
+    EXPECT_NEAR(queue_rate(kSlo, {one.slots, one.seconds, 0, one.sheds}), one.truth,
+                0.05 * one.truth);
   }
-  EXPECT_LT(queue_rate({0.95, 0.03}, 1, 0.05, false), 0.1) << "longer than the limit alone";
+  EXPECT_LT(queue_rate({0.95, 0.03}, {1, 0.05}), 0.1) << "longer than the limit alone";
 }
 
 TEST(ProofStart, LiesBelowWhatWasSeenToBreak) {
   const std::vector<LoadPoint> loads = {{0, 20, 0, 0, 0, 0, 100, 20, "broken"},
                                         {0, 12, 0, 0, 0, 0, 100, 20, "broken"},
                                         {0, 15, 0, 0, 0, 0, 100, 0, "kept"}};
-  const double start = proof_start({loads, loads}, kSlo, 15, true);
+  const double start = proof_start({loads, loads}, kSlo, 15, true).requests_per_second;
   EXPECT_LT(start, 12);
   EXPECT_GT(start, 10);
-  EXPECT_LT(proof_start({}, kSlo, 15, true), 15);
+  EXPECT_LT(proof_start({}, kSlo, 15, true).requests_per_second, 15);
 }
 
 // A search of 38 s and the proof of what it found, as a tune with a budget of minutes does it. The
@@ -80,7 +81,8 @@ TEST(ProofStart, WhatIsProvedIsJustBelowTheTruth) {
       full.slo = kSlo;
       full.budget_seconds = 170;
       full.seed = seed;
-      const double start = proof_start({loads_of(*found)}, kSlo, found->requests_per_second, true);
+      const RateToProve start =
+          proof_start({loads_of(*found)}, kSlo, found->requests_per_second, true);
       const auto proved = prove_rate(server, server.clock(), full, start);
       ASSERT_TRUE(proved.ok());
       EXPECT_LE(proved->requests_per_second, known.truth) << known.slots << " seed " << seed;

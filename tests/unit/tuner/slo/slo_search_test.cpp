@@ -144,7 +144,7 @@ TEST(ProveRate, ProvesAtFullLengthAndLowersWhatFails) {
   for (const auto& [claim, least, most] : {std::tuple{0.8, 0.8, 0.84}, std::tuple{1.1, 0.5, 1.0}}) {
     SimulatedServer server(service_of(0.001, 1, false));
     const auto proved =
-        prove_rate(server, server.clock(), options_of({0.99, 0.02}, 200), claim * kTrueRate);
+        prove_rate(server, server.clock(), options_of({0.99, 0.02}, 200), {claim * kTrueRate, {}});
     ASSERT_TRUE(proved.ok());
     ASSERT_TRUE(proved->found) << claim;
     EXPECT_GE(proved->requests_per_second, least * kTrueRate * 0.999);
@@ -156,7 +156,7 @@ TEST(ProveRate, ProvesAtFullLengthAndLowersWhatFails) {
 
 TEST(ProveRate, TooFastByFarIsNotClaimed) {
   SimulatedServer server(service_of(0.001, 1, false));
-  const auto proved = prove_rate(server, server.clock(), options_of({0.99, 0.02}, 200), 3000);
+  const auto proved = prove_rate(server, server.clock(), options_of({0.99, 0.02}, 200), {3000, {}});
   ASSERT_TRUE(proved.ok());
   EXPECT_FALSE(proved->found);
   EXPECT_GT(proved->broken_at, 0);

@@ -131,6 +131,21 @@ TEST(ClosedMaximum, AFixedWaitIsClimbedInTheTimeOfATrial) {
 }
 
 // A queue is not climbed for longer than before.
+// A trial that the budget cuts short keeps time to measure what the climb found.
+TEST(ClosedMaximum, AClimbEndsInTheTimeThatATrialHas) {
+  SimulatedService service = fixed_service(0.02, 512);
+  service.wait_seconds = 2;
+  SimulatedServer server(service);
+  ClosedMaximumOptions options;
+  options.rising_seconds = 15;
+  options.max_seconds = 30;
+  const auto found = find_closed_maximum(server, server.clock(), options);
+  ASSERT_TRUE(found.ok());
+  EXPECT_LT(server.clock().now_seconds(), 30);
+  EXPECT_TRUE(found->open);
+  EXPECT_NEAR(found->fixed_wait_seconds, 2, 0.1);
+}
+
 TEST(ClosedMaximum, ASlowQueueIsLeftSoon) {
   ClosedMaximumOptions options;
   options.seconds = 12;

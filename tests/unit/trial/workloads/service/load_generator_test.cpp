@@ -146,6 +146,64 @@ TEST(RunLoad, LookingOftenDoesNotMeetAnSlo) {
   EXPECT_LE(kept, 0.02 * kRuns);
 }
 
+// Requests until p95 under 400 ms is proved at this rate, over some seeds.
+std::int64_t requests_to_prove(const SimulatedService& service, double rate,
+                               const ServerQueue& queue) {
+  const LatencySlo slo{0.95, 0.4};
+  const QueuedShare late =
+      queue.slots > 0 ? queued_share(queue, slo, rate, 1000000) : QueuedShare();
+  std::int64_t judged = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    LoadPlan plan;
+    plan.slo = slo;
+    plan.warm_up_seconds = 8;
+    plan.max_seconds = 5000;
+    plan.assumed_design_effect = rate * slo.seconds;
+    plan.queue = queue;
+    plan.queued = late;
+    SimulatedService one = service;
+    one.seed = seed;
+    const LoadResult result = run(one, Arrivals::poisson(rate, seed + 100), plan);
+    EXPECT_EQ(result.verdict, SloVerdict::met);
+    judged += result.judged;
+  }
+  return judged;
+}
+
+// Nearly all luck of a server with a fixed service lies in its arrivals.
+TEST(RunLoad, AQueueLikeTheServerProvesSooner) {
+  const SimulatedService single = fixed(0.05);
+  const ServerQueue alike{1, 0.0505};
+  const std::int64_t seen_alone = requests_to_prove(single, 14.7, {});
+  EXPECT_LT(requests_to_prove(single, 14.7, alike), 0.5 * static_cast<double>(seen_alone));
+}
+
+// p95 of exponential services is 400 ms at this rate, no less: a verdict of "kept" at 99 % may come
+// in one run of a hundred, whatever queue the server was taken for.
+TEST(RunLoad, AQueueUnlikeTheServerKeepsNothing) {
+  constexpr int kRuns = 200;
+  const double rate = 50 - std::log(20.0) / 0.4;
+  for (const ServerQueue& queue :
+       {ServerQueue{1, 0.02}, ServerQueue{2, 0.04}, ServerQueue{1, 0.018}}) {
+    const QueuedShare late = queued_share(queue, {0.95, 0.4}, rate, 1000000);
+    int kept = 0;
+    for (int i = 0; i < kRuns; ++i) {
+      SimulatedService service = exponential(0.02);
+      service.seed = static_cast<std::uint64_t>(i) + 1;
+      LoadPlan plan;
+      plan.slo = LatencySlo{0.95, 0.4};
+      plan.warm_up_seconds = 8;
+      plan.max_seconds = 200;
+      plan.queue = queue;
+      plan.queued = late;
+      const auto seed = static_cast<std::uint64_t>(i) + 1000;
+      const LoadResult result = run(service, Arrivals::poisson(rate, seed), plan);
+      kept += result.verdict == SloVerdict::met ? 1 : 0;
+    }
+    EXPECT_LE(kept, 0.025 * kRuns) << queue.slots << " slots of " << queue.service_seconds << " s";
+  }
+}
+
 TEST(RunLoad, ViolatesAnSloThatServiceAloneViolates) {
   LoadPlan plan;
   plan.slo = LatencySlo{0.99, 0.01};

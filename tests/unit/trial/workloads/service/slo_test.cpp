@@ -92,7 +92,7 @@ TEST(BlockCounts, IndependentEventsCountFully) {
   for (int i = 0; i < 200000; ++i) counts.add(random.uniform() < 0.02);
   EXPECT_EQ(counts.requests(), 200000);
   EXPECT_NEAR(static_cast<double>(counts.events()), 4000, 250);
-  EXPECT_LT(counts.design_effect(), 2);
+  EXPECT_LT(counts.design_effect(0), 2);
 }
 
 TEST(BlockCounts, ClustersOfThirtyCountAsOne) {
@@ -102,14 +102,52 @@ TEST(BlockCounts, ClustersOfThirtyCountAsOne) {
     const bool late = random.uniform() < 0.02;
     for (int j = 0; j < 30; ++j) counts.add(late);
   }
-  EXPECT_GT(counts.design_effect(), 20);
-  EXPECT_LT(counts.design_effect(), 60);
+  EXPECT_GT(counts.design_effect(0), 20);
+  EXPECT_LT(counts.design_effect(0), 60);
+}
+
+// A fifth of the late clusters are the server's own; the others its arrivals foretell.
+TEST(BlockCounts, WhatWasExpectedIsNotLeftToChance) {
+  Random random(3);
+  double plain = 0, controlled = 0, effect = 0;
+  constexpr int kRuns = 200, kClusters = 500;
+  for (int run = 0; run < kRuns; ++run) {
+    BlockCounts counts, alone;
+    for (int i = 0; i < kClusters; ++i) {
+      const bool expected = random.uniform() < 0.04;
+      const bool late = (expected && random.uniform() < 0.8) || random.uniform() < 0.008;
+      for (int j = 0; j < 30; ++j) {
+        counts.add(late, expected);
+        alone.add(late);
+      }
+    }
+    constexpr double kTruth = 0.04 * 0.8 + 0.008 * (1 - 0.04 * 0.8);
+    plain += std::pow(alone.share(0) - kTruth, 2) / kRuns;
+    controlled += std::pow(counts.share(0.04) - kTruth, 2) / kRuns;
+    effect += counts.design_effect(0.04) / alone.design_effect(0) / kRuns;
+  }
+  EXPECT_LT(controlled, 0.6 * plain);
+  EXPECT_NEAR(effect, controlled / plain, 0.15);
+}
+
+TEST(BlockCounts, WhatWasWronglyExpectedChangesNothing) {
+  Random random(4);
+  BlockCounts counts, alone;
+  for (int i = 0; i < 20000; ++i) {
+    const bool expected = random.uniform() < 0.1, late = random.uniform() < 0.02;
+    for (int j = 0; j < 30; ++j) {
+      counts.add(late, expected);
+      alone.add(late);
+    }
+  }
+  EXPECT_NEAR(counts.share(0.03), alone.share(0), 0.001);
+  EXPECT_NEAR(counts.design_effect(0.03), alone.design_effect(0), 2);
 }
 
 TEST(BlockCounts, TooFewEventsToJudge) {
   BlockCounts counts;
   for (int i = 0; i < 1000; ++i) counts.add(i < 9);
-  EXPECT_EQ(counts.design_effect(), 1);
+  EXPECT_EQ(counts.design_effect(0), 1);
 }
 
 }  // namespace
