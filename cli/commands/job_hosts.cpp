@@ -104,7 +104,7 @@ SessionDoors JobHosts::doors() const {
   SessionDoors doors;
   doors.probe = [here = machine](const ProbeOptions&) -> Result<Machine> { return here; };
   doors.runner = [asked = agents](const Job& job, const SearchRequest& search, const Machine& here,
-                                  double) -> Result<std::unique_ptr<Runner>> {
+                                  const RateToProve&) -> Result<std::unique_ptr<Runner>> {
     const JobRunnerOptions runner = {asked, [](const std::string& note) {
                                        std::fprintf(stderr, "ocrtune: note: %s\n", note.c_str());
                                      }};

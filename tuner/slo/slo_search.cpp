@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,19 +30,18 @@ constexpr double kBluntShare = 0.05;   // of the rate: within it a probe may tel
 constexpr double kGrossShare = 10;     // times the allowed share of late requests: far too fast
 constexpr double kGrossStep = 0.6;     // then the next rate is at most this share of it
 constexpr int kMaxProbes = 60;
-constexpr double kQueueShare = 0.9;      // of the rate of a queue like the server: the first to try
-constexpr double kQueueEdge = 0.98;      // of a queue's capacity: above it has no long run
-constexpr int kQueueRequests = 1000000;  // of its long run
+constexpr double kQueueShare = 0.9;  // of the rate of a queue like the server: the first to try
+constexpr double kQueueEdge = 0.98;  // of a queue's capacity: above it has no long run
+// Of its long run: an error of a tenth of the allowed share does where the claim is proved apart.
+constexpr int kQueueRequests = 400000, kFewQueueRequests = 100000;
 
 // Of a proof: steps of the rate, the last one where the late share is so many times the allowed.
 constexpr double kProofClimb = 1.03, kProofStep = 0.94, kFarStep = 0.85, kFarShare = 3;
 constexpr double kHighestStart = 1.03, kLowestStart = 0.985, kStartStep = 0.01;
-constexpr int kStartRequests = 300000;  // of the queue, for each
-constexpr double kLooksCost = 4;
+constexpr double kLooksCost = 4;          // of the doubt: what a run's looks divide it by
 constexpr double kLeastProofShare = 0.4;  // of the rate that it begins with
 constexpr double kVainLimits = 20;        // multiples of the SLO's time before a run is given up
-// Where too few are late to see how they cluster: what comes within one limit waits in one queue.
-constexpr double kClusterLimits = 1;
+constexpr double kClusterLimits = 1, kShownShare = 0.1;  // of the share of late ones allowed
 
 class Search {
  public:
@@ -87,28 +85,24 @@ class Search {
  private:
   // Around this rate, the highest that a queue like the server proves in the time that is left.
   double provable_rate(double rate) const {
-    double tried = kHighestStart;
-    for (; queue_.slots > 0 && tried > kLowestStart; tried -= kStartStep) {
-      const QueuedShare share = queued_share(queue_, options_.slo, tried * rate, kStartRequests);
-      const double effect =
-          std::min(share.design_effect, kClusterLimits * tried * rate * options_.slo.seconds);
-      const double seconds = options_.warm_up_limits * options_.slo.seconds +
-                             effect * provable_requests(share.late) / (tried * rate);
-      if (seconds < left()) return tried * rate;
+    if (queue_.slots == 0) return rate;
+    const double seconds = left() - options_.warm_up_limits * options_.slo.seconds;
+    const double confidence = 1 - (1 - options_.confidence) / kLooksCost;
+    double tried = kHighestStart * rate;
+    for (; tried > kLowestStart * rate; tried -= kStartStep * rate) {
+      const QueuedShare share = queued_share(queue_, options_.slo, tried, kFewQueueRequests);
+      const double requests = seconds * tried / assumed_effect(tried, share);
+      if (share.late < provable_share(1 - options_.slo.percentile, requests, confidence)) break;
     }
-    return queue_.slots > 0 ? tried * rate : rate;
+    return tried;
   }
 
-  // Independent ones, so that this share of late ones is proved to be less than allowed.
-  double provable_requests(double share) const {
-    const double allowed = 1 - options_.slo.percentile,
-                 doubt = (1 - options_.confidence) / kLooksCost;
-    if (share >= allowed) return std::numeric_limits<double>::infinity();
-    double requests = 1 / allowed;
-    while (binomial_at_most(share * requests + std::sqrt(share * requests), requests, allowed) >
-           doubt)
-      requests *= 1.1;
-    return requests;
+  // Where too few are late to see how they cluster: what comes within one limit waits in one queue.
+  // A queue that is late knows better; one that hardly ever is shows no clusters.
+  double assumed_effect(double rate, const QueuedShare& share) const {
+    const double effect = kClusterLimits * rate * options_.slo.seconds;
+    const bool shows = share.late > kShownShare * (1 - options_.slo.percentile);
+    return shows ? std::min(effect, share.design_effect) : effect;
   }
 
   Result<SloSearchResult> finish() {
@@ -158,13 +152,15 @@ class Search {
   // What is seen above a rate counts for it too, which is kept at least as well: requests at this
   // rate and at the next ones above may prove it together.
   bool proved_by_all(double rate) const {
-    double judged = 0, over = 0, effect = 1;
+    double judged = 0, over = 0, late = 0, effect = 1;
     for (auto one = result_.probes.rbegin(); one != result_.probes.rend(); ++one) {
       if (one->requests_per_second < rate) return false;
       judged += static_cast<double>(one->judged);
       over += one->late_share * static_cast<double>(one->judged);
+      late += static_cast<double>(one->over);
       effect = std::max(effect, one->design_effect);
-      if (judge_slo(options_.slo, judged, over, options_.confidence, effect) == SloVerdict::met) {
+      if (late <= (1 - options_.slo.percentile) * judged &&
+          judge_slo(options_.slo, judged, over, options_.confidence, effect) == SloVerdict::met) {
         return true;
       }
     }
@@ -196,10 +192,10 @@ class Search {
     if (proves_) {
       plan.min_seconds = kVainLimits * limit;
       plan.max_seconds = left();
-      plan.assumed_design_effect = kClusterLimits * rate * limit;
       plan.stop_when_vain = true;
     }
     expect_queue(rate, plan);
+    if (proves_) plan.assumed_design_effect = assumed_effect(rate, plan.queued);
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed + probes_made_;
     plan.first_request = next_request_;
@@ -248,10 +244,10 @@ class Search {
     if (queue_.slots == 0) return;
     const double most = queue_.slots / queue_.service_seconds;
     if (!queue_.sheds && rate > kQueueEdge * most) return;
-    const QueuedShare share = queued_share(queue_, options_.slo, rate, kQueueRequests);
     plan.queue = queue_;
-    plan.queued = share;
-    plan.assumed_design_effect = std::min(plan.assumed_design_effect, share.design_effect);
+    plan.queue.spread = 0;  // services that are drawn anew explain nothing
+    plan.queued = queued_share(plan.queue, options_.slo, rate,
+                               options_.min_rates > 0 ? kFewQueueRequests : kQueueRequests);
   }
 
   bool breaks_a_kind(const LoadResult& load) const {

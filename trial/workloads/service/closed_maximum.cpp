@@ -26,6 +26,7 @@ constexpr int kFixedWaitInFlight = 16;
 constexpr double kFixedWaitGrowth = 1.15;
 constexpr double kNearEnough = 1.1;     // between a number in flight that is answered and one not
 constexpr double kMostRequests = 1e15;  // of a step that only its time ends
+constexpr double kStepRounds = 6;       // that a step takes, with its first and last answers
 constexpr double kDrainRounds = 4;      // of the last answers' time
 constexpr double kGoneSeconds = 1;  // from a connection that broke until its process is seen gone
 
@@ -98,7 +99,7 @@ class MaximumSearch {
 
   bool too_late(int next) const {
     const double spent = clock_.now_seconds() - start_;
-    if (spent + kDrainRounds * round_seconds(next) > options_.max_seconds) return true;
+    if (spent + kStepRounds * round_seconds(next) > options_.max_seconds) return true;
     const double most = std::max(options_.seconds, kDrainRounds * kRounds * alone_seconds());
     const double rising =
         std::max(std::min(options_.rising_seconds, kRisingRounds * alone_seconds()),

@@ -186,9 +186,12 @@ class LoadRun {
     planned_looks_ = 1 + std::max(0.0, std::log(most / judged) / std::log(kLookGrowth));
   }
 
+  // What was late for its arrivals alone is forgiven, but no more than the target has room for.
   SloVerdict verdict() const {
-    return judge_slo(*plan_.slo, static_cast<double>(ledger_.judged()), over(), confidence(),
-                     design_effect());
+    const auto judged = static_cast<double>(ledger_.judged());
+    const bool late = static_cast<double>(ledger_.over()) > (1 - plan_.slo->percentile) * judged;
+    const SloVerdict verdict = judge_slo(*plan_.slo, judged, over(), confidence(), design_effect());
+    return verdict == SloVerdict::met && late ? SloVerdict::undecided : verdict;
   }
 
   // Were none of the requests to come late, there would still be too many.

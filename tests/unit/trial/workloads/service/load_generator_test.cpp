@@ -120,7 +120,7 @@ TEST(RunLoad, MeetsAnSloAfterFewRequests) {
   EXPECT_EQ(result.stop, LoadStop::decided);
   EXPECT_EQ(result.verdict, SloVerdict::met);
   EXPECT_GE(result.judged, 508);  // 459 at one look; more looks may follow this one
-  EXPECT_LT(result.judged, 508 + 300);
+  EXPECT_LT(result.judged, 2 * 459);
   EXPECT_EQ(result.over, 0);
 }
 
@@ -178,30 +178,33 @@ TEST(RunLoad, AQueueLikeTheServerProvesSooner) {
   EXPECT_LT(requests_to_prove(single, 14.7, alike), 0.5 * static_cast<double>(seen_alone));
 }
 
-// p95 of exponential services is 400 ms at this rate, no less: a verdict of "kept" at 99 % may come
-// in one run of a hundred, whatever queue the server was taken for.
-TEST(RunLoad, AQueueUnlikeTheServerKeepsNothing) {
-  constexpr int kRuns = 200;
-  const double rate = 50 - std::log(20.0) / 0.4;
-  for (const ServerQueue& queue :
-       {ServerQueue{1, 0.02}, ServerQueue{2, 0.04}, ServerQueue{1, 0.018}}) {
-    const QueuedShare late = queued_share(queue, {0.95, 0.4}, rate, 1000000);
-    int kept = 0;
-    for (int i = 0; i < kRuns; ++i) {
-      SimulatedService service = exponential(0.02);
-      service.seed = static_cast<std::uint64_t>(i) + 1;
-      LoadPlan plan;
-      plan.slo = LatencySlo{0.95, 0.4};
-      plan.warm_up_seconds = 8;
-      plan.max_seconds = 200;
-      plan.queue = queue;
-      plan.queued = late;
-      const auto seed = static_cast<std::uint64_t>(i) + 1000;
-      const LoadResult result = run(service, Arrivals::poisson(rate, seed), plan);
-      kept += result.verdict == SloVerdict::met ? 1 : 0;
-    }
-    EXPECT_LE(kept, 0.025 * kRuns) << queue.slots << " slots of " << queue.service_seconds << " s";
+// How many of 100 runs keep p95 under 400 ms at a rate at which exactly 5 % are late.
+int kept_at_the_edge(const ServerQueue& queue) {
+  const double rate = 50 - std::log(20.0) / 0.4;  // of one server with exponential services
+  int kept = 0;
+  LoadPlan plan;
+  plan.slo = LatencySlo{0.95, 0.4};
+  plan.warm_up_seconds = plan.min_seconds = 8;
+  plan.max_seconds = 100;
+  plan.assumed_design_effect = rate * plan.slo->seconds;
+  plan.queue = queue;
+  if (queue.slots > 0) plan.queued = queued_share(queue, *plan.slo, rate, 1000000);
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SimulatedService service = exponential(0.02);
+    service.seed = seed;
+    const LoadResult result = run(service, Arrivals::poisson(rate, seed + 1000), plan);
+    kept += result.verdict == SloVerdict::met ? 1 : 0;
   }
+  return kept;
+}
+
+// Requests that wait for each other for long count for less than a short run shows: a queue that
+// has as many slots knows that, and one that is too fast makes nothing worse.
+TEST(RunLoad, AQueueUnlikeTheServerKeepsNoBrokenRate) {
+  const int alone = kept_at_the_edge({});
+  EXPECT_LE(kept_at_the_edge({1, 0.02}), 2);
+  EXPECT_LE(kept_at_the_edge({2, 0.04}), 2);
+  EXPECT_NEAR(kept_at_the_edge({1, 0.0186}), alone, 2);
 }
 
 TEST(RunLoad, ViolatesAnSloThatServiceAloneViolates) {

@@ -27,7 +27,7 @@ TEST(QueuedRequests, AreTurnedAwayWhereTheServerSheds) {
 TEST(QueuedShare, IsThatOfALongRun) {
   EXPECT_NEAR(queued_share({1, 0.5, 0, true}, {0.95, 0.6}, 2, 400000).late, 0.5, 0.005);
   EXPECT_EQ(queued_share({1, 0.5, 0, true}, {0.95, 0.4}, 2, 1000).late, 1);
-  const QueuedShare waits = queued_share({1, 0.05}, {0.95, 0.4}, 16.04, 400000);
+  const QueuedShare waits = queued_share({1, 0.05}, {0.95, 0.4}, 16.2, 400000);
   EXPECT_NEAR(waits.late, 0.05, 0.01);
   EXPECT_GT(waits.design_effect, 5) << "late requests of a queue come in clusters";
 }
