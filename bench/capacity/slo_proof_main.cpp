@@ -124,15 +124,6 @@ void run(const Kind& kind, const LatencySlo& slo, double truth, double proof_sec
   const auto proved = prove_rate(server, server.clock(), full, start);
   out.starts.push_back(start.requests_per_second / truth);
   out.seconds.push_back(server.clock().now_seconds());
-  if (std::getenv("SLO_PROOF_RUNS") != nullptr) {
-    std::printf("  seed %d, start %.3f:", static_cast<int>(seed), out.starts.back());
-    for (const RateProbe& one : proved->probes) {
-      std::printf(" [%.3f %d, %ld and %.4f of %ld, effect %.1f, %.0f s]",
-                  one.requests_per_second / truth, static_cast<int>(one.verdict), (long)one.over,
-                  one.late_share, (long)one.judged, one.design_effect, one.seconds);
-    }
-    std::printf("\n");
-  }
   if (!proved || !proved->found) return;
   --out.nothing;
   out.claims.push_back(proved->requests_per_second / truth);

@@ -246,8 +246,10 @@ class Search {
     if (!queue_.sheds && rate > kQueueEdge * most) return;
     plan.queue = queue_;
     plan.queue.spread = 0;  // services that are drawn anew explain nothing
-    plan.queued = queued_share(plan.queue, options_.slo, rate,
-                               options_.min_rates > 0 ? kFewQueueRequests : kQueueRequests);
+    const bool trial = options_.min_rates > 0;
+    plan.queued =
+        queued_share(plan.queue, options_.slo, rate, trial ? kFewQueueRequests : kQueueRequests);
+    if (trial) plan.queued.design_effect = 1;  // what it claims is proved apart
   }
 
   bool breaks_a_kind(const LoadResult& load) const {

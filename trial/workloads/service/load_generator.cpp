@@ -159,10 +159,9 @@ class LoadRun {
 
   double design_effect() const {
     const QueuedShare& queued = plan_.queued;
-    return std::max(
-        {plan_.min_design_effect,
-         ledger_.design_effect(queued.late, plan_.queue.slots > 0 ? queued.design_effect : 0),
-         ledger_.clusters_seen() ? 1.0 : plan_.assumed_design_effect});
+    return std::max({plan_.min_design_effect,
+                     ledger_.design_effect(queued.late, queued.design_effect),
+                     ledger_.clusters_seen() ? 1.0 : plan_.assumed_design_effect});
   }
 
   // Of the judged requests, less what their own arrivals alone explain.

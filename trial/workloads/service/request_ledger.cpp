@@ -7,13 +7,16 @@ namespace ocrtune {
 RequestLedger::RequestLedger(const std::optional<LatencySlo>& slo, double count_from_seconds,
                              const ServerQueue& queue)
     : count_from_seconds_(count_from_seconds), slots_(4096) {
-  if (slo) limit_seconds_ = slo->seconds;
+  if (slo) {
+    limit_seconds_ = slo->seconds;
+    half_seconds_ = (slo->seconds + std::min(queue.service_seconds, slo->seconds)) / 2;
+  }
   if (queue.slots > 0) queue_.emplace(queue);
 }
 
 RequestLedger::Fate RequestLedger::fate_of(double latency_seconds) const {
   if (latency_seconds > limit_seconds_) return Fate::over;
-  return latency_seconds > limit_seconds_ / 2 ? Fate::half_over : Fate::in_time;
+  return latency_seconds > half_seconds_ ? Fate::half_over : Fate::in_time;
 }
 
 std::uint64_t RequestLedger::start(double intended_seconds, int kind) {

@@ -40,8 +40,9 @@ class RequestLedger {
   bool clusters_seen() const { return over_.surprises() >= kFewestEvents; }
   // Of late requests over a long time, where the queue has `queued_share` of them.
   double late_share(double queued_share) const { return over_.share(queued_share); }
-  // The larger one of late requests and of those past half the limit, which show the clusters of a
-  // queue before anything is late. What the queue does not explain comes in clusters like its own.
+  // The larger one of late requests and of those past half the limit (of what it leaves to wait,
+  // where the service is known), which show the clusters of a queue before anything is late. What
+  // the queue does not explain comes in clusters like its own.
   double design_effect(double queued_share, double queued_effect) const;
 
  private:
@@ -62,6 +63,7 @@ class RequestLedger {
   void drop_settled();
 
   double limit_seconds_ = std::numeric_limits<double>::infinity();
+  double half_seconds_ = limit_seconds_;
   double count_from_seconds_ = 0;
   std::optional<QueuedRequests> queue_;
   std::vector<Slot> slots_;         // a ring; its size is a power of two
