@@ -2,7 +2,7 @@
 //
 // Most of the luck of a short load lies in its arrivals, and these are known: a burst that makes
 // the server late makes a queue like it late as well, whose share of late requests over a long time
-// is known too. So a load is judged by what it shows beyond its arrivals (a control variate:
+// is known too. So what counts of a load is what it shows beyond its arrivals (a control variate:
 // Lavenberg and Welch, Management Science 27, 1981). A queue unlike the server explains less, and
 // then the judgement rests on what was seen alone.
 #pragma once
