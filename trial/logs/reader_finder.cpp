@@ -23,7 +23,7 @@ constexpr double kStepPatienceSeconds = 4;   // with a count of steps: a rate of
 constexpr double kSilentRowSeconds = 15;     // after which a row that read a line is over
 constexpr std::size_t kFormLines = 4;        // of one form, that show what its numbers do
 constexpr double kMinListenSeconds = 2;      // of listening to a counter
-constexpr std::int64_t kHopelessLines = 40;  // of any form
+constexpr std::int64_t kHopelessLines = 40;  // of any form, behind what a launcher prints
 constexpr double kHopelessSeconds = 8, kTrainingSeconds = 5;
 constexpr double kNear = 1.4;  // factor within which two rates are the same
 
@@ -175,6 +175,7 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
   unread_.add(text, now_seconds);
   choice_ = row_choice(kLines, false);
   const double listened = now_seconds - first_seconds_;
+  if (listened < kHopelessSeconds) lines_of_start_ = unread_.lines();
   if (choice_ || some_row_listens(now_seconds) || listened < kMinListenSeconds) return;
   if (const auto counter = forms_.counter(kFormLines, context_.batch)) {
     choice_ = counted(*counter);
@@ -186,7 +187,7 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
     return;
   }
   hopeless_ = (listened >= kTrainingSeconds && forms_.longest() >= 2 * kFormLines) ||
-              (listened >= kHopelessSeconds && unread_.lines() >= kHopelessLines);
+              unread_.lines() - lines_of_start_ >= kHopelessLines;
 }
 
 void ReaderFinder::add_event(const Event& event) {

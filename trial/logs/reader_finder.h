@@ -77,6 +77,7 @@ class ReaderFinder {
   double first_seconds_ = -1, last_seconds_ = -1;
   std::optional<ReaderChoice> choice_;
   bool hopeless_ = false;
+  std::int64_t lines_of_start_ = 0;  // before the program may be said to print no speed
   // Of lines with a rate: the steps that they count, and the ranks that print them.
   double first_step_ = -1, last_step_ = -1, step_begin_ = 0, step_end_ = 0;
   std::set<int> speakers_;

@@ -171,6 +171,16 @@ TEST(ReaderFinder, TakesNoBytesForASpeed) {
   EXPECT_NE(finder.unread().reason("", "", "").find("binary"), std::string::npos);
 }
 
+// Paddle's launcher prints its settings, and its first import then takes long.
+TEST(ReaderFinder, WaitsBehindTheManyLinesOfALauncher) {
+  ReaderFinder finder{LogContext()};
+  for (int i = 0; i < 60; ++i) finder.add(fmt::format("LAUNCH INFO option_{}: value", i), 0.1);
+  finder.add("warnings.warn(message)", 14);
+  EXPECT_FALSE(finder.is_settled());
+  for (int i = 1; i < 8; ++i) finder.add(fmt::format("speed: {}.5 img/s", 20 + i % 2), 15 + i);
+  EXPECT_TRUE(finder.choice());
+}
+
 TEST(ReaderFinder, SettlesWithinSecondsWhereNoNumberIsASpeed) {
   const auto lines =
       every(0.5, 200, [](int i) { return fmt::format("loss {:.4f}", 8.0 / (i + 1)); });
