@@ -25,11 +25,15 @@ enum class ErrorKind {
   failed,       // anything else the system refused
 };
 
+// What there is too little of, where the kind is `exhausted`.
+enum class Scarce { memory, gpu_memory, shared_memory };
+
 struct Error {
   ErrorKind kind = ErrorKind::failed;
   std::string what;  // one line that names the thing: "open /sys/x: No such file or directory"
   // Of an interrupted command: what stands of it, how it goes on; empty: nothing does.
   std::string stands = {};
+  Scarce scarce = Scarce::memory;
 };
 
 template <typename T>

@@ -11,7 +11,9 @@ Status cuda_status(cudaError_t code, const char* what) {
   const std::string call = std::string(what).substr(0, std::string(what).find('('));
   const bool memory = code == cudaErrorMemoryAllocation;
   return Error{memory ? ErrorKind::exhausted : ErrorKind::failed,
-               call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")"};
+               call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")",
+               {},
+               Scarce::gpu_memory};
 }
 
 DeviceMemory::~DeviceMemory() {
@@ -31,9 +33,11 @@ Status DeviceMemory::allocate(int device, std::size_t bytes) {
   std::size_t total = 0;
   cudaGetLastError();  // a failed allocation is no lasting error
   cudaMemGetInfo(&free, &total);
-  return Error{ErrorKind::exhausted, "the GPU has " + format_bytes(free) + " free of " +
-                                         format_bytes(total) + "; " + format_bytes(bytes) +
-                                         " more are needed"};
+  return Error{ErrorKind::exhausted,
+               "the GPU has " + format_bytes(free) + " free of " + format_bytes(total) + "; " +
+                   format_bytes(bytes) + " more are needed",
+               {},
+               Scarce::gpu_memory};
 }
 
 }  // namespace ocrtune

@@ -245,9 +245,11 @@ Status ShmComm::reservation_outcome(std::size_t bytes) {
     if (code != ENOSPC && code != EFBIG) {
       return system_error(code, what + "; rank " + std::to_string(r));
     }
-    return Error{ErrorKind::exhausted, what + "; /dev/shm had " + format_bytes(free_before_) +
-                                           " left (docker: --shm-size; else mount -o "
-                                           "remount,size=... /dev/shm)"};
+    return Error{ErrorKind::exhausted,
+                 what + "; /dev/shm had " + format_bytes(free_before_) +
+                     " left (docker: --shm-size; else mount -o remount,size=... /dev/shm)",
+                 {},
+                 Scarce::shared_memory};
   }
   return Status();
 }

@@ -24,7 +24,10 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 Error segment_error(int code, const std::string& action, const std::string& name) {
   if (code == ENOSPC) {
-    return Error{ErrorKind::exhausted, action + " " + name + ": /dev/shm is full"};
+    return Error{ErrorKind::exhausted,
+                 action + " " + name + ": /dev/shm is full",
+                 {},
+                 Scarce::shared_memory};
   }
   return system_error(code, action + " shared memory " + name);
 }

@@ -200,6 +200,10 @@ Error broken(const std::string& line) {
 
 }  // namespace
 
+std::string scarce_name(Scarce scarce) {
+  return scarce == Scarce::gpu_memory ? "gpu" : scarce == Scarce::shared_memory ? "shm" : "process";
+}
+
 std::string event_line(const Event& event) {
   const Json object = std::visit([](const auto& one) { return json_of(one); }, event);
   return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -60,6 +60,9 @@ struct ErrorEvent {
   std::string reason;
 };
 
+// As in Trial::cause: "process", "gpu", "shm".
+std::string scarce_name(Scarce scarce);
+
 // Memory of the rank's GPU at this moment.
 struct MemoryEvent {
   int rank = 0;

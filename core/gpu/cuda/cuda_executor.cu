@@ -20,7 +20,9 @@ namespace {
 Status blas_result(cublasStatus_t code, const char* what) {
   if (code == CUBLAS_STATUS_SUCCESS) return Status();
   return Error{code == CUBLAS_STATUS_ALLOC_FAILED ? ErrorKind::exhausted : ErrorKind::failed,
-               std::string(what) + ": " + cublasGetStatusString(code)};
+               std::string(what) + ": " + cublasGetStatusString(code),
+               {},
+               Scarce::gpu_memory};
 }
 
 constexpr std::size_t kBlasWorkBytes = std::size_t{32} << 20;  // what NVIDIA asks for on Hopper

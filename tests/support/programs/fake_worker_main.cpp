@@ -109,7 +109,10 @@ class FakeReader final : public InferDevice, public LogitMaker {
     if (mode_ == "hang-open") hang();
     if (mode_ == "segv") std::raise(SIGSEGV);
     if (mode_ == "memory") {
-      return Error{ErrorKind::exhausted, "the GPU has 1 GiB free of 24 GiB; 3 GiB more are needed"};
+      return Error{ErrorKind::exhausted,
+                   "the GPU has 1 GiB free of 24 GiB; 3 GiB more are needed",
+                   {},
+                   Scarce::gpu_memory};
     }
     if (mode_ != "no-device") return Status();
     return Error{ErrorKind::unsupported, "no GPU: CUDA finds no driver or no device"};
@@ -285,7 +288,9 @@ class FakeFit final : public FitDevice {
     if (visible == nullptr || spec_.gpu != visible) {
       return Error{ErrorKind::unsupported, "this process computes on another GPU"};
     }
-    if (mode_ == "memory") return Error{ErrorKind::exhausted, "the GPU has 1 GiB free"};
+    if (mode_ == "memory") {
+      return Error{ErrorKind::exhausted, "the GPU has 1 GiB free", {}, Scarce::gpu_memory};
+    }
     if (mode_ == "segv") std::raise(SIGSEGV);
     if (mode_ == "hang") hang();
     if (mode_ == "noise") write_all(STDOUT_FILENO, "a library's words\n{\"fit\": 7}\n");

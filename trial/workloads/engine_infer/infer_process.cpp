@@ -64,13 +64,17 @@ Result<InferProcess> start_infer_process(ProcessTree& tree, const std::string& p
 std::string error_body(const Error& error) {
   std::string body;
   append_number(body, static_cast<std::uint32_t>(error.kind));
+  append_number(body, static_cast<std::uint32_t>(error.scarce));
   return body + error.what;
 }
 
 Error parse_error_body(std::string_view body) {
   const std::uint32_t kind = take_number(body);
-  const bool known = kind <= static_cast<std::uint32_t>(ErrorKind::failed);
-  return Error{known ? static_cast<ErrorKind>(kind) : ErrorKind::failed, std::string(body)};
+  const std::uint32_t scarce = take_number(body);
+  const bool known = kind <= static_cast<std::uint32_t>(ErrorKind::failed) &&
+                     scarce <= static_cast<std::uint32_t>(Scarce::shared_memory);
+  if (!known) return Error{ErrorKind::failed, std::string(body)};
+  return Error{static_cast<ErrorKind>(kind), std::string(body), {}, static_cast<Scarce>(scarce)};
 }
 
 }  // namespace ocrtune

@@ -142,7 +142,7 @@ ErrorEvent error_event(const Error& error) {
   event.cause = "error";
   if (error.kind == ErrorKind::exhausted) {
     event.outcome = Outcome::out_of_memory;
-    event.cause = error.what.find("GPU") != std::string::npos ? "gpu" : "process";
+    event.cause = scarce_name(error.scarce);
   } else if (error.kind == ErrorKind::usage || error.kind == ErrorKind::unsupported) {
     event.outcome = Outcome::unsupported;
     event.cause = "setting";

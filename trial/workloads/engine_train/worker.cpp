@@ -125,8 +125,7 @@ bool Worker::fail(const Error& error) {
     switch (error.kind) {
       case ErrorKind::exhausted:
         event.outcome = Outcome::out_of_memory;
-        event.cause = error.what.find("/dev/shm") != std::string::npos ? "shm" : "process";
-        if (device_ != nullptr && error.what.find("GPU") != std::string::npos) event.cause = "gpu";
+        event.cause = scarce_name(error.scarce);
         break;
       case ErrorKind::unsupported:
       case ErrorKind::usage:
