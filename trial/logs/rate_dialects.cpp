@@ -23,10 +23,10 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& wor
 }
 
 bool is_sample_noun(std::string_view word) {
-  static constexpr std::array<std::string_view, 18> kNouns = {
-      "sample",   "samples",  "image",     "images", "img",    "imgs",
-      "example",  "examples", "ex",        "item",   "items",  "line",
-      "sequence", "seq",      "sequences", "lines",  "record", "records"};
+  static constexpr std::array<std::string_view, 24> kNouns = {
+      "sample", "samples", "image", "images", "img",      "imgs",      "example", "examples",
+      "ex",     "item",    "items", "line",   "lines",    "sequence",  "seq",     "sequences",
+      "record", "records", "page",  "pages",  "document", "documents", "doc",     "docs"};
   return is_one_of(word, kNouns);
 }
 

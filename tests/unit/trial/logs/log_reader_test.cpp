@@ -192,9 +192,10 @@ TEST(PaddleOcrReader, KnowsOldLines) {
 TEST(RateReader, FindsTheNumberBesideItsUnit) {
   LogContext context;
   context.nproc = 2;
-  for (const char* line : {"epoch 1 step 40 loss 2.31 412.5 samples/s", "Images/sec: 412.5",
-                           "Epoch: [0] [ 10/99] img/s: 412.5 (400.1) loss: 2.3",
-                           "throughput = 412.5 img / sec", "412.5 imgs/sec/gpu"}) {
+  for (const char* line :
+       {"epoch 1 step 40 loss 2.31 412.5 samples/s", "Images/sec: 412.5",
+        "Epoch: [0] [ 10/99] img/s: 412.5 (400.1) loss: 2.3", "throughput = 412.5 img / sec",
+        "412.5 imgs/sec/gpu", "pages 9, 412.5 pages/s", "read 9 documents (412.5 docs/sec)"}) {
     const auto steps = steps_of("torch", context, {line, line});
     ASSERT_EQ(steps.size(), 1u) << line;
     EXPECT_NEAR(rate(steps[0]), 825, 1) << line;
