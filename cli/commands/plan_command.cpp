@@ -55,7 +55,8 @@ Result<std::vector<MachineKind>> kinds_of(const PlanFlags& flags) {
     auto settings = OCRTUNE_TRY(measure_settings(table, flags.table));
     kinds.push_back({flags.table, std::move(settings), {}});
   } else {
-    kinds = OCRTUNE_TRY(read_kinds({flags.run.empty() ? "last" : flags.run}, flags.db));
+    const std::string run = flags.run.empty() ? "last" : flags.run;
+    kinds.push_back({run, OCRTUNE_TRY(measure_run(flags.db, run)), {}});
   }
   if (!flags.machine.empty()) {
     const auto machine = OCRTUNE_TRY(read_machine(flags.machine));

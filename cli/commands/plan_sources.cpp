@@ -51,6 +51,8 @@ Result<Source> parse_source(const std::string& text) {
   return source;
 }
 
+}  // namespace
+
 Result<std::vector<NodeMeasurement>> measure_run(const std::string& database,
                                                  const std::string& id) {
   const Status there = check_there(database);
@@ -61,8 +63,6 @@ Result<std::vector<NodeMeasurement>> measure_run(const std::string& database,
   const auto run = OCRTUNE_TRY(judged_run(database, id));
   return measure_settings(run);
 }
-
-}  // namespace
 
 Result<std::vector<MachineKind>> read_kinds(const std::vector<std::string>& sources,
                                             const std::string& database) {

@@ -44,6 +44,13 @@ class PlanCommand : public testing::Test {
   std::string folder_, table_;
 };
 
+TEST_F(PlanCommand, ARunIsNoFileOfItsName) {
+  const auto [code, output] =
+      run("--rate 10 --run " + table_ + " --db " + folder_ + "/none.sqlite");
+  EXPECT_EQ(code, 3);
+  EXPECT_THAT(output, HasSubstr("no run is stored in"));
+}
+
 TEST_F(PlanCommand, AnswersARecordedLoad) {
   // 20 quiet minutes at 500/s and a minute at 1,500/s.
   const std::string trace = join_path(folder_, "trace.txt");
