@@ -65,38 +65,6 @@ double seconds_of(const std::vector<Trial>& trials) {
   return seconds;
 }
 
-// Commits a trial that `into` keeps beside those of the search.
-Status keep(const RunRecord& run, Store& store, Trial trial, const Knobs& knobs, const char* phase,
-            const char* why, std::vector<Trial>& into) {
-  trial.knobs = knobs;
-  trial.phase = phase;
-  trial.why = why;
-  OCRTUNE_TRY(store.add_trial(run.id, trial));
-  into.push_back(std::move(trial));
-  return Status();
-}
-
-// The latency target of the winner, proved at full length; a winner that fails makes room for the
-// next.
-Status prove(RunRecord& run, const TuneSetup& setup, Store& store, double end_seconds,
-             SessionObserver& observer, const SessionDoors& doors) {
-  constexpr int kMaxWinners = 2;
-  for (int i = 0; i < kMaxWinners && !run.job.slo().empty() && !interrupted(); ++i) {
-    OCRTUNE_TRY(judge(run, setup));
-    const double left = end_seconds - doors.clock->now_seconds();
-    const auto runner = [&](const RateToProve& rate) {
-      return runner_of(doors, run.job, run.search, run.machine, rate);
-    };
-    observer.proves();
-    auto trial = prove_winner(run, runner, std::min(left, proof_seconds(run.job, run.search)));
-    if (!trial) break;
-    OCRTUNE_TRY(store.add_trial(run.id, *trial));
-    run.trials.push_back(std::move(*trial));
-    if (run.trials.back().ok()) break;
-  }
-  return Status();
-}
-
 // Of a long trial: the seconds to measure, where `left` seconds are there for `count` of them. 0:
 // too few to show more than the usual trials did.
 double long_seconds(const RunRecord& run, double left, std::size_t count) {
@@ -112,195 +80,259 @@ double long_seconds(const RunRecord& run, double left, std::size_t count) {
   return seconds < kTimes * run.search.trial_seconds ? 0 : seconds;
 }
 
+// One search with what comes after it: each stage judges what there is so far, and adds trials.
+class Session {
+ public:
+  Session(RunRecord run, const TuneSetup& setup, double end_seconds, Store& store,
+          SessionObserver& observer, const SessionDoors& doors)
+      : run_(std::move(run)),
+        setup_(setup),
+        store_(store),
+        observer_(observer),
+        doors_(doors),
+        end_(end_seconds),
+        end_of_search_(end_seconds - proof_seconds(run_.job, run_.search) -
+                       rehearsal_seconds(run_.job, run_.search) -
+                       noise_seconds(run_.job, run_.search) -
+                       (run_.search.soak_seconds < 0 ? soak_seconds(run_.job, run_.search) : 0)) {}
+
+  // Searches, proves, and judges.
+  Result<RunRecord> run();
+
+ private:
+  Result<TuneLoopEnd> search();
+  Status keep(Trial trial, const Knobs& knobs, const char* phase, const char* why,
+              std::vector<Trial>& into);
+  Status prove();
+  Status read_cold();
+  Status look_longer();
+  Status rehearse();
+  Status soak();
+  Status learn();
+
+  RunRecord run_;
+  const TuneSetup& setup_;
+  Store& store_;
+  SessionObserver& observer_;
+  const SessionDoors& doors_;
+  double end_, end_of_search_;  // of the clock: of all, and of the search alone
+};
+
+// Commits a trial that `into` keeps beside those of the search.
+Status Session::keep(Trial trial, const Knobs& knobs, const char* phase, const char* why,
+                     std::vector<Trial>& into) {
+  trial.knobs = knobs;
+  trial.phase = phase;
+  trial.why = why;
+  OCRTUNE_TRY(store_.add_trial(run_.id, trial));
+  into.push_back(std::move(trial));
+  return Status();
+}
+
+// The latency target of the winner, proved at full length; a winner that fails makes room for the
+// next.
+Status Session::prove() {
+  constexpr int kMaxWinners = 2;
+  for (int i = 0; i < kMaxWinners && !run_.job.slo().empty() && !interrupted(); ++i) {
+    OCRTUNE_TRY(judge(run_, setup_));
+    const double left = end_ - doors_.clock->now_seconds();
+    const auto runner = [&](const RateToProve& rate) {
+      return runner_of(doors_, run_.job, run_.search, run_.machine, rate);
+    };
+    observer_.proves();
+    auto trial = prove_winner(run_, runner, std::min(left, proof_seconds(run_.job, run_.search)));
+    if (!trial) break;
+    OCRTUNE_TRY(store_.add_trial(run_.id, *trial));
+    run_.trials.push_back(std::move(*trial));
+    if (run_.trials.back().ok()) break;
+  }
+  return Status();
+}
+
 // The recommended setting once more, with the files that its trials read out of memory: the rate of
 // a first epoch. Where they came from the disk anyway there is nothing to learn. Beside load it
 // runs once more right after, as that load is part of the rate.
-Status read_cold(RunRecord& run, const TuneSetup& setup, Store& store, double end_seconds,
-                 SessionObserver& observer, const SessionDoors& doors) {
-  if (!run.job.prints() || interrupted() || !run.cold.empty()) return Status();
-  OCRTUNE_TRY(judge(run, setup));
-  const Knobs& knobs = run.result.recommendation.knobs;
-  if (!run.result.found || nodes_of(knobs) > 1) return Status();
-  const auto warm = std::find_if(run.trials.rbegin(), run.trials.rend(), [&](const Trial& trial) {
+Status Session::read_cold() {
+  if (!run_.job.prints() || interrupted() || !run_.cold.empty()) return Status();
+  OCRTUNE_TRY(judge(run_, setup_));
+  const Knobs& knobs = run_.result.recommendation.knobs;
+  if (!run_.result.found || nodes_of(knobs) > 1) return Status();
+  const auto warm = std::find_if(run_.trials.rbegin(), run_.trials.rend(), [&](const Trial& trial) {
     return trial.ok() && trial.knobs == knobs && trial.stages.opened_files != nullptr;
   });
-  if (warm == run.trials.rend() || !reads_from_memory(warm->stages)) return Status();
+  if (warm == run_.trials.rend() || !reads_from_memory(warm->stages)) return Status();
   constexpr double kSlower = 3;  // times as long as a warm one, at most
   const double seconds = kSlower * warm->seconds;
-  const auto has_time = [&] { return end_seconds - doors.clock->now_seconds() >= seconds; };
+  const auto has_time = [&] { return end_of_search_ - doors_.clock->now_seconds() >= seconds; };
   if (!has_time()) return Status();
-  const auto runner = OCRTUNE_TRY(runner_of(doors, run.job, run.search, run.machine));
-  observer.reads_cold();
-  if (doors.drop_from_memory(*warm->stages.opened_files) == 0) return Status();
-  TrialLimits limits = trial_limits(run.job, run.search);
+  const auto runner = OCRTUNE_TRY(runner_of(doors_, run_.job, run_.search, run_.machine));
+  observer_.reads_cold();
+  if (doors_.drop_from_memory(*warm->stages.opened_files) == 0) return Status();
+  TrialLimits limits = trial_limits(run_.job, run_.search);
   limits.max_seconds = seconds;
   Trial trial = runner->run(knobs, limits);
   if (!trial.ok()) return Status();
   const bool beside_load = trial.noisy();
-  OCRTUNE_TRY(keep(run, store, std::move(trial), knobs, kColdPhase,
-                   "its files out of memory, as in a first epoch", run.cold));
+  OCRTUNE_TRY(keep(std::move(trial), knobs, kColdPhase,
+                   "its files out of memory, as in a first epoch", run_.cold));
   if (!beside_load || interrupted() || !has_time()) return Status();
   trial = runner->run(knobs, limits);
   if (!trial.ok()) return Status();
-  return keep(run, store, std::move(trial), knobs, kColdPhase,
-              "its files in memory again, beside the same load", run.cold);
+  return keep(std::move(trial), knobs, kColdPhase,
+              "its files in memory again, beside the same load", run_.cold);
 }
 
 // What the search leaves of the budget shows whether the rates of the start and of the winner last.
-Status look_longer(RunRecord& run, const TuneSetup& setup, Store& store, double end_seconds,
-                   SessionObserver& observer, const SessionDoors& doors) {
-  const bool goal = run.search.objective.goal == Goal::throughput;
-  if (!run.job.prints() || !goal || interrupted() || long_look(run.trials).seconds > 0 ||
-      long_seconds(run, end_seconds - doors.clock->now_seconds(), 1) <= 0) {
+Status Session::look_longer() {
+  const bool goal = run_.search.objective.goal == Goal::throughput;
+  if (!run_.job.prints() || !goal || interrupted() || long_look(run_.trials).seconds > 0 ||
+      long_seconds(run_, end_of_search_ - doors_.clock->now_seconds(), 1) <= 0) {
     return Status();
   }
-  OCRTUNE_TRY(judge(run, setup));
-  if (!run.result.found || nodes_of(run.result.recommendation.knobs) > 1) return Status();
-  std::vector<Knobs> settings = {run.result.recommendation.knobs};
-  if (run.result.baseline.outcome == Outcome::ok && run.result.baseline.knobs != settings[0]) {
-    settings.insert(settings.begin(), run.result.baseline.knobs);
+  OCRTUNE_TRY(judge(run_, setup_));
+  if (!run_.result.found || nodes_of(run_.result.recommendation.knobs) > 1) return Status();
+  std::vector<Knobs> settings = {run_.result.recommendation.knobs};
+  if (run_.result.baseline.outcome == Outcome::ok && run_.result.baseline.knobs != settings[0]) {
+    settings.insert(settings.begin(), run_.result.baseline.knobs);
   }
-  const double left = end_seconds - doors.clock->now_seconds();
-  const double seconds = long_seconds(run, left, settings.size());
+  const double left = end_of_search_ - doors_.clock->now_seconds();
+  const double seconds = long_seconds(run_, left, settings.size());
   if (seconds <= 0) return Status();
-  const auto runner = OCRTUNE_TRY(runner_of(doors, run.job, run.search, run.machine));
+  const auto runner = OCRTUNE_TRY(runner_of(doors_, run_.job, run_.search, run_.machine));
   for (const Knobs& knobs : settings) {
-    TrialLimits limits = trial_limits(run.job, run.search);
+    TrialLimits limits = trial_limits(run_.job, run_.search);
     limits.measure_seconds = seconds;
     limits.max_seconds = left / static_cast<double>(settings.size());
-    observer.soaks(seconds);
+    observer_.soaks(seconds);
     Trial trial = runner->run(knobs, limits);
     // One that was cut short says nothing; one that ran out of memory is evidence as any other.
     if (!trial.ok() && trial.outcome != Outcome::out_of_memory) return Status();
     trial.growth = memory_growth(trial);
-    OCRTUNE_TRY(
-        keep(run, store, std::move(trial), knobs, kLongPhase, "does the rate last?", run.trials));
-    observer.measured(run.trials.back());
+    OCRTUNE_TRY(keep(std::move(trial), knobs, kLongPhase, "does the rate last?", run_.trials));
+    observer_.measured(run_.trials.back());
   }
   return Status();
 }
 
 // The recommended setting's evaluation and checkpoint; one that runs out of memory makes room for
 // the next.
-Status rehearse(RunRecord& run, const TuneSetup& setup, Store& store, double end_seconds,
-                SessionObserver& observer, const SessionDoors& doors) {
+Status Session::rehearse() {
   constexpr int kMaxWinners = 2;
-  const double most = rehearsal_seconds(run.job, run.search);
-  Job job = run.job;
+  const double most = rehearsal_seconds(run_.job, run_.search);
+  Job job = run_.job;
   if (UserCommandOptions* user = job.user()) user->command.rehearses = true;
   for (int i = 0; i < kMaxWinners && most > 0 && !interrupted(); ++i) {
-    const double left = end_seconds - doors.clock->now_seconds();
+    const double left = end_ - doors_.clock->now_seconds();
     const double seconds = std::min(left, most);
-    OCRTUNE_TRY(judge(run, setup));
-    const Knobs& knobs = run.result.recommendation.knobs;
+    OCRTUNE_TRY(judge(run_, setup_));
+    const Knobs& knobs = run_.result.recommendation.knobs;
     const auto known = [&](const Trial& trial) { return trial.knobs == knobs; };
-    if (seconds <= 0 || !run.result.found || nodes_of(knobs) > 1 ||
-        std::any_of(run.rehearsals.begin(), run.rehearsals.end(), known)) {
+    if (seconds <= 0 || !run_.result.found || nodes_of(knobs) > 1 ||
+        std::any_of(run_.rehearsals.begin(), run_.rehearsals.end(), known)) {
       break;
     }
-    observer.rehearses();
-    const auto runner = OCRTUNE_TRY(runner_of(doors, job, run.search, run.machine));
-    TrialLimits limits = trial_limits(run.job, run.search);
+    observer_.rehearses();
+    const auto runner = OCRTUNE_TRY(runner_of(doors_, job, run_.search, run_.machine));
+    TrialLimits limits = trial_limits(run_.job, run_.search);
     limits.measure_seconds = std::max(limits.measure_seconds, seconds / 2);
     limits.max_seconds = seconds;
     Trial trial = runner->run(knobs, limits);
     if (interrupted() && !trial.ok()) break;
-    OCRTUNE_TRY(keep(run, store, std::move(trial), knobs, kRehearsalPhase,
+    OCRTUNE_TRY(keep(std::move(trial), knobs, kRehearsalPhase,
                      "an evaluation and a checkpoint, which the other trials leave out",
-                     run.rehearsals));
+                     run_.rehearsals));
   }
   return Status();
 }
 
 // The recommended setting at full load for longer; without a latency target, which would have it
 // searched for at low loads.
-Status soak(RunRecord& run, const TuneSetup& setup, Store& store, SessionObserver& observer,
-            const SessionDoors& doors) {
-  const double seconds = soak_seconds(run.job, run.search);
+Status Session::soak() {
+  const double seconds = soak_seconds(run_.job, run_.search);
   if (seconds <= 0 || interrupted()) return Status();
-  OCRTUNE_TRY(judge(run, setup));
-  if (!run.result.found || nodes_of(run.result.recommendation.knobs) > 1) return Status();
-  const Job job = without_target(run.job);
-  SearchRequest search = run.search;
+  OCRTUNE_TRY(judge(run_, setup_));
+  if (!run_.result.found || nodes_of(run_.result.recommendation.knobs) > 1) return Status();
+  const Job job = without_target(run_.job);
+  SearchRequest search = run_.search;
   search.trial_seconds = seconds;
-  observer.soaks(seconds);
-  const auto runner = OCRTUNE_TRY(runner_of(doors, job, search, run.machine));
+  observer_.soaks(seconds);
+  const auto runner = OCRTUNE_TRY(runner_of(doors_, job, search, run_.machine));
   TrialLimits limits = trial_limits(job, search);
   limits.max_seconds += 2 * seconds;
-  Trial trial = runner->run(run.result.recommendation.knobs, limits);
+  Trial trial = runner->run(run_.result.recommendation.knobs, limits);
   if (interrupted() && !trial.ok()) return Status();
   trial.growth = memory_growth(trial);
-  return keep(run, store, std::move(trial), run.result.recommendation.knobs, kSoakPhase,
-              "does memory grow as it works?", run.soaks);
+  return keep(std::move(trial), run_.result.recommendation.knobs, kSoakPhase,
+              "does memory grow as it works?", run_.soaks);
 }
 
 // What a sample of the fastest other recipe is worth, beside one of the recommended setting.
-Status learn(RunRecord& run, const TuneSetup& setup, Store& store, SessionObserver& observer,
-             const SessionDoors& doors) {
-  const bool asked = run.search.learning_seconds > 0 || noise_seconds(run.job, run.search) > 0;
+Status Session::learn() {
+  const bool asked = run_.search.learning_seconds > 0 || noise_seconds(run_.job, run_.search) > 0;
   if (!asked || interrupted()) return Status();
-  OCRTUNE_TRY(judge(run, setup));
-  const std::vector<LearningTrial> trials = learning_trials(run);
+  OCRTUNE_TRY(judge(run_, setup_));
+  const std::vector<LearningTrial> trials = learning_trials(run_);
   double seconds = 0;
   for (const LearningTrial& one : trials) seconds += one.seconds;
-  if (!trials.empty()) observer.learns(seconds);
+  if (!trials.empty()) observer_.learns(seconds);
   for (const LearningTrial& one : trials) {
     const auto runner =
-        OCRTUNE_TRY(runner_of(doors, learning_job(run.job, one.ask), run.search, run.machine));
-    Trial trial = run_learning_trial(one, trial_limits(run.job, run.search), *runner);
+        OCRTUNE_TRY(runner_of(doors_, learning_job(run_.job, one.ask), run_.search, run_.machine));
+    Trial trial = run_learning_trial(one, trial_limits(run_.job, run_.search), *runner);
     if (interrupted()) return Status();
-    OCRTUNE_TRY(store.add_trial(run.id, trial));
-    run.learning.push_back(std::move(trial));
+    OCRTUNE_TRY(store_.add_trial(run_.id, trial));
+    run_.learning.push_back(std::move(trial));
   }
   return Status();
 }
 
-// Searches until `end_seconds` of the clock, proves, and judges.
-Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, SessionObserver& observer,
-                         const SessionDoors& doors) {
-  const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
-  const auto search = find_strategy(run.search.strategy)->make(setup.space, setup.search);
-  const auto runner = OCRTUNE_TRY(runner_of(doors, run.job, run.search, run.machine));
+Result<TuneLoopEnd> Session::search() {
+  const auto search = find_strategy(run_.search.strategy)->make(setup_.space, setup_.search);
+  const auto runner = OCRTUNE_TRY(runner_of(doors_, run_.job, run_.search, run_.machine));
   TuneLoopOptions loop;
-  const double end_of_search =
-      end_seconds - proof_seconds(run.job, run.search) - rehearsal_seconds(run.job, run.search) -
-      noise_seconds(run.job, run.search) -
-      (run.search.soak_seconds < 0 ? soak_seconds(run.job, run.search) : 0);
-  loop.budget_seconds = std::max(0.0, end_of_search - doors.clock->now_seconds());
-  loop.limits = trial_limits(run.job, run.search);
-  loop.earlier = run.trials;
+  loop.budget_seconds = std::max(0.0, end_of_search_ - doors_.clock->now_seconds());
+  loop.limits = trial_limits(run_.job, run_.search);
+  loop.earlier = run_.trials;
   loop.open_question = [&](const std::vector<Trial>& trials) {
-    return open_question(setup.space, *search, trials, setup.recommend);
+    return open_question(setup_.space, *search, trials, setup_.recommend);
   };
   TuneCallbacks callbacks;
   callbacks.on_trial = [&](Trial& trial) {
-    Status kept = store.add_trial(run.id, trial);
-    if (kept) observer.measured(trial);
+    Status kept = store_.add_trial(run_.id, trial);
+    if (kept) observer_.measured(trial);
     return kept;
   };
-  callbacks.on_progress = [&](const TuneProgress& progress) { observer.progress(progress); };
-  observer.begins(run, run.machine, loop.budget_seconds);
-  auto ended = tune_loop(*search, *runner, *doors.clock, loop, callbacks);
+  callbacks.on_progress = [&](const TuneProgress& progress) { observer_.progress(progress); };
+  observer_.begins(run_, run_.machine, loop.budget_seconds);
+  return tune_loop(*search, *runner, *doors_.clock, loop, callbacks);
+}
+
+Result<RunRecord> Session::run() {
+  auto ended = search();
   if (!ended) {
-    (void)store.finish_run(run.id, "failed", ended.error().what).ok();
+    (void)store_.finish_run(run_.id, "failed", ended.error().what).ok();
     return ended.error();
   }
-  TuneLoopEnd end = *std::move(ended);
-  run.trials = std::move(end.trials);
-  run.stop_reason = end.stop_reason;
-  OCRTUNE_TRY(read_cold(run, setup, store, end_of_search, observer, doors));
-  OCRTUNE_TRY(look_longer(run, setup, store, end_of_search, observer, doors));
-  OCRTUNE_TRY(prove(run, setup, store, end_seconds, observer, doors));
-  OCRTUNE_TRY(rehearse(run, setup, store, end_seconds, observer, doors));
-  OCRTUNE_TRY(soak(run, setup, store, observer, doors));
-  OCRTUNE_TRY(learn(run, setup, store, observer, doors));
-  const bool stopped = end.interrupted || interrupted();
-  if (stopped) run.stop_reason = "interrupted";
-  run.state = stopped ? "interrupted" : "done";
-  OCRTUNE_TRY(judge(run, setup));
-  const std::string verdict = verdict_name(run.result.verdict);
-  OCRTUNE_TRY(store.finish_run(run.id, run.state, run.stop_reason, verdict));
-  return run;
+  run_.trials = std::move(ended->trials);
+  run_.stop_reason = ended->stop_reason;
+  for (const auto stage : {&Session::read_cold, &Session::look_longer, &Session::prove,
+                           &Session::rehearse, &Session::soak, &Session::learn}) {
+    OCRTUNE_TRY((this->*stage)());
+  }
+  const bool stopped = ended->interrupted || interrupted();
+  if (stopped) run_.stop_reason = "interrupted";
+  run_.state = stopped ? "interrupted" : "done";
+  OCRTUNE_TRY(judge(run_, setup_));
+  const std::string verdict = verdict_name(run_.result.verdict);
+  OCRTUNE_TRY(store_.finish_run(run_.id, run_.state, run_.stop_reason, verdict));
+  return std::move(run_);
+}
+
+// `end_seconds`: of the clock.
+Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, SessionObserver& observer,
+                         const SessionDoors& doors) {
+  const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
+  return Session(std::move(run), setup, end_seconds, store, observer, doors).run();
 }
 
 }  // namespace
@@ -317,8 +349,6 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
   run.job = request.job;
   run.search = request.search;
   run.machine = request.machine;
-  // A mistake is said before anything is waited for or measured.
-  OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
   if (!run.name.empty()) OCRTUNE_TRY(store.check_name_free(run.name));
   const double before = doors.clock->now_seconds();
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
