@@ -193,6 +193,34 @@ const std::vector<ProgramFix>& program_fixes() {
 // NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<LineCure>& line_cures() {
   static const std::vector<LineCure> kCures = {
+      {"watchtower_stop",
+       "leave it out: label com.centurylinklabs.watchtower.enable=false, or a --schedule when no "
+       "run is on"},
+      {"idle_kill",
+       "the line names the rule that ended it: keep to it, or ask for a queue without it"},
+      {"code_signature", "codesign --force --sign - PROGRAM   # after each change of the file"},
+      {"no_linger", "loginctl enable-linger USER, or run it as a service of the system"},
+      {"ack_timeout",
+       "smaller tasks (some pages, not a book), or consumer_timeout = 7200000 in rabbitmq.conf"},
+      {"wgpu_buffer",
+       "smaller or narrower batches; a higher max_buffer_size in the limits that the device is "
+       "asked for"},
+      {"lightning_monitor", "monitor= one of the keys that the message lists"},
+      {"triton_batching",
+       "export with a dynamic first dimension, or max_batch_size: 0 with the whole shape in dims"},
+      {"no_cuda_toolkit",
+       "install the CUDA toolkit (nvcc) and export CUDA_HOME; vLLM: VLLM_USE_FLASHINFER_SAMPLER=0 "
+       "compiles nothing"},
+      {"nfs_locks",
+       "systemctl enable --now rpc-statd, or mount with vers=4; HF_HOME on a local disk"},
+      {"locale_codec",
+       "export PYTHONUTF8=1, or open(PATH, encoding='utf-8'): the file is whole, the locale's "
+       "codec reads it"},
+      {"cpu_stat",
+       "a higher resources.limits.cpu (docker --cpus), and OMP_NUM_THREADS at most that limit"},
+      {"torch_mismatch", "the same command on every node except its rank"},
+      {"params_differ",
+       "the same code and dictionary on every node: compare git rev-parse HEAD and sha256sum DICT"},
       {"spawn_guard",
        "put what starts processes below if __name__ == '__main__': (or num_workers=0)"},
       {"daemonic_children",

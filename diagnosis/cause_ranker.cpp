@@ -153,6 +153,11 @@ void CauseRanker::hear_log(int index) {
       clue.weight = 0.75;
       clue.signature = "cuda_fork";
     }
+    // What a spawned child could not read, its parent could not write.
+    if (clue.name() == "checkpoint_damaged" && ends_with(finding->first.raised.file, "spawn.py")) {
+      clue.cause = &find_cause("start_method");
+      clue.signature = "pickle_child";
+    }
     // What a program that starts others does not find is a program.
     if (clue.name() == "missing_file" && ends_with(finding->first.raised.file, "subprocess.py")) {
       clue.cause = &find_cause("missing_module");
@@ -164,7 +169,10 @@ void CauseRanker::hear_log(int index) {
     weigh_listed_object(*finding, clue);
     const bool exception = signature.id == "exception_line";
     const LogLine& line =
-        signature.role == Role::generic && !exception ? finding->last : finding->first;
+        (signature.role == Role::generic && !exception) ||
+                (is_warning(finding->first.text) && !is_warning(finding->last.text))
+            ? finding->last
+            : finding->first;
     clue.line = {log.file, line.number, line.text};
     clue.when = line.when;
     clue.dated = line.dated;
@@ -208,7 +216,10 @@ void CauseRanker::hear_terminations() {
   for (const LogScan& log : logs_) {
     for (const Finding& finding : log.findings) {
       const SignatureRow& row = *finding.signature;
-      if (row.role != Role::consequence || finding.over || row.weight < 0.2) continue;
+      if (row.role != Role::consequence || finding.over || row.weight < 0.2 ||
+          recovered(finding, log)) {
+        continue;
+      }
       add("terminated_from_outside", Role::symptom, 0.5, row.id, "");
       clues_.back().line = {log.file, finding.first.number, finding.first.text};
     }
@@ -280,6 +291,27 @@ void CauseRanker::hear_printed_memory() {
     if (enough && *most >= kGrowth * values.front() && std::is_sorted(values.begin(), most)) {
       add_seen("memory_leak", Role::primary, 0.7, memory);
     }
+  }
+}
+
+// The last memory that was printed beside the machine's: nearly all of it, then a SIGKILL.
+void CauseRanker::hear_full_memory() {
+  constexpr double kFull = 0.95;
+  static const re2::RE2 kFigures(
+      R"((?:[Mm]emory us(?:ed|age)|памят|内存)[^\d]{0,40}([\d.]+) ?([^\s\d.]{0,6}) ?(?:of|из|/) ?([\d.]+) ?([^\s\d.,;)]*))");
+  static const re2::RE2 kOfACard("(?i:gpu|cuda|vram|card)");
+  if (!sigkill_) return;
+  for (const Seen& memory : seen(logs_, " memory_of_total ")) {
+    const LogLine& line = memory.finding->last;
+    std::string used, unit, total, of;
+    if (!re2::RE2::PartialMatch(line.text, kFigures, &used, &unit, &total, &of) ||
+        re2::RE2::PartialMatch(line.text, kOfACard) || (!of.empty() && of != unit) ||
+        parse_number(used).value_or(0) < kFull * parse_number(total).value_or(1e9)) {
+      continue;
+    }
+    Clue& clue = add_seen("host_out_of_memory", Role::primary, 0.88, memory);
+    clue.line.line = line.number;
+    clue.line.text = line.text;
   }
 }
 
@@ -376,6 +408,7 @@ std::vector<Cause> CauseRanker::rank() {
   hear_exit_code();
   sigkill_ = any_clue([](const Clue& clue) { return clue.is_sigkill(); });
   hear_counters();
+  hear_full_memory();
   settle_sigkill();
   settle_abort();
   hear_terminations();

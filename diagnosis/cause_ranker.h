@@ -91,6 +91,7 @@ class CauseRanker {
   void hear_raising_files();
   void hear_left_out_weights();
   void hear_printed_memory();
+  void hear_full_memory();
   void doubt_remarks();
   // run_times.cpp: whether it happened in the life of the run
   void place_in_time();

@@ -186,10 +186,11 @@ std::vector<CauseRow> run_causes() {
        "ss -ltnp | grep PORT",
        {"end the left-over process by its pid, or choose another port"}},
       {"rank_mismatch",
-       "The ranks disagree about the world: world size, rank numbers, device lists, or the "
-       "sequence of collectives.",
+       "The ranks do not do the same: another number of batches, model, sequence of collectives, "
+       "world size or rank number.",
        "compare the command lines and env of all nodes: ocrtune check A.yml B.yml",
-       {"the same command on every node except its rank", "unset PADDLE_TRAINER_ID RANK WORLD_SIZE",
+       {"give all ranks the same number of batches (drop_last, even shards)",
+        "the same command on every node except its rank", "unset PADDLE_TRAINER_ID RANK WORLD_SIZE",
         "TORCH_DISTRIBUTED_DEBUG=DETAIL CMD   # names the collective that differs"}},
       {"unused_parameters",
        "A parameter took no part in the loss, so the gradient reducer waits for it for ever.",
@@ -222,7 +223,8 @@ constexpr Ending kEndings[] = {
     {"wrong_result", " loss_diverged "},
     {"ok",
      " first_gpu_only amp_without_effect data_loading_bound thread_oversubscription "
-     "single_thread_default pcie_link_slow gpu_throttled cpu_throttled throughput_fell "},
+     "single_thread_default pcie_link_slow gpu_throttled cpu_throttled throughput_fell "
+     "memory_swaps "},
 };
 
 // What a restart could change.

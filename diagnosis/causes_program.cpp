@@ -187,7 +187,8 @@ std::vector<CauseRow> program_causes() {
        {"more loader workers, up to the free cores and memory: ocrtune tune",
         "LMDB, a local disk, fewer augmentations (RecConAug reads two more images a sample)"}},
       {"thread_oversubscription",
-       "More compute threads than cores: they spend their time waiting for one another.",
+       "More compute threads than cores, or than the CPU limit of the container allows: they spend "
+       "their time waiting.",
        "ocrtune probe; ps -eLf | wc -l",
        {"threads x processes at most the usable cores: OMP_NUM_THREADS, cpu_threads"}},
       {"single_thread_default",

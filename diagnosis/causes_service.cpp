@@ -62,7 +62,9 @@ std::vector<CauseRow> service_causes() {
        {"a startupProbe with failureThreshold x periodSeconds above the load time",
         "initialDelaySeconds above the load time; answer the check from another thread"}},
       {"request_too_large",
-       "A page, request or message was larger than a limit of the program, server or proxy allows.",
+       "A page, request, message or buffer was larger than a limit of the program, server, proxy "
+       "or "
+       "device allows.",
        "the message names the size and the limit",
        {"send fewer or smaller pages", "--max-image-mpixels 500   # OCRmyPDF",
         "client_max_body_size 64m   # nginx", "grpc.max_receive_message_length"}},
@@ -95,6 +97,12 @@ std::vector<CauseRow> service_causes() {
        {"lmdb.open(PATH, map_size=1 << 40)   # Linux: grows with what is written; Windows: what "
         "the disk has",
         "lmdb.open(PATH, max_readers=1024, lock=False) for reading"}},
+      {"store_full",
+       "A store of results or messages (Redis) holds all that its limit allows and refuses writes. "
+       "The machine's memory has no part in it.",
+       "redis-cli INFO memory   # used_memory, maxmemory, maxmemory_policy",
+       {"redis-cli CONFIG SET maxmemory 8gb; CONFIG SET maxmemory-policy volatile-ttl",
+        "results that expire sooner or stay out of it: result_expires=3600   # Celery"}},
       {"engine_plan_mismatch",
        "A TensorRT engine runs only with the version and on the kind of GPU that it was built "
        "with.",
@@ -136,6 +144,12 @@ std::vector<CauseRow> service_causes() {
        "The CPU lowers its clock because of heat.",
        "turbostat --interval 5; grep MHz /proc/cpuinfo",
        {"fans, dust, air flow", "fewer threads, where the cooling cannot be mended"}},
+      {"memory_swaps",
+       "Main memory is full and the kernel moves pages to and from the disk (swap): each step "
+       "waits "
+       "for it.",
+       "vmstat 1   # si and so; free -g",
+       {"fewer loader workers", "no images or data kept in memory by each worker"}},
       {"throughput_fell",
        "The rate fell during the run while the work per step stayed the same: heat, storage that "
        "the page cache no longer hides, memory that swaps, or a neighbour.",

@@ -110,7 +110,8 @@ constexpr Recovery kRecoveries[] = {
     {" onnx_provider cuda_library c_no_such_file ", "onnx_fallback"},
     {" pod_mount ", "kube_pulling"},
     {"", "retried_ok"},
-    {"", "request_refused"}};
+    {"", "request_refused"},
+    {" exit_sigterm ", "orderly_stop"}};
 
 // What one request or one page may meet while the program lives on: its own words are weak, and
 // what a server answers with a client's error was the client's.
@@ -140,16 +141,25 @@ bool recovered(const Finding& finding, const LogScan& log) {
 }
 
 bool ended_well(const std::vector<LogScan>& logs) {
-  const bool told = std::ranges::any_of(logs, [](const LogScan& log) {
+  const auto tells = [](const LogScan& log) {
     return log.succeeded && !log.rank;  // the whole run's, not one rank's
-  });
+  };
+  const bool told = std::ranges::any_of(logs, tells);
+  // What others noted while it went on is no end of it.
+  const auto outlived = [&](const LogScan& beside, const Finding& one) {
+    return beside.progress_lines == 0 && one.last.when &&
+           std::ranges::any_of(logs, [&](const LogScan& log) {
+             const auto& end = log.last_line.when;
+             return tells(log) && log.finished && &log != &beside && end && *end > *one.last.when;
+           });
+  };
   bool well = false;
   for (const LogScan& log : logs) {
     well = well || log.finished;
     if (log.kind != SourceKind::program || log.finished) continue;
-    const bool ends = std::ranges::any_of(log.findings, [](const auto& one) {
+    const bool ends = std::ranges::any_of(log.findings, [&](const auto& one) {
       return tier(one.signature->role) >= 2 && !one.earlier_run && one.progress_after < 3 &&
-             !starts_with(one.signature->id, "kernel_");
+             !starts_with(one.signature->id, "kernel_") && !outlived(log, one);
     });
     if (ends || (!told && (log.progress_lines > 0 || log.programs != 0))) return false;
   }

@@ -82,11 +82,12 @@ void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
       const SignatureRow& row = *finding.signature;
       const bool slow = find_cause(row.cause).kind == CauseKind::slowness;
       if (row.role != Role::note || !slow || (row.id == "smi_card" && !one_card_works(finding)) ||
-          (row.id == "cpu_stat" && !throttled(finding))) {
+          (row.id == "cpu_stat" && !throttled(finding)) ||
+          (row.id == "swapping" && finding.count < 3)) {
         continue;
       }
-      add_slow(row.cause, row.weight, row.id, {log.file, finding.first.number, finding.first.text},
-               diagnosis);
+      const LogLine& line = row.id == "cpu_stat" ? finding.last : finding.first;
+      add_slow(row.cause, row.weight, row.id, {log.file, line.number, line.text}, diagnosis);
     }
     add_costs(log, diagnosis);
   }
@@ -115,6 +116,7 @@ void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence
       const SignatureRow& signature = *finding.signature;
       const CauseRow& row = find_cause(signature.cause);
       if (signature.role == Role::consequence) {
+        if (is_evidence(diagnosis.causes, log.file, finding.first.number)) continue;
         diagnosis.consequences.push_back({log.file, finding.first.number, finding.first.text});
       } else if (signature.role == Role::note && row.kind == CauseKind::failure &&
                  signature.weight >= kWorthTelling &&

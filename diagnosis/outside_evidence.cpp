@@ -76,7 +76,7 @@ void CauseRanker::weigh_listed_object(const Finding& finding, Clue& clue) const 
 void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
   const std::string_view id = finding.signature->id;
   const bool crash = listed(" kernel_segfault kernel_invalid_opcode kernel_xid_program ", id);
-  if (!crash && !starts_with(id, "kernel_oom")) return;
+  if (!crash && !starts_with(id, "kernel_oom") && id != "earlyoom_kill") return;
   constexpr double kOther = 0.2;     // another program died
   constexpr double kTolerance = 60;  // seconds between two clocks, and for a last line in a buffer
   for (const LogScan& log : logs_) {
@@ -272,7 +272,7 @@ void CauseRanker::settle_sigkill() {
           e.host_oom_kills.value_or(0) > 0
               ? "SIGKILL, but the out-of-memory kill that was counted was not in this control group"
               : "SIGKILL, but the kernel's oom_kill counters did not move");
-  } else if (!seen(logs_, " kills_the_rest ").empty()) {
+  } else if (!seen(logs_, " kills_the_rest ").empty() || any("killed_by_other", 3)) {
     doubt(0.15, Role::primary, 0, "", "");
   } else if (kernel == KernelLog::spans_the_end) {
     doubt(0.15, Role::primary, 0.75, kReason,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,7 +20,10 @@ const Clue* clue_of(const CauseRanker& ranker, const Cause& cause) {
   const Clue* best = nullptr;
   for (const Clue& clue : ranker.clues()) {
     if (clue.cause != cause.row || clue.file < 0) continue;
-    const auto strength = [](const Clue& one) { return std::pair(tier(one.role), one.weight); };
+    const auto strength = [&](const Clue& one) {  // of ranks that say the same, the launcher's
+      const auto& dead = ranker.first_failed();
+      return std::tuple(tier(one.role), dead && one.rank == dead->rank, one.weight);
+    };
     if (best == nullptr || strength(clue) > strength(*best)) best = &clue;
   }
   return best;

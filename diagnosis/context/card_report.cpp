@@ -17,6 +17,7 @@ bool mentions(std::string_view line, std::string_view part) {
 
 std::vector<std::string> cells_of(std::string_view line) {
   std::vector<std::string> cells;
+  if (!mentions(line, ",")) return words(line);
   for (const std::string& cell : split(std::string(line), ',')) cells.emplace_back(trim(cell));
   return cells;
 }
@@ -32,7 +33,8 @@ int lanes(std::string_view text) {
 std::string CardReport::take_line(std::string_view line) {
   if (in_link_ || mentions(line, "Link Width")) return take_link(line);
   const bool heads = mentions(line, kWidth) || mentions(line, "_reasons.");
-  if (heads && mentions(line, ",")) {
+  const bool samples = mentions(line, " swpd ") || mentions(line, "mem_used");
+  if ((heads && mentions(line, ",")) || samples) {
     columns_ = cells_of(line);
     return "";
   }
@@ -57,12 +59,23 @@ std::string CardReport::take_row(std::string_view line) const {
   const std::vector<std::string> cells = cells_of(line);
   if (cells.size() != columns_.size()) return "";
   int found = 0, most = 0;
+  double used = 0, total = 0, in = 0, out = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double value = parse_number(cells[i]).value_or(0);
+    if (starts_with(columns_[i], "mem_used")) used = value;
+    if (starts_with(columns_[i], "mem_total")) total = value;
+    if (columns_[i] == "si") in = value;
+    if (columns_[i] == "so") out = value;
     if (columns_[i] == kWidth) found = lanes(cells[i]);
     if (columns_[i] == kMostWidth) most = lanes(cells[i]);
     if (mentions(columns_[i], "_reasons.") && cells[i] == "Active") {
       return fmt::format("{}: Active", columns_[i]);
     }
+  }
+  constexpr double kSwaps = 1000;  // KiB a second, both ways
+  if (total > 0) return fmt::format("memory used: {:.0f} of {:.0f}", used, total);
+  if (in >= kSwaps && out >= kSwaps) {
+    return fmt::format("vmstat: swaps in {:.0f} and out {:.0f} KiB/s", in, out);
   }
   if (found <= 0 || found >= most) return "";
   return fmt::format("{}: {} (of {})", kWidth, found, most);

@@ -1,6 +1,6 @@
 // What nvidia-smi's reports say over several lines, as one line that a signature knows: a PCIe link
 // narrower than the card's ("Max : 16x", "Current : 4x" of -q; columns of --query-gpu), and the
-// reasons for a lower clock by column.
+// reasons for a lower clock by column. Likewise tables of memory: vmstat's, samples as CSV.
 #pragma once
 
 #include <string>

@@ -228,6 +228,7 @@ std::optional<std::string> without_payload(std::string_view line) {
   static const re2::RE2 kTells(R"((?:^|[\s\[|(])(?:INFO|DEBUG|TRACE)(?:[\s\]|:)/]|$))", bytes());
   constexpr std::size_t kHead = 100;
   constexpr std::string_view kOwnWords = ", error happened with msg";  // PaddleOCR's, of a label
+  if (starts_with(line, "test result: ")) return std::nullopt;         // cargo's
   const std::size_t own = line.find(kOwnWords);
   Blanker blanker(line.substr(0, own));
   blanker.blank_keyed_values();

@@ -7,6 +7,41 @@ namespace ocrtune {
 // NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<Phrase>& advice_table() {
   static const std::vector<Phrase> kTable = {
+      {"leave it out: label com.centurylinklabs.watchtower.enable=false, or a --schedule when no "
+       "run is on",
+       "排除它：标签 com.centurylinklabs.watchtower.enable=false，或把 --schedule "
+       "设在没有任务的时段"},
+      {"the line names the rule that ended it: keep to it, or ask for a queue without it",
+       "该行写明了终止它的规则：遵守该规则，或申请没有该规则的队列"},
+      {"codesign --force --sign - PROGRAM   # after each change of the file",
+       "codesign --force --sign - PROGRAM   # 文件每次改动之后"},
+      {"loginctl enable-linger USER, or run it as a service of the system",
+       "loginctl enable-linger USER，或作为系统服务运行"},
+      {"smaller tasks (some pages, not a book), or consumer_timeout = 7200000 in rabbitmq.conf",
+       "更小的任务（若干页而非整本），或在 rabbitmq.conf 中设 consumer_timeout = 7200000"},
+      {"smaller or narrower batches; a higher max_buffer_size in the limits that the device is "
+       "asked for",
+       "更小或更窄的批次；请求设备时在 limits 中提高 max_buffer_size"},
+      {"monitor= one of the keys that the message lists", "monitor= 改为消息所列的键之一"},
+      {"export with a dynamic first dimension, or max_batch_size: 0 with the whole shape in dims",
+       "以动态的第一维导出，或设 max_batch_size: 0 并在 dims 中写出完整形状"},
+      {"install the CUDA toolkit (nvcc) and export CUDA_HOME; vLLM: VLLM_USE_FLASHINFER_SAMPLER=0 "
+       "compiles nothing",
+       "安装 CUDA toolkit（nvcc）并 export CUDA_HOME；vLLM：VLLM_USE_FLASHINFER_SAMPLER=0 "
+       "则无需编译"},
+      {"systemctl enable --now rpc-statd, or mount with vers=4; HF_HOME on a local disk",
+       "systemctl enable --now rpc-statd，或以 vers=4 挂载；HF_HOME 放在本地磁盘"},
+      {"export PYTHONUTF8=1, or open(PATH, encoding='utf-8'): the file is whole, the locale's "
+       "codec reads it",
+       "export PYTHONUTF8=1，或 open(PATH, encoding='utf-8')：文件完好，是区域设置的编码在读取它"},
+      {"a higher resources.limits.cpu (docker --cpus), and OMP_NUM_THREADS at most that limit",
+       "提高 resources.limits.cpu（docker --cpus），且 OMP_NUM_THREADS 不超过该上限"},
+      {"the same code and dictionary on every node: compare git rev-parse HEAD and sha256sum DICT",
+       "各节点使用相同的代码与字典：比较 git rev-parse HEAD 与 sha256sum DICT"},
+      {"results that expire sooner or stay out of it: result_expires=3600   # Celery",
+       "让结果更早过期，或不放入其中：result_expires=3600   # Celery"},
+      {"vmstat 1   # si and so; free -g", "vmstat 1   # 看 si 与 so；free -g"},
+      {"no images or data kept in memory by each worker", "各 worker 不在内存中保留图像或数据"},
       {"bring the host back, or leave it out of --hosts; ocrtune run waits for --host-patience",
        "恢复该主机，或从 --hosts 中去掉；ocrtune run 会按 --host-patience 等待"},
       {"save more often: what came after the last checkpoint is lost with a host",

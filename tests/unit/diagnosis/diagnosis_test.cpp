@@ -92,6 +92,35 @@ TEST(Diagnosis, LogsOfStrangers) {
   expect_accepted("../diagnosis/payload_and_neighbours.txt", 25);
 }
 
+// Who stopped it, by a file beside the log; orderly ends; families of servers and compilers.
+TEST(Diagnosis, SendersAndOrderlyEnds) {
+  expect_accepted("../diagnosis/senders_and_curves.txt", 18);
+}
+
+TEST(Diagnosis, ANamedSenderLeavesMemoryInDoubt) {
+  const std::string killed = "./run.sh: line 9:  5121 Killed   python train.py\n";
+  const std::string sender = "time=\"x\" msg=\"Stopping /ocr (3e1f0a7b9c55) with SIGTERM\"\n";
+  EXPECT_GT(confidence_of(diagnose_text(killed), "host_out_of_memory"), 0.4);
+  const Diagnosis diagnosis = diagnose_text(sender + killed);
+  EXPECT_LT(confidence_of(diagnosis, "host_out_of_memory"), 0.2);
+  EXPECT_TRUE(diagnosis.consequences.empty()) << "what stops is no consequence";
+}
+
+// "memory used 31.05 GB of 31.3 GB" in the last lines, and samples beside the log.
+TEST(Diagnosis, MemoryThatWasPrintedDecidesASigkill) {
+  const std::string killed = "./run.sh: line 9:  5121 Killed   python train.py\n";
+  const auto after = [&](const std::string& lines) {
+    return confidence_of(diagnose_text(lines + killed), "host_out_of_memory");
+  };
+  EXPECT_GT(after("1/9 memory used 3.4 GB of 31.3 GB\n9/9 memory used 31.0 GB of 31.3 GB\n"), 0.8);
+  EXPECT_LT(after("1/9 memory used 3.4 GB of 31.3 GB\n9/9 memory used 3.5 GB of 31.3 GB\n"), 0.6);
+  EXPECT_LT(after("9/9 GPU memory used 31.0 GB of 31.3 GB\n"), 0.6);
+  const std::string head =
+      "time,mem_total_mb,mem_used_mb,gpu_mem_used_mb\n06:00,64256,9163,14823\n";
+  EXPECT_GT(after(head + "11:32,64256,63759,14822\n"), 0.8);
+  EXPECT_LT(after(head), 0.6);
+}
+
 // Whose words, which run, which week: the same lines, and what stands around them.
 TEST(Diagnosis, ContextComesBeforeStrength) {
   expect_accepted("../diagnosis/context_cases.txt", 13);
