@@ -20,6 +20,7 @@ parser.add_argument("--max-num-seqs", "--max-running-requests", dest="seqs", typ
 parser.add_argument("--max-num-batched-tokens", "--chunked-prefill-size", dest="tokens", type=int)
 parser.add_argument("--gpu-memory-utilization", "--mem-fraction-static", dest="share", type=float)
 parser.add_argument("--enable-metrics", action="store_true")
+parser.add_argument("--no-enable-prefix-caching", "--disable-radix-cache", action="store_true")
 given = parser.parse_args()
 sglang = given.model_path is not None
 model = given.model_path if sglang else given.words[1]

@@ -349,6 +349,8 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
   run.job = request.job;
   run.search = request.search;
   run.machine = request.machine;
+  // A mistake is said before anything is waited for or measured.
+  OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
   if (!run.name.empty()) OCRTUNE_TRY(store.check_name_free(run.name));
   const double before = doors.clock->now_seconds();
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));

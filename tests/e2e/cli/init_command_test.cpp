@@ -70,7 +70,7 @@ TEST_F(InitCommand, TuneRunsWhatInitHasWritten) {
   EXPECT_THAT(output_, HasSubstr("labelled lines: lines"));
   EXPECT_EQ(run({"tune", "--dry-run"}), 0) << output_;
   EXPECT_THAT(output_, HasSubstr("settings from ocrtune.toml"));
-  EXPECT_THAT(output_, HasSubstr("the budget of 8 min"));
+  EXPECT_THAT(output_, HasSubstr("the budget of 5 min"));
   EXPECT_EQ(run({"tune", "--dry-run", "--budget", "7m"}), 0) << output_;
   EXPECT_THAT(output_, HasSubstr("the budget of 7 min"));
 }
