@@ -5,7 +5,7 @@ skips=$1/scripts/skips
 log=$(mktemp); trap 'rm -f "$log"' EXIT
 says() { printf '\t 12 - %s (Skipped)\n' "$1" > "$log"; }
 says 'trial/SlowClients.TorchThroughTorchrun [slow]'
-"$skips" "$log" | grep -q 'for want of luck'
+"$skips" "$log" | grep 'for want of luck' > /dev/null  # not -q: it would end the writer
 says 'base/Nobody.Knows'
 if "$skips" "$log" >/dev/null; then echo "a skipped test that no line names passed" >&2; exit 1; fi
 says 'cli/KeptStore.IsWrittenWhenAsked'
