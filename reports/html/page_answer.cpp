@@ -151,14 +151,6 @@ std::string memory_fact(const RunRecord& run) {
   return facts;
 }
 
-std::string held_back_facts(const TuneResult& result) {
-  std::string facts;
-  for (const HeldBack& held : result.held_back) {
-    facts += fact_html("What holds it back", "", say(held_back_reason(held)));
-  }
-  return facts;
-}
-
 // What the figures above do not say.
 std::string remark_facts(const RunRecord& run) {
   const TuneResult& result = run.result;
@@ -169,7 +161,7 @@ std::string remark_facts(const RunRecord& run) {
   const auto add = [&](const char* label, const Reason& reason) {
     if (!reason.empty()) facts += fact_html(label, "", say(reason));
   };
-  facts += held_back_facts(result);
+  facts += held_back_facts(result.held_back);
   add("Certainty", result.certificate);
   for (const Reason& reason : further_reasons(result.recommendation)) add("Note", reason);
   for (const InertKnob& knob : result.inert) add("Note", inert_reason(knob));
@@ -272,6 +264,14 @@ std::string group_html(const FailureGroup& group) {
 
 }  // namespace
 
+std::string held_back_facts(const std::vector<HeldBack>& causes) {
+  std::string facts;
+  for (const HeldBack& held : causes) {
+    facts += fact_html("What holds it back", "", say(held_back_reason(held)));
+  }
+  return facts;
+}
+
 std::string answer_section(const RunRecord& run) {
   const TuneResult& result = run.result;
   const Bilingual sentence = headline(run);
@@ -280,7 +280,7 @@ std::string answer_section(const RunRecord& run) {
   std::string html = "<p class=\"verdict\">" + say_text(sentence) + "</p>" + badges_html(run);
   if (!result.found) {
     html += doubts_html(run);
-    const std::string facts = held_back_facts(result);
+    const std::string facts = held_back_facts(result.held_back);
     if (!facts.empty()) html += "<dl class=\"facts\">" + facts + "</dl>\n";
     return section_html("answer", "Answer", html, css);
   }

@@ -12,10 +12,10 @@
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
+#include "reports/html/page_answer.h"
 #include "reports/html/page_frame.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
-#include "tuner/verdict/held_back.h"
 
 namespace ocrtune {
 namespace {
@@ -41,15 +41,6 @@ std::string state_html(const SuperviseEnd& end) {
   return "";
 }
 
-std::string held_facts(const SuperviseEnd& end) {
-  std::string facts;
-  if (end.attempts.empty()) return facts;
-  for (const HeldBack& held : end.attempts.back().held) {
-    facts += fact_html("What holds it back", "", say(held_back_reason(held)));
-  }
-  return facts;
-}
-
 std::string answer_html(const SuperviseOptions& options, const SuperviseEnd& end) {
   const bool well = end.state == SuperviseState::done;
   std::uint64_t peak = 0;
@@ -64,7 +55,8 @@ std::string answer_html(const SuperviseOptions& options, const SuperviseEnd& end
                     options.memory_limit_bytes == 0
                         ? ""
                         : say("of {}", {html_text(format_bytes(options.memory_limit_bytes))})) +
-          fact_html("Warnings", fmt::format("{}", end.warnings)) + held_facts(end) +
+          fact_html("Warnings", fmt::format("{}", end.warnings)) +
+          (end.attempts.empty() ? "" : held_back_facts(end.attempts.back().held)) +
           fact_html("Logs, traces and journal", "", code(options.run_directory)) + "</dl>";
   return section_html("answer", "Answer", html, well ? "card good" : "card bad");
 }
