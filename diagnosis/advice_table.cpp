@@ -6,7 +6,8 @@ namespace ocrtune {
 namespace {
 
 constexpr const char* kHostMemory =
-    " host_out_of_memory cgroup_out_of_memory userspace_oom_kill host_allocation_failed ";
+    " host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill "
+    "host_allocation_failed ";
 constexpr const char* kCardMemory = " gpu_out_of_memory ";
 constexpr const char* kStopped =
     " terminated_from_outside preempted_or_evicted time_limit interrupted_by_user killed_by_other "
@@ -258,12 +259,12 @@ const std::vector<LineCure>& line_cures() {
       {"one_cpu", "sbatch --cpus-per-task=16; taskset -cp PID"},
       {"tls_block", "LD_PRELOAD=LIBRARY.so CMD"},
       {"manual_kill", "the line names who sent it: ask that user"},
-      {"torch_worker_count",
-       "nproc in that step: where it is less than the job asked for, a mask binds it; srun "
-       "--cpus-per-task=N (since Slurm 22.05 not taken over from sbatch), --cpuset-cpus, taskset"},
-      {"kernel_oom_node",
-       "the NUMA nodes after nodemask= alone were full: numactl --interleave=all or --preferred=N "
-       "in place of --membind, or more nodes in cpuset.mems"},
+      {"kernel_oom_policy",
+       "numactl --interleave=all CMD or --preferred=N in place of --membind; mbind and "
+       "set_mempolicy in the program bind likewise"},
+      {"kernel_oom_cpuset",
+       "more nodes in cpuset.mems: docker run --cpuset-mems=0,1; systemctl set-property UNIT "
+       "AllowedMemoryNodes=0-1"},
   };
   return kCures;
 }
@@ -280,7 +281,7 @@ const std::vector<Care>& care_table() {
       {" host_hardware_fault ",
        "take the machine out of service; do not trust what it saved since the first such line",
        "reinstalling the framework"},
-      {" host_out_of_memory cgroup_out_of_memory userspace_oom_kill ",
+      {" host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill ",
        "keep the last checkpoint: the newest file may be cut short",
        "another GPU, driver or CUDA version: GPU memory has no part in it"},
       {" gpu_out_of_memory gpu_busy ", "", "more host memory or --shm-size; another CUDA version"},

@@ -108,6 +108,7 @@ class CauseRanker {
   void doubt_kills_by_others();
   void hear_exit_code();
   void hear_counters();
+  void hear_node_shortages();
   bool name_the_limit();
   void count_one_death();
   void settle_sigkill();

@@ -25,6 +25,13 @@ std::vector<CauseRow> run_causes() {
        {"raise the limit: docker run --memory=64g | resources.limits.memory | sbatch --mem=64G",
         "fewer processes at once, each has its own workers and copies; smaller batches",
         "count /dev/shm too: its pages are charged to the same limit"}},
+      {"numa_node_full",
+       "The process was bound to some NUMA nodes, by a memory policy or a cpuset. Their memory was "
+       "used up, and the kernel killed it although other nodes may have had memory to spare.",
+       "numactl --hardware; grep Mems_allowed_list /proc/PID/status; grep -m1 bind "
+       "/proc/PID/numa_maps",
+       {"fewer processes on each node, the others bound to the other nodes",
+        "fewer processes at once, each has its own workers and copies; smaller batches"}},
       {"userspace_oom_kill",
        "A memory guard in user space (systemd-oomd, earlyoom, nohang) killed the process because "
        "memory was nearly used up; the kernel's own counters do not show it.",
@@ -210,8 +217,8 @@ struct Ending {
 };
 constexpr Ending kEndings[] = {
     {"out_of_memory",
-     " host_out_of_memory cgroup_out_of_memory userspace_oom_kill host_allocation_failed "
-     "memory_leak gpu_out_of_memory shm_full "},
+     " host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill "
+     "host_allocation_failed memory_leak gpu_out_of_memory shm_full "},
     {"timed_out", " time_limit worker_timeout "},
     {"hung",
      " communication_stall stalled nccl_p2p_broken nccl_init_hang collective_timeout "
@@ -223,6 +230,7 @@ constexpr Ending kEndings[] = {
     {"wrong_result", " loss_diverged "},
     {"ok",
      " first_gpu_only amp_without_effect data_loading_bound thread_oversubscription "
+     "narrow_cpu_mask "
      "single_thread_default pcie_link_slow gpu_throttled cpu_throttled throughput_fell "
      "memory_swaps "},
 };
@@ -234,7 +242,8 @@ struct Restart {
 };
 constexpr Restart kRestarts[] = {
     {Remedy::fewer_workers,
-     " host_out_of_memory cgroup_out_of_memory userspace_oom_kill shm_full too_many_open_files "
+     " host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill shm_full "
+     "too_many_open_files "
      "loader_timeout evaluation_hang "},
     {Remedy::smaller_batch, " gpu_out_of_memory cuda_library_error "},
     {Remedy::fewer_ranks, " host_allocation_failed dataset_too_small "},

@@ -191,6 +191,14 @@ std::vector<CauseRow> program_causes() {
        "their time waiting.",
        "ocrtune probe; ps -eLf | wc -l",
        {"threads x processes at most the usable cores: OMP_NUM_THREADS, cpu_threads"}},
+      {"narrow_cpu_mask",
+       "The process may run on fewer CPUs than its job or machine has: a mask or a cpuset binds "
+       "it, "
+       "and all its threads and workers share those few.",
+       "nproc and grep Cpus_allowed_list /proc/self/status, in the place of the program",
+       {"srun --cpus-per-task=$SLURM_CPUS_PER_TASK CMD: since Slurm 22.05 a step does not take it "
+        "over from sbatch",
+        "without taskset, numactl -C and --cpuset-cpus, or with all CPUs of the job in them"}},
       {"single_thread_default",
        "Paddle sets OMP_NUM_THREADS=1 on import unless it is set, so a CPU rank uses one core.",
        "echo $OMP_NUM_THREADS; top -H",

@@ -55,6 +55,7 @@ constexpr Row kRows[] = {
      " gpu_kernel_fault cuda_library_error no_gpu_visible segmentation_fault "
      "preempted_or_evicted "},
     {"container_setup_failed", " time_limit "},
+    {"seccomp_refused", " process_limit "},
     {"image_pull_failed", " time_limit "},
     {"not_scheduled", " time_limit "},
     {"gpu_out_of_memory", " cuda_library_error "},
@@ -66,9 +67,11 @@ constexpr Row kRows[] = {
     {"cuda_driver_too_old", " no_gpu_visible "},
     {"cuda_library_missing", " no_gpu_visible time_limit "},  // on CPUs it takes days
     {"nccl_network", " rank_mismatch "},
-    {"memory_leak", " host_out_of_memory cgroup_out_of_memory userspace_oom_kill killed_by_other "},
+    {"memory_leak",
+     " host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill killed_by_other "},
     {"host_out_of_memory", " nccl_network missing_file "},
     {"cgroup_out_of_memory", " nccl_network missing_file "},
+    {"numa_node_full", " nccl_network missing_file "},
     {"userspace_oom_kill", " nccl_network missing_file "},
     {"segmentation_fault", " nccl_network "},
     {"preempted_or_evicted", " nccl_network host_out_of_memory killed_by_other "},

@@ -40,6 +40,16 @@ bool throttled(const Finding& counts) {
   return 2 * parse_integer(values[1]).value_or(0) >= parse_integer(values[0]).value_or(0);
 }
 
+// The first number that lines of this signature name, over all logs; 0: none.
+std::int64_t number_in(const std::vector<LogScan>& logs, std::string_view signature) {
+  for (const Seen& one : seen(logs, signature)) {
+    for (const std::string& capture : one.finding->captures) {
+      if (const auto number = parse_integer(capture)) return *number;
+    }
+  }
+  return 0;
+}
+
 // One cause a name, with the evidence of all files.
 void add_slow(std::string_view name, double confidence, std::string_view signature,
               EvidenceLine line, Diagnosis& diagnosis) {
@@ -76,14 +86,42 @@ void add_costs(const LogScan& log, Diagnosis& diagnosis) {
   }
 }
 
+// PyTorch's loader counts the CPUs of its mask. Fewer than the job asked for, or a single one,
+// where the job's figure is not given: something binds it. True: it is so.
+bool add_narrow_mask(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
+  constexpr double kSure = 0.9, kLikely = 0.5;
+  constexpr const char* kCount = "torch_worker_count";
+  const std::vector<Seen> told = seen(logs, " torch_worker_count ");
+  const std::vector<Seen> job = seen(logs, " slurm_cpus_a_task ");
+  const std::int64_t allowed = number_in(logs, " torch_worker_count "),
+                     asked = number_in(logs, " slurm_cpus_a_task ");
+  if (allowed == 0 || (asked > 0 ? asked <= allowed : allowed > 1)) return false;
+  add_slow("narrow_cpu_mask", asked > 0 ? kSure : kLikely, kCount,
+           {kReason, 0,
+            asked > 0 ? fmt::format("its job asked for {} CPUs a task, and it may run on {}", asked,
+                                    allowed)
+                      : "the loader may run on one CPU"},
+           diagnosis);
+  for (const auto* lines : {&told, &job}) {
+    for (const Seen& one : *lines) {
+      const LogLine& line = one.finding->first;
+      add_slow("narrow_cpu_mask", 0, one.finding->signature->id,
+               {logs[static_cast<std::size_t>(one.file)].file, line.number, line.text}, diagnosis);
+    }
+  }
+  return true;
+}
+
 void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
+  const bool narrow = add_narrow_mask(logs, diagnosis);
   for (const LogScan& log : logs) {
     for (const Finding& finding : log.findings) {
       const SignatureRow& row = *finding.signature;
       const bool slow = find_cause(row.cause).kind == CauseKind::slowness;
       if (row.role != Role::note || !slow || (row.id == "smi_card" && !one_card_works(finding)) ||
           (row.id == "cpu_stat" && !throttled(finding)) ||
-          (row.id == "swapping" && finding.count < 3)) {
+          (row.id == "swapping" && finding.count < 3) || row.id == "slurm_cpus_a_task" ||
+          (row.id == "torch_worker_count" && narrow)) {
         continue;
       }
       const LogLine& line = row.id == "cpu_stat" ? finding.last : finding.first;
@@ -224,7 +262,8 @@ void ask_for_what_is_missing(const std::vector<LogScan>& logs, const FailureEvid
 // What is killed does not end with 0: such a line speaks of another process.
 bool ends_by_a_signal(const Cause& cause) {
   return listed(
-      " host_out_of_memory cgroup_out_of_memory userspace_oom_kill terminated_from_outside ",
+      " host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill "
+      "terminated_from_outside ",
       cause.row->name);
 }
 

@@ -123,6 +123,7 @@ struct LogScanner::State {
   std::map<std::string, int> actors;
   PrintedConfig config;
   LauncherReport report;
+  NodeReport node_report;
   Tracebacks tracebacks;
   StepCostReader costs;
   CardReport cards;
@@ -246,6 +247,9 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
   Told told;
   if (report.open() || (hot && LauncherReport::begins(line))) {
     report.take_line(line, scan.lines + 1);
+  }
+  if (node_report.open() || (hot && NodeReport::begins(line))) {
+    node_report.take_line(line, scan.lines + 1);
   }
   // Older launchers dump their whole environment in one line when a rank fails.
   if (hot && !starts_with(line, "env {") && may_match(line) && !is_typed_command(line)) {
@@ -421,6 +425,7 @@ LogScan LogScanner::finish() {
   scan.last_line.number = last_number;
   scan.config = state.config.values();
   scan.first_failures = state.report.failures();
+  scan.node_shortages = state.node_report.shortages();
   scan.costs = state.costs.costs();
   if (state.first_lines.is_kernel()) scan.kind = SourceKind::kernel;
   if (!state.utf16 && state.odd_bytes * 10 > state.first_bytes) scan.kind = SourceKind::binary;

@@ -156,6 +156,9 @@ void CauseRanker::hear_exit_code() {
   if (!status.signal && status.code == 124) cause = "time_limit", weight = 0.5;
   if (!status.signal && status.code == 126) cause = "permission_denied", weight = 0.6;
   if (!status.signal && status.code == 127) cause = "missing_file", weight = 0.7;
+  // Container engines end so where they cannot start the command.
+  const bool of_engine = !status.signal && status.code >= 125 && status.code <= 127;
+  if (of_engine && any("container_setup_failed", 3)) cause = "container_setup_failed";
   add(cause, status.signal || weight > 0.45 ? Role::symptom : Role::generic, weight, kProcessEnd,
       status.text);
 }
@@ -204,26 +207,58 @@ void CauseRanker::hear_counters() {
   }
 }
 
+// "node 1 was full, 43.8 MiB free; 383.5 GiB free on node 0", of kills that were this run's.
+void CauseRanker::hear_node_shortages() {
+  constexpr double kFirst = 0.96;  // before the line that it explains
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    for (const NodeShortage& shortage : logs_[i].node_shortages) {
+      const bool told = any_clue([&](const Clue& clue) {
+        return clue.name() == "numa_node_full" && clue.file == static_cast<int>(i) &&
+               clue.line.line == shortage.line && clue.weight > 0.2;
+      });
+      if (!told || shortage.full_free_bytes == 0) continue;
+      std::string text = fmt::format("NUMA node {} was full, {} free", shortage.full.text(),
+                                     format_bytes(shortage.full_free_bytes));
+      if (shortage.others_free_bytes > 0) {
+        const std::string free = format_bytes(shortage.others_free_bytes);
+        text += shortage.others.empty()
+                    ? fmt::format("; {} free on the other nodes", free)
+                    : fmt::format("; {} free on node {}", free, shortage.others.text());
+      }
+      add("numa_node_full", Role::proof, kFirst, kReason, std::move(text));
+    }
+  }
+}
+
 // Whose limit it was, where a kernel, a scheduler or a guard says that it killed for memory.
 bool CauseRanker::name_the_limit() {
+  const auto killed = [&](std::string_view signatures) {
+    return any_clue(
+        [&](const Clue& clue) { return listed(signatures, clue.signature) && clue.weight > 0.2; });
+  };
+  const bool node = killed(" kernel_oom_policy kernel_oom_cpuset ");
+  const bool host = node || killed(" kernel_oom_host ");
   // systemd says that a unit's process was killed, the kernel for whose want of memory.
-  const bool host = any_clue([](const Clue& clue) {
-    return listed(" kernel_oom_host kernel_oom_node ", clue.signature) && clue.weight > 0.2;
-  });
   for (Clue& clue : clues_) {
     if (host && clue.signature == "systemd_unit_oom")
       clue.cause = &find_cause("host_out_of_memory");
   }
   const bool cgroup = any("cgroup_out_of_memory", 4);
   const bool guard = any("userspace_oom_kill", 4);
-  if (!cgroup && !guard) return any("host_out_of_memory", 4);
-  const CauseRow* whose = &find_cause(cgroup ? "cgroup_out_of_memory" : "userspace_oom_kill");
+  if (!cgroup && !guard && !node) return any("host_out_of_memory", 4);
+  // Of a full node and of a full machine the kernel says "Out of memory: Killed process" alike.
+  const std::string_view loose =
+      cgroup || !node ? " kernel_oom_killed_process kernel_oom_invoked kernel_oom_reaper counters "
+                      : " kernel_oom_killed_process kernel_oom_invoked kernel_oom_reaper counters "
+                        "kernel_oom_host systemd_unit_oom ";
+  const CauseRow* whose = &find_cause(cgroup ? "cgroup_out_of_memory"
+                                      : node ? "numa_node_full"
+                                             : "userspace_oom_kill");
   for (Clue& clue : clues_) {
-    const bool loose =
-        listed(" kernel_oom_killed_process kernel_oom_invoked kernel_oom_reaper counters ",
-               clue.signature);
-    if (clue.is_sigkill() || (loose && clue.name() == "host_out_of_memory")) clue.cause = whose;
+    if (clue.is_sigkill() || (listed(loose, clue.signature) && clue.name() == "host_out_of_memory"))
+      clue.cause = whose;
   }
+  hear_node_shortages();
   return true;
 }
 

@@ -30,8 +30,9 @@ struct Score {
 };
 
 bool is_kill(const std::string& cause) {
-  return cause == "host_out_of_memory" || cause == "cgroup_out_of_memory" ||
-         cause == "userspace_oom_kill" || cause == "killed_by_other";
+  return cause == "host_out_of_memory" || cause == "numa_node_full" ||
+         cause == "cgroup_out_of_memory" || cause == "userspace_oom_kill" ||
+         cause == "killed_by_other";
 }
 
 bool is_hedge(const Diagnosis& diagnosis, const std::vector<std::string>& accepted) {

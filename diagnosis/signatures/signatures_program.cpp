@@ -40,6 +40,8 @@ std::vector<SignatureRow> program_signatures() {
        R"(can't start new thread|pthread_create failed.{0,80}(?:Resource temporarily|EAGAIN|error code: 11\b)|pthread_create failed$|pthread_create failed: |fork: 重试: 资源暂时不可用|资源暂时不可用|Thread creation failed|[Rr]esource temporarily unavailable.*(?:thread|fork|clone)|(?:fork|clone|thread).{0,60}[Rr]esource temporarily unavailable|BlockingIOError: \[Errno 11\]|libgomp: Thread creation failed|fork: retry|cannot fork|Cannot create (?:a )?thread|std::system_error'?\s*what\(\): *Resource temporarily|failed to spawn thread|unable to create (?:new )?native thread|OMP: Error #(?:34|35|179|14)\b|OMP: System error #(?:11|12)\b|unable to allocate necessary resources for OMP thread)"},
       {"omp_duplicate", "openmp_duplicate_runtime", Role::primary, 0.95,
        R"(OMP: Error #15\b|already initialized\.?.*(?:iomp|omp)|multiple copies of the OpenMP runtime)"},
+      {"slurm_cpus_a_task", "narrow_cpu_mask", Role::note, 0.05,
+       R"(\bSLURM_CPUS_PER_TASK=(\d+)|\bCPUs/Task=(\d+))"},
       {"one_cpu", "thread_oversubscription", Role::note, 0.92, R"(\bNumCPUs=1 NumTasks=)"},
       {"load_in_hundreds", "thread_oversubscription", Role::note, 0.35,
        R"(load average: \d{3,}\.)"},

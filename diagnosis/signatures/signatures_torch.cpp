@@ -18,7 +18,7 @@ std::vector<SignatureRow> torch_signatures() {
       {"loader_timeout", "loader_timeout", Role::primary, 0.73,
        R"(DataLoader timed out after \d|DataLoader reader process (?:\S+ )?timeout)"},
       {"torch_worker_count", "thread_oversubscription", Role::note, 0.3,
-       R"(This DataLoader will create \d+ worker processes in total)"},
+       R"(This DataLoader will create \d+ worker processes in total(?:\. Our suggested max number of worker in current system is (\d+))?)"},
       {"shm_object", "shm_full", Role::primary, 0.81,
        R"(unable to (?:mmap|write to file|open shared memory object|resize) .*?(?:/torch_|torch_)\S*.*(?:Cannot allocate memory|No space left|Read-only|: No such file)|unable to write to file </torch_|Fail to (?:allocate|truncate|create|map) (?:shared memory|a file descriptor|mmap)|File descriptor .* open failed, unable in read-write mode|mmap failed: Cannot allocate memory.*shm|shm_open failed)"},
       // Memory.
@@ -29,8 +29,8 @@ std::vector<SignatureRow> torch_signatures() {
       {"cublas_alloc", "gpu_out_of_memory", Role::primary, 0.6, R"(CUBLAS_STATUS_ALLOC_FAILED)"},
       {"engine_gpu_oom", "gpu_out_of_memory", Role::primary, 0.76,
        R"(onnxruntime.*(?:Failed to allocate memory for requested buffer of size|BFCArena|CUDA failure 2)|\[TRT\].*(?:OutOfMemory|out of memory)|Error Code \d+: OutOfMemory|Requested amount of GPU memory \(\d+ bytes\) could not be allocated|OOM when allocating tensor|RESOURCE_EXHAUSTED: |failed to allocate .* from device: CUDA_ERROR_OUT_OF_MEMORY)"},
-      {"wgpu_oom",
-       "gpu_out_of_memory", Role::primary, 0.85, R"(NvMapMemAlloc\w*: .*error 12|NVML_SUCCESS == r INTERNAL ASSERT|wgpu error: Out of Memory|[Nn]ot enough memory left|failed to reserve \d+ bytes of device memory|BufferTooBig|can't allocate buffer of size|Exceeded max size of memory (?:object )?allocation|out of GPU resources|CL_OUT_OF_(?:RESOURCES|HOST_MEMORY)|CL_MEM_OBJECT_ALLOCATION_FAILURE|No (?:memory )?pool (?:handles allocation of size|big enough to reserve)|failed to reserve \d+ bytes of device memory|can't allocate buffer of size)"},
+      {"wgpu_oom", "gpu_out_of_memory", Role::primary, 0.85,
+       R"(NvMapMemAlloc\w*: .*error 12|NVML_SUCCESS == r INTERNAL ASSERT|wgpu error: Out of Memory|[Nn]ot enough memory left|failed to reserve \d+ bytes of device memory|BufferTooBig|can't allocate buffer of size|Exceeded max size of memory (?:object )?allocation|out of GPU resources|CL_OUT_OF_(?:RESOURCES|HOST_MEMORY)|CL_MEM_OBJECT_ALLOCATION_FAILURE|No (?:memory )?pool (?:handles allocation of size|big enough to reserve)|failed to reserve \d+ bytes of device memory|can't allocate buffer of size)"},
       {"gpu_oom_words", "gpu_out_of_memory", Role::symptom, 0.67,
        R"((?i:(?:cuda|gpu|vulkan|vk_|hip|cupy|device).{0,60}out[ _]of[ _](?:device[ _])?memory)|ResourceExhaustedError)"},
       // NCCL.
@@ -72,8 +72,9 @@ std::vector<SignatureRow> torch_signatures() {
       {"torch_unused", "unused_parameters", Role::primary, 0.93,
        R"(Expected to have finished reduction in the prior iteration|Expected to mark a variable ready only once|parameters (?:that )?were not used in producing loss|[Tt]here are unused parameters|Error happened, when parameter\[)"},
       // Rendezvous, gloo and MPI.
-      {"peer_closed", "peer_lost", Role::symptom, 0.64,
-       R"(pair\.cc:\d+\] (?:Connection closed by peer|[Rr]ead error|[Ww]rite error|Socket closed)|gloo::IoException|(?:Connection reset|Broken pipe|Connection closed) by peer \[|store->get\(.*\) got error: (?:Connection reset|Broken pipe)|TCPStore\S* (?:recvValue|sendBytes)? ?failed|failed to recv, got 0 bytes|Failed to (?:recv|check|send).*TCPStore|got error: Connection reset by peer|ncclRemoteError|[Cc]onnection closed by (?:remote )?peer|socketProgress: Connection closed|Call to recv from \S+ failed : (?:Connection|Broken)|NET/IB : Got completion (?:from|with) .*(?:error|status|err)=?\s?12|remote process (?:exiting|has exited)|Missing communicator data from \d+ job process|job process(?:es)? (?:is|are) considered dead)"},
+      {
+          "peer_closed", "peer_lost", Role::symptom, 0.64,
+          R"(pair\.cc:\d+\] (?:Connection closed by peer|[Rr]ead error|[Ww]rite error|Socket closed)|gloo::IoException|(?:Connection reset|Broken pipe|Connection closed) by peer \[|store->get\(.*\) got error: (?:Connection reset|Broken pipe)|TCPStore\S* (?:recvValue|sendBytes)? ?failed|failed to recv, got 0 bytes|Failed to (?:recv|check|send).*TCPStore|got error: Connection reset by peer|ncclRemoteError|[Cc]onnection closed by (?:remote )?peer|socketProgress: Connection closed|Call to recv from \S+ failed : (?:Connection|Broken)|NET/IB : Got completion (?:from|with) .*(?:error|status|err)=?\s?12|remote process (?:exiting|has exited)|Missing communicator data from \d+ job process|job process(?:es)? (?:is|are) considered dead)"},
       {"mpi_lost_daemon", "peer_lost", Role::primary, 0.8,
        R"((?:ORTE|PRTE|PMIx) has lost communication|lost communication with a remote daemon|marked (?:as )?dead\b|missed too many heartbeats|(?i:\bheartbeats? (?:from .{0,60})?(?:timed out|lost|missed)))"},
       {"no_connection", "rendezvous_failed", Role::primary, 0.73,

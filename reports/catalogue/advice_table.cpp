@@ -191,15 +191,32 @@ const std::vector<Phrase>& advice_table() {
       {"pip install triton   # Windows: triton-windows",
        "pip install triton   # Windows：triton-windows"},
       {"the line names who sent it: ask that user", "该行写明了发送者：询问该用户"},
-      {"nproc in that step: where it is less than the job asked for, a mask binds it; srun "
-       "--cpus-per-task=N (since Slurm 22.05 not taken over from sbatch), --cpuset-cpus, taskset",
-       "在该步骤内运行 nproc：若少于作业申请的数量，则有掩码限制；srun --cpus-per-task=N（自 Slurm "
-       "22.05 起不再从 sbatch 继承）、--cpuset-cpus、taskset"},
-      {"the NUMA nodes after nodemask= alone were full: numactl --interleave=all or --preferred=N "
-       "in "
-       "place of --membind, or more nodes in cpuset.mems",
-       "只有 nodemask= 所列的 NUMA 节点内存用尽：将 numactl --membind 换成 --interleave=all 或 "
-       "--preferred=N，或在 cpuset.mems 中加入更多节点"},
+      {"srun --cpus-per-task=$SLURM_CPUS_PER_TASK CMD: since Slurm 22.05 a step does not take it "
+       "over from sbatch",
+       "srun --cpus-per-task=$SLURM_CPUS_PER_TASK CMD：自 Slurm 22.05 起，作业步不再继承 sbatch "
+       "的该设置"},
+      {"without taskset, numactl -C and --cpuset-cpus, or with all CPUs of the job in them",
+       "去掉 taskset、numactl -C 和 --cpuset-cpus，或让它们包含作业的全部 CPU"},
+      {"nproc and grep Cpus_allowed_list /proc/self/status, in the place of the program",
+       "在程序所在处运行 nproc 和 grep Cpus_allowed_list /proc/self/status"},
+      {"its job asked for {} CPUs a task, and it may run on {}",
+       "作业为每个任务申请了 {} 个 CPU，而它只能在 {} 个上运行"},
+      {"the loader may run on one CPU", "数据加载进程只能在一个 CPU 上运行"},
+      {"numactl --interleave=all CMD or --preferred=N in place of --membind; mbind and "
+       "set_mempolicy in the program bind likewise",
+       "用 numactl --interleave=all CMD 或 --preferred=N 代替 --membind；程序中的 mbind 和 "
+       "set_mempolicy 同样会限制节点"},
+      {"more nodes in cpuset.mems: docker run --cpuset-mems=0,1; systemctl set-property UNIT "
+       "AllowedMemoryNodes=0-1",
+       "在 cpuset.mems 中加入更多节点：docker run --cpuset-mems=0,1；systemctl set-property UNIT "
+       "AllowedMemoryNodes=0-1"},
+      {"fewer processes on each node, the others bound to the other nodes",
+       "每个节点上运行更少的进程，其余进程绑定到其他节点"},
+      {"NUMA node {} was full, {} free; {} free on the other nodes",
+       "NUMA 节点 {} 已满，剩余 {}；其他节点上剩余 {}"},
+      {"NUMA node {} was full, {} free; {} free on node {}",
+       "NUMA 节点 {0} 已满，剩余 {1}；节点 {3} 上剩余 {2}"},
+      {"NUMA node {} was full, {} free", "NUMA 节点 {} 已满，剩余 {}"},
       {"stop writing there; copy what matters to another disk before fsck or a restart",
        "停止向其写入；在 fsck 或重启之前先把重要数据复制到另一块磁盘"},
       {"another batch size, fewer workers, a restart of the run on the same disk",

@@ -20,6 +20,9 @@ constexpr Row kRows[] = {
      "发出的信号：主机（或容器）内存已用完。受害的通常是数据加载进程，与显存无关。"},
     {"cgroup_out_of_memory", "容器内存不足",
      "达到了容器、Pod、作业或单元的内存上限，内核终止了其中一个进程；主机本身可能仍有空闲内存。"},
+    {"numa_node_full", "NUMA 节点内存用尽",
+     "进程被内存策略或 cpuset 限制在某些 NUMA "
+     "节点上，这些节点的内存已用尽，内核终止了进程，而其他节点可能仍有空闲内存。"},
     {"userspace_oom_kill", "内存守护程序终止",
      "内存将尽时，用户态的内存守护程序（systemd-"
      "oomd、earlyoom、nohang）终止了进程；内核计数器不会显示。"},
@@ -183,6 +186,9 @@ constexpr Row kRows[] = {
     {"data_loading_bound", "受数据加载限制", "每步有很大一部分时间在等数据。"},
     {"thread_oversubscription", "线程过多",
      "计算线程多于核心或容器的 CPU 上限：线程把时间花在等待上。"},
+    {"narrow_cpu_mask", "CPU 掩码过窄",
+     "进程可用的 CPU 少于其作业或机器所有：掩码或 cpuset "
+     "限制了它，所有线程和数据加载进程共用这几个 CPU。"},
     {"single_thread_default", "默认单线程",
      "Paddle 在导入时若未设置 OMP_NUM_THREADS 就设为 1，因此一个 CPU rank 只用一个核心。"},
     {"python_exception", "Python 异常", "程序因 ocrtune 表中没有的异常而结束。"},
@@ -205,6 +211,7 @@ constexpr Row kRows[] = {
     {"exit", "退出", ""},
     {"gpus", "GPU 数量", ""},
     {"gpu", "GPU", ""},
+    {"numa_node", "NUMA 节点", ""},
     {"host", "主机", ""},
     {"left_running", "程序转入后台", ""},
     {"limit", "上限", ""},

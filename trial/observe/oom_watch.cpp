@@ -93,9 +93,12 @@ OomVerdict judge_oom(const OomCounts& before, const OomCounts& after, const Kern
   const std::vector<std::string> kills = kills_of(log, pids);
   for (const std::string& line : kills) {
     verdict.killed = verdict.named = true;
-    const bool of_group = line.find("Memory cgroup") != std::string::npos ||
-                          line.find("CONSTRAINT_MEMCG") != std::string::npos;
-    if (verdict.cause.empty() || of_group) verdict.cause = of_group ? "cgroup" : "host";
+    const auto says = [&](const char* part) { return line.find(part) != std::string::npos; };
+    const bool of_group = says("Memory cgroup") || says("CONSTRAINT_MEMCG");
+    const bool of_node = says("CONSTRAINT_MEMORY_POLICY") || says("CONSTRAINT_CPUSET");
+    if (of_group || of_node || verdict.cause.empty()) {
+      verdict.cause = of_group ? "cgroup" : of_node ? "numa_node" : "host";
+    }
     verdict.evidence.push_back("kernel log: " + line);
   }
   const std::string others = only_others(log, pids);

@@ -35,7 +35,7 @@ struct KernelLog {
 struct OomVerdict {
   bool killed = false;
   bool named = false;  // the kernel log names a process of the trial: nothing else is needed
-  std::string cause;   // "cgroup" or "host"
+  std::string cause;   // "cgroup", "numa_node" or "host"
   std::vector<std::string> evidence;
 };
 

@@ -204,7 +204,7 @@ bool tells_of_kill(const std::string& log_tail) {
   return std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), [](const Cause& cause) {
     const std::string_view name = cause.row->name;
     return name == "host_out_of_memory" || name == "cgroup_out_of_memory" ||
-           name == "killed_by_other";
+           name == "numa_node_full" || name == "killed_by_other";
   });
 }
 

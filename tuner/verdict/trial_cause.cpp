@@ -15,6 +15,7 @@ struct Known {
 
 constexpr Known kKnown[] = {
     {Outcome::out_of_memory, "cgroup", "cgroup_out_of_memory"},
+    {Outcome::out_of_memory, "numa_node", "numa_node_full"},
     {Outcome::out_of_memory, "host", "host_out_of_memory"},
     {Outcome::out_of_memory, "shm", "shm_full"},
     {Outcome::out_of_memory, "gpu", "gpu_out_of_memory"},

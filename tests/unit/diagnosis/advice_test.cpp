@@ -53,16 +53,49 @@ TEST(Advice, ABoundNodeThatWasFullIsToldFromAFullMachine) {
     return advice_on("[1.2] oom-kill:constraint=CONSTRAINT_" + constraint +
                      ",cpuset=/,mems_allowed=0-1,task=python3,pid=31,uid=0\n");
   };
-  EXPECT_TRUE(starts_with(killed("MEMORY_POLICY,nodemask=1"), "the NUMA nodes after nodemask="));
-  EXPECT_TRUE(starts_with(killed("CPUSET,nodemask=1"), "the NUMA nodes after nodemask="));
+  EXPECT_TRUE(starts_with(killed("MEMORY_POLICY,nodemask=1"), "numactl --interleave=all"));
+  EXPECT_TRUE(starts_with(killed("CPUSET,nodemask=1"), "more nodes in cpuset.mems"));
   EXPECT_THAT(killed("NONE,nodemask=(null)"), Not(HasSubstr("NUMA")));
 }
 
-TEST(Advice, FewCpusForALoaderMayBeAMask) {
-  EXPECT_THAT(
-      advice_on("UserWarning: This DataLoader will create 10 worker processes in total. Our "
-                "suggested max number of worker in current system is 1\n"),
-      HasSubstr("srun --cpus-per-task"));
+TEST(Advice, FewCpusForALoaderAreAMask) {
+  const auto first = [](const std::string& job, const char* cpus) {
+    const Diagnosis found =
+        diagnose_text(job +
+                      "UserWarning: This DataLoader will create 10 worker processes in total. Our "
+                      "suggested max number of worker in current system is " +
+                      cpus + ", which is smaller than what this DataLoader is going to create.\n");
+    EXPECT_FALSE(found.failed);
+    return found.causes.at(0);
+  };
+  const Cause bound = first("SLURM_JOB_ID=77 SLURM_CPUS_PER_TASK=20\n", "1");
+  EXPECT_STREQ(bound.row->name, "narrow_cpu_mask");
+  EXPECT_GE(bound.confidence, 0.9);
+  EXPECT_EQ(bound.evidence[0].text, "its job asked for 20 CPUs a task, and it may run on 1");
+  EXPECT_EQ(bound.evidence.size(), 3u);
+  EXPECT_THAT(bound.fixes[0], HasSubstr("srun --cpus-per-task"));
+  EXPECT_STREQ(first("", "1").row->name, "narrow_cpu_mask");
+  EXPECT_STREQ(first("", "8").row->name, "thread_oversubscription");
+  EXPECT_STREQ(first("SLURM_CPUS_PER_TASK=4\n", "4").row->name, "thread_oversubscription");
+  EXPECT_STREQ(first("   NumCPUs=1 NumTasks=1 CPUs/Task=1\n", "1").row->name,
+               "thread_oversubscription");
+}
+
+TEST(Advice, WhatAnEnginesExitCodeOrAFilterEndsIsNoSecondCause) {
+  FailureEvidence engine;
+  engine.exit_code = 126;
+  const Diagnosis undelegated = diagnose_text(
+      "Error: OCI runtime error: crun: controller `cpuset` is not available under "
+      "/sys/fs/cgroup/user.slice/user-1000.slice/libpod-1f.scope/container/cgroup.controllers\n",
+      engine);
+  ASSERT_EQ(undelegated.causes.size(), 1u);
+  EXPECT_STREQ(undelegated.causes[0].row->name, "container_setup_failed");
+  EXPECT_THAT(undelegated.causes[0].fixes[0], HasSubstr("Delegate=cpu cpuset"));
+  const Diagnosis filtered = diagnose_text(
+      "OpenBLAS blas_thread_init: pthread_create failed for thread 1 of 24: Operation not "
+      "permitted\nRuntimeError: can't start new thread\n");
+  EXPECT_STREQ(filtered.causes.at(0).row->name, "seccomp_refused");
+  for (std::size_t i = 1; i < filtered.causes.size(); ++i) EXPECT_TRUE(filtered.causes[i].follows);
 }
 
 TEST(Advice, TheMessagesOwnCureComesFirst) {
