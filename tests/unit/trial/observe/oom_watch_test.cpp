@@ -56,10 +56,10 @@ TEST(OomVerdict, KernelLogNamesTheProcess) {
       readable({"[9] oom-kill:constraint=CONSTRAINT_NONE,task_memcg=/a,task=python,pid=812,uid=0",
                 "[9] Out of memory: Killed process 812 (python) total-vm:9kB"});
   EXPECT_EQ(judge_oom({}, {}, host, {812}).cause, "host");
-  const KernelLog node = readable(
-      {"[9] oom-kill:constraint=CONSTRAINT_CPUSET,nodemask=(null),cpuset=a,mems_allowed=1,"
-       "task_memcg=/a,task=python,pid=812,uid=0",
-       "[9] Out of memory: Killed process 812 (python) total-vm:9kB"});
+  const KernelLog node =
+      readable({"[9] oom-kill:constraint=CONSTRAINT_CPUSET,nodemask=(null),cpuset=a,mems_allowed=1,"
+                "task_memcg=/a,task=python,pid=812,uid=0",
+                "[9] Out of memory: Killed process 812 (python) total-vm:9kB"});
   EXPECT_EQ(judge_oom({}, {}, node, {812}).cause, "numa_node");
 }
 
