@@ -75,6 +75,15 @@ FOURTH = {
     'fresh_images.cpp': (THREADS, '', {'held_by_faults'}),
     'ask_and_compute.cpp': (THREADS, '--port {service}', set()),
 }
+# Written before the rules for files that are open briefly, for askers and for NUMA nodes.
+FIFTH = {
+    'picture_folder.py': (THREADS, '', {'reads_from_memory'}),
+    'convoy.cpp': (THREADS, '', {'held_by_lock', 'held_by_turns'}),
+    'few_workers.py': (THREADS, '', {'held_by_one_thread'}),
+    'given_back.cpp': (THREADS, '', {'held_by_faults'}),
+    'spaced_requests.py': (THREADS, '', {'held_by_sleep'}),
+    'model_each_time.sh': ('--batch 4,8', '--batch {batch}', {'held_by_start'}),
+}
 # Programs of the field, each with what pidstat, strace and its own times say of it. They need a Python with paddle, rapidocr and cv2.
 REAL = {
     'tesseract': ('--threads 1,2,4', 'work tesseract {pages} --procs 1 --threads {threads}', {'held_by_one_process', 'held_by_one_thread'}),
@@ -141,7 +150,7 @@ def main():
         subprocess.run([*compiler, '-O1', '-pthread', '-fopenmp', '-o', str(folder / source.stem), str(source)], check=True)
     port = start_service()
     right = asked = 0
-    halves = [('first', FIRST), ('second', SECOND), ('third', THIRD), ('fourth', FOURTH)]
+    halves = [('first', FIRST), ('second', SECOND), ('third', THIRD), ('fourth', FOURTH), ('fifth', FIFTH)]
     if options.real:
         halves = [('real', REAL)]
         subprocess.run([*command_of('tesseract', folder), 'make', str(folder / 'pages'), '--lines', '1'], check=True)
@@ -163,6 +172,7 @@ def main():
     for path in ('/tmp/ocrtune-why-disk', '/tmp/ocrtune-why-cached', '/tmp/ocrtune-why-fsync', '/tmp/ocrtune-why-direct',
                  '/tmp/ocrtune-why-pack'):
         pathlib.Path(path).unlink(missing_ok=True)
+    shutil.rmtree('/tmp/ocrtune-why-pictures', ignore_errors=True)
 
 
 if __name__ == '__main__':
