@@ -197,6 +197,8 @@
   X(held_by_start, 2) \
   X(held_by_spin, 3) \
   X(held_by_serial_share, 4) \
+  X(held_by_asking, 2) \
+  X(held_by_remote_memory, 3) \
   X(held_by_cpus, 2) \
   X(rate_falls, 3) \
   X(reads_from_memory, 2) \
@@ -216,13 +218,17 @@
   X(next_more_at_once, 0) \
   X(next_find_sleep, 0) \
   X(next_passive_wait, 0) \
+  X(next_wait_asleep, 0) \
+  X(next_same_node, 1) \
   X(next_more_cpus, 0) \
   X(next_watch_longer, 0) \
   X(next_cold_pass, 0) \
   X(next_cold_slower, 3) \
   X(next_cold_alike, 2) \
+  X(next_beyond_memory, 2) \
   /* Threads: how they used the CPUs, and knobs without effect. */ \
   X(oversubscribed, 2) \
+  X(oversubscribed_at_times, 3) \
   X(throttled, 3) \
   X(baseline_is, 1) \
   X(inert_by_launcher, 4) \

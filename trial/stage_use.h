@@ -38,7 +38,9 @@ struct StageUse {
   double storage_bytes_per_second = 0;  // read from the disk, of all processes
   double written_bytes_per_second = 0;  // to the disk
   double read_bytes_per_second = 0;     // read by system calls, page cache included
-  std::uint64_t opened_bytes = 0;       // size of the regular files seen open for reading
+  // Size of the regular files seen open for reading, and of those of their data sets.
+  std::uint64_t opened_bytes = 0;
+  std::int64_t opened_count = 0;                                 // of these files
   std::shared_ptr<const std::vector<std::string>> opened_files;  // theirs; null: of a stored trial
 
   // Mean number of threads in each state at a look.
@@ -51,6 +53,13 @@ struct StageUse {
   double pipe_threads = 0;      // in read or write of a pipe
   double fed_threads = 0;       // of these, in processes where nothing waits in another way
   double child_threads = 0;     // waiting for the end of a child process
+  double asking_threads = 0;    // of those that run, in a loop of system calls that bring nothing
+
+  // Of the memory of the busiest process, on other NUMA nodes than its threads run on; below 0: not
+  // known, or there is one node.
+  double remote_share = -1;
+  std::string memory_nodes;  // that hold most of it, "0,2"
+  std::string thread_nodes;  // where the threads run
 
   // Where the processes that compute were started with other values than the command: torchrun and
   // Dask set them where nobody has, scripts and Ray's runtime_env over what they were given.

@@ -39,7 +39,7 @@ SECOND = {
     'start_up.py': ('--batch 4,8', '--batch {batch}', {'held_by_start'}),
     'gpu_side.py': (THREADS, '', {'held_by_one_thread'}),
     'pipeline.c': (THREADS, '', {'held_by_one_thread'}),
-    'yield.c': (THREADS, '--threads {threads}', {'held_by_spin'}),
+    'yield.c': (THREADS, '--threads {threads}', {'held_by_spin', 'held_by_asking'}),
     'masked': (THREADS, '--threads {threads}', {'held_by_mask', 'oversubscribed'}),
     'loader_process.py': (THREADS, '', {'held_by_one_thread'}),
     'cpu_lock.c': (THREADS, '', {'held_by_lock'}),
@@ -67,7 +67,7 @@ THIRD = {
 # Written after the rules, run for the first time when they were done.
 FOURTH = {
     'mutex.cpp': (THREADS, '', {'held_by_lock', 'held_by_turns'}),
-    'ask_queue.cpp': (THREADS, '--threads {threads}', {'held_by_spin'}),
+    'ask_queue.cpp': (THREADS, '--threads {threads}', {'held_by_spin', 'held_by_asking'}),
     'fresh_interpreter.py': ('--batch 4,8', '--batch {batch}', {'held_by_start'}),
     'executor.py': (THREADS, '--threads {threads}', {'held_by_interpreter'}),
     'one_decoder.py': (THREADS, '', {'held_by_one_thread'}),
@@ -87,7 +87,7 @@ FIFTH = {
 # Programs of the field, each with what pidstat, strace and its own times say of it. They need a Python with paddle, rapidocr and cv2.
 REAL = {
     'tesseract': ('--threads 1,2,4', 'work tesseract {pages} --procs 1 --threads {threads}', {'held_by_one_process', 'held_by_one_thread'}),
-    'rapidocr': ('--batch 1', 'work rapidocr {pages} --procs 1 --threads 10', {'oversubscribed'}),
+    'rapidocr': ('--batch 1', 'work rapidocr {pages} --procs 1 --threads 10', {'oversubscribed', 'oversubscribed_at_times'}),
     'reader': ('--batch 16', '--workers 0 --read-ms 60', {'held_by_data'}),
     'loader': ('--batch 16', '--style doctr --workers 1 --decode 40', {'held_by_one_thread'}),
 }

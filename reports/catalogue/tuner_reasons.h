@@ -381,7 +381,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "更高的速率也可能满足延迟目标：时间不够，未能尝试（更长的 --budget 可以尝试）。"},
     // What holds a setting back, and what to try next.
     {ReasonCode::held_back, "{}. {}", "{}。{}"},
-    {ReasonCode::held_by_mask, "Its threads may only run on CPUs {}: {} of {}",
+    {ReasonCode::held_by_mask, "Its threads may only run on {1:CPU|CPUs} {}: {} of {}",
      "其线程只允许在 CPU {} 上运行：{} 个（可用 {} 个）"},
     {ReasonCode::held_by_data, "{} of each step waits for data, by the program's log",
      "程序日志显示，每步有 {} 的时间在等待数据"},
@@ -425,21 +425,31 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::held_by_serial_share,
      "{} of the time is serial: from {} to {} the rate is {} times as high",
      "{} 的时间是串行的：从 {} 到 {}，速率为 {} 倍"},
-    {ReasonCode::held_by_cpus, "All CPUs are busy: {} threads run on {} CPUs",
+    {ReasonCode::held_by_asking,
+     "{} of {} threads that run ask the kernel in a loop in place of waiting: system "
+     "calls such as sched_yield take their CPU time and bring nothing",
+     "{} 个线程（共 {} 个运行中的线程）在循环中反复询问内核而不等待：sched_yield 等系统调用占用其 "
+     "CPU 时间，却没有任何结果"},
+    {ReasonCode::held_by_remote_memory,
+     "{} of its memory lies on other NUMA nodes than its threads run on: memory on {}, threads on "
+     "{}",
+     "{} 的内存位于其线程所在节点之外的 NUMA 节点：内存在节点 {}，线程在节点 {}"},
+    {ReasonCode::held_by_cpus,
+     "{1:The one CPU is|All CPUs are} busy: {} threads run on {} {1:CPU|CPUs}",
      "所有 CPU 都在忙：{} 个线程，{} 个 CPU"},
     {ReasonCode::rate_falls,
      "The rate falls while it runs: from {} to {} samples/s, by {} a minute",
      "速率在运行中下降：从 {} 降到 {} 样本/秒，每分钟下降 {}"},
     {ReasonCode::reads_from_memory,
-     "It read {} a second, all from memory: its files ({}) were there already",
-     "每秒读取 {}，全部来自内存：其文件（{}）已在缓存中"},
+     "It read {} a second, all from memory: what it read of its files ({}) was there already",
+     "每秒读取 {}，全部来自内存：其文件（共 {}）中读到的部分已在缓存中"},
     {ReasonCode::try_more_processes, "more processes", "更多进程"},
     {ReasonCode::try_more_threads, "more threads", "更多线程"},
     {ReasonCode::try_more_workers, "more loader workers", "更多数据加载进程"},
     {ReasonCode::try_larger_batch, "a larger batch", "更大的批量"},
     {ReasonCode::next_brings, "Next: {}; {} was tried and brings {} more.",
      "下一步：{}；已试过 {}，速率高 {}。"},
-    {ReasonCode::next_in_vain, "Next: {} do not help; {} was tried.",
+    {ReasonCode::next_in_vain, "Next: {} will not help; {} was tried.",
      "下一步：{}没有帮助；已试过 {}。"},
     {ReasonCode::next_untried, "Next: {}, which this run has not tried ({}).",
      "下一步：{}，本次运行未试过（{}）。"},
@@ -466,6 +476,15 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::next_passive_wait,
      "Next: the fewer threads, or threads that sleep while they wait (OMP_WAIT_POLICY=passive).",
      "下一步：使用较少的线程，或让线程在等待时休眠（OMP_WAIT_POLICY=passive）。"},
+    {ReasonCode::next_wait_asleep,
+     "Next: let these threads sleep until there is work (a condition, a blocking queue), or start "
+     "fewer of them.",
+     "下一步：让这些线程在有任务之前休眠（条件变量、阻塞队列），或减少其数量。"},
+    {ReasonCode::next_same_node,
+     "Next: memory and threads on the same node (numactl --cpunodebind={0} --membind={0}, "
+     "--binding numa).",
+     "下一步：让内存与线程位于同一节点（numactl --cpunodebind={0} --membind={0}，--binding "
+     "numa）。"},
     {ReasonCode::next_more_cpus,
      "Next: more CPUs, or less work for each sample (another engine, precision or model).",
      "下一步：更多 CPU，或减少每个样本的计算量（其他引擎、精度或模型）。"},
@@ -482,9 +501,16 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::next_cold_alike,
      "Next: nothing; with the files out of memory it made {} samples/s (in memory {}).",
      "下一步：无需处理；文件不在内存中时为 {} 样本/秒（在内存中为 {}）。"},
+    {ReasonCode::next_beyond_memory,
+     "Next: expect the disk's rate in every epoch: its files ({}) do not fit into memory ({}).",
+     "下一步：每个 epoch 都会按磁盘的速度读取：其文件（{}）超过内存容量（{}）。"},
     // Threads: how they used the CPUs, and knobs without effect.
     {ReasonCode::oversubscribed, "oversubscribed: {} threads want to run on {} {1:CPU|CPUs}",
      "超额占用 CPU：{} 个线程争用 {} 个 CPU"},
+    {ReasonCode::oversubscribed_at_times,
+     "oversubscribed at times: {} threads share {} {1:CPU|CPUs}, and wait for one {} of the time "
+     "that they could run",
+     "间歇性超额占用 CPU：{} 个线程共用 {} 个 CPU，可运行时间中有 {} 在等待 CPU"},
     {ReasonCode::throttled,
      "throttled: {} threads want to run within a quota of {} {1:CPU|CPUs}, which stopped them {} "
      "of the "

@@ -86,6 +86,7 @@ inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
   visit("written_bytes_per_second", stages.written_bytes_per_second);
   visit("read_bytes_per_second", stages.read_bytes_per_second);
   visit("opened_bytes", stages.opened_bytes);
+  visit("opened_count", stages.opened_count);
   visit("running_threads", stages.running_threads);
   visit("disk_threads", stages.disk_threads);
   visit("lock_threads", stages.lock_threads);
@@ -95,6 +96,10 @@ inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
   visit("pipe_threads", stages.pipe_threads);
   visit("fed_threads", stages.fed_threads);
   visit("child_threads", stages.child_threads);
+  visit("asking_threads", stages.asking_threads);
+  visit("remote_share", stages.remote_share);
+  visit("memory_nodes", stages.memory_nodes);
+  visit("thread_nodes", stages.thread_nodes);
   visit("launcher_set", stages.launcher_set);
   visit("data_share", stages.data_share);
   visit("first_rate", stages.first_rate);

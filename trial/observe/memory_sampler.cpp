@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <ctime>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/memory_nodes.h"
+#include "trial/observe/cpu_time.h"
 #include "trial/proc/shm_files.h"
 
 namespace ocrtune {
@@ -30,12 +30,6 @@ constexpr double kRssSeconds = 0.1;
 constexpr double kMinSeconds = 0.005;
 constexpr double kRssCostShare = 0.003;  // of all CPUs
 constexpr int kTornReadings = 3;
-
-double thread_cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 // The first `size` bytes of a small /proc file, into `block`.
 std::string_view read_into(const std::string& path, std::array<char, 4096>& block) {

@@ -4,7 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <set>
+#include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -14,7 +15,8 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMaxDropped = 1 << 18;
+constexpr std::size_t kMaxBeside = 1 << 18;
+constexpr std::size_t kMaxSizes = 1 << 14;
 
 std::uint64_t drop(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -27,31 +29,91 @@ std::uint64_t drop(const std::string& path) {
 }
 
 // ".jpg"; empty: the name has none.
-std::string_view ending(std::string_view name) {
+std::string ending(std::string_view name) {
   const std::size_t dot = name.rfind('.');
-  return dot == std::string_view::npos || dot == 0 ? "" : name.substr(dot);
+  return dot == std::string_view::npos || dot == 0 ? "" : std::string(name.substr(dot));
+}
+
+using Kind = std::pair<std::string, std::string>;  // a folder and an ending
+
+std::vector<std::string> of_kind(const Kind& kind) {
+  std::vector<std::string> found;
+  const auto names = list_directory(kind.first);
+  for (const std::string& name : names ? *names : std::vector<std::string>()) {
+    if (ends_with(name, kind.second)) found.push_back(join_path(kind.first, name));
+  }
+  return found;
+}
+
+// The kinds of which enough was seen, and those in the folders beside where two of them were.
+std::set<Kind> kinds_of(const std::vector<std::string>& seen, const std::set<std::string>& surely,
+                        int least) {
+  std::map<Kind, int> counts;
+  for (const std::string& path : seen) {
+    const std::string folder = parent_path(path), name = path.substr(path.rfind('/') + 1);
+    if (!ending(name).empty()) counts[{folder, ending(name)}] += surely.contains(path) ? least : 1;
+  }
+  std::set<Kind> kinds;
+  std::map<Kind, int> above;
+  for (const auto& [kind, count] : counts) {
+    ++above[{parent_path(kind.first), kind.second}];
+    if (count >= least) kinds.insert(kind);
+  }
+  for (const auto& [kind, folders] : above) {
+    if (folders < 2) continue;
+    const auto names = list_directory(kind.first);
+    for (const std::string& name : names ? *names : std::vector<std::string>()) {
+      const std::string folder = join_path(kind.first, name);
+      if (kinds.size() < kMaxBeside && is_directory(folder)) kinds.emplace(folder, kind.second);
+    }
+  }
+  return kinds;
+}
+
+std::uint64_t size_of(const std::vector<std::string>& files) {
+  const std::size_t step = std::max<std::size_t>(1, files.size() / kMaxSizes);
+  double bytes = 0, looked = 0;
+  for (std::size_t i = 0; i < files.size(); i += step, ++looked) {
+    struct stat facts {};
+    const bool regular = ::stat(files[i].c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+    if (regular) bytes += static_cast<double>(facts.st_size);
+  }
+  if (looked == 0) return 0;
+  return static_cast<std::uint64_t>(bytes / looked * static_cast<double>(files.size()));
 }
 
 }  // namespace
 
-std::uint64_t drop_from_memory(const std::vector<std::string>& files) {
-  std::uint64_t bytes = 0;
-  std::set<std::string> dropped;
-  std::set<std::pair<std::string, std::string>> folders;  // with an ending
-  const auto drop_once = [&](const std::string& path) {
-    if (dropped.size() < kMaxDropped && dropped.insert(path).second) bytes += drop(path);
-  };
-  for (const std::string& path : files) {
-    drop_once(path);
-    const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos) continue;
-    const std::string folder = path.substr(0, slash), name = path.substr(slash + 1);
-    if (ending(name).empty() || !folders.emplace(folder, ending(name)).second) continue;
-    const auto beside = list_directory(folder);
-    for (const std::string& other : beside ? *beside : std::vector<std::string>()) {
-      if (ends_with(other, std::string(ending(name)))) drop_once(folder + "/" + other);
+FilesBeside files_beside(const std::vector<std::string>& seen, const std::set<std::string>& surely,
+                         int least) {
+  FilesBeside beside;
+  const std::set<std::string> known(seen.begin(), seen.end());
+  for (const Kind& kind : kinds_of(seen, surely, least)) {
+    for (std::string& path : of_kind(kind)) {
+      if (beside.paths.size() >= kMaxBeside || known.contains(path)) continue;
+      beside.paths.push_back(std::move(path));
     }
   }
+  beside.count = static_cast<std::int64_t>(beside.paths.size());
+  beside.bytes = size_of(beside.paths);
+  return beside;
+}
+
+bool reads_from_memory(const StageUse& use) {
+  constexpr double kFromDisk = 0.02, kMuch = 32e6, kRead = 0.5, kPlenty = 256e6;
+  constexpr std::int64_t kMany = 1000;
+  const auto files = static_cast<double>(use.opened_bytes);
+  const double read = use.read_bytes_per_second * use.observed_seconds;
+  // A pass over many files takes longer than a trial; small ones are slow for their number.
+  const bool many = files >= kMuch || use.opened_count >= kMany;
+  return many && read >= kRead * std::min(files, kPlenty) &&
+         use.storage_bytes_per_second <= kFromDisk * use.read_bytes_per_second;
+}
+
+std::uint64_t drop_from_memory(const std::vector<std::string>& files) {
+  std::uint64_t bytes = 0;
+  for (const std::string& path : files) bytes += drop(path);
+  for (const std::string& path : files_beside(files, {}, 1).paths) bytes += drop(path);
   return bytes;
 }
 

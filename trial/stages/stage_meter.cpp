@@ -1,26 +1,23 @@
 #include "trial/stages/stage_meter.h"
 
 #include <algorithm>
-#include <ctime>
 #include <numeric>
 #include <utility>
+
+#include "trial/observe/cpu_time.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr double kPause = 0.1;       // seconds between looks at the threads' states
-constexpr double kCountPause = 1;    // and at the processes' counters
-constexpr double kCostShare = 300;   // of a pause to the CPU time of the look before it
+constexpr double kPause = 0.1;        // seconds between looks at the threads' states
+constexpr double kCountPause = 1;     // and at the processes' counters
+constexpr double kCostShare = 300;    // of a pause to the CPU time of the look before it
+constexpr double kGlanceShare = 500;  // the same of glances
+constexpr double kGlancePause = 0.01;
 constexpr double kSaturated = 0.85;  // of a window, from which a thread is never idle for long
 constexpr double kBusy = 0.05;       // of the time, from which a thread's CPUs count
 constexpr double kBusyWindow = 0.3;  // CPUs, from which a window's CPU time measures its work
 constexpr std::size_t kFewest = 6;   // windows that rates of thirds are taken of
-
-double thread_cpu_seconds() {
-  timespec used{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
-}
 
 double mean(std::vector<double>::const_iterator from, std::vector<double>::const_iterator to) {
   return std::accumulate(from, to, 0.0) /
@@ -45,6 +42,7 @@ std::vector<ProcessFacts> StageMeter::seen_of(const std::vector<ProcessFacts>& m
 }
 
 void StageMeter::look(double now, const std::vector<ProcessFacts>& members) {
+  if (begun_) glance(now);
   if (!begun_ || now < next_look_) return;
   const double begin = thread_cpu_seconds();
   const std::vector<ProcessFacts> seen = seen_of(members);
@@ -53,7 +51,17 @@ void StageMeter::look(double now, const std::vector<ProcessFacts>& members) {
     counters_.look(now, seen);
     next_count_ = now + kCountPause;
   }
-  next_look_ = now + std::max(kPause, kCostShare * (thread_cpu_seconds() - begin));
+  const double cost = thread_cpu_seconds() - begin + std::exchange(glanced_, 0);
+  next_look_ = now + std::max(kPause, kCostShare * cost);
+}
+
+void StageMeter::glance(double now) {
+  if (now < next_glance_) return;
+  const double begin = thread_cpu_seconds();
+  counters_.glance();
+  const double cost = thread_cpu_seconds() - begin;
+  glanced_ += cost;
+  next_glance_ = now + std::max(kGlancePause, kGlanceShare * cost);
 }
 
 void StageMeter::add_window(const LoadSnapshot& before, const LoadSnapshot& after) {

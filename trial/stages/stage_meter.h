@@ -1,7 +1,7 @@
 // Fills StageUse: the stages of a trial while it is measured.
 //
 // Looks cost at most 0.4 % of a CPU, by the CPU time that each one took: with more threads they
-// come at longer intervals.
+// come at longer intervals. Glances at the files of those that read take their part of it.
 #pragma once
 
 #include <map>
@@ -35,13 +35,15 @@ class StageMeter {
     double run_seconds = 0, wait_seconds = 0;
   };
 
+  void glance(double now);
   std::vector<ProcessFacts> seen_of(const std::vector<ProcessFacts>& members) const;
   void fill_threads(StageUse& use) const;
   double busy_share(double run_seconds, double wait_seconds) const;
 
   bool begun_ = false;
   int left_out_ = 0;
-  double next_look_ = 0, next_count_ = 0;
+  double next_look_ = 0, next_count_ = 0, next_glance_ = 0;
+  double glanced_ = 0;  // CPU time since the last look
   ThreadLooks looks_;
   TreeCounters counters_;
   double seconds_ = 0;  // of the windows

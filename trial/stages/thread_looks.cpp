@@ -8,6 +8,7 @@
 
 #include "base/raw_proc.h"
 #include "base/text.h"
+#include "trial/observe/cpu_time.h"
 
 namespace ocrtune {
 namespace {
@@ -54,6 +55,8 @@ void ThreadLooks::look_at(double now, const std::string& folder, const ProcessFa
       stat.state == 'S' || stat.state == 'D' ? text_of(folder + "/wchan") : "";
   const std::string call = needs_call(stat.state, place) ? text_of(folder + "/syscall") : "";
   Seen& seen = threads_[thread];
+  const Seen::Spent spent = {tick_seconds(stat.cpu_ticks), tick_seconds(stat.system_ticks),
+                             static_cast<double>(stat.minor_faults)};
   const std::uint64_t runs = times_run(text_of(folder + "/schedstat"));
   if (first) {
     seen.name = stat.name;
@@ -61,7 +64,9 @@ void ThreadLooks::look_at(double now, const std::string& folder, const ProcessFa
     seen.pid = process.pid;
     seen.first_runs = runs;
     seen.first_seconds = now;
+    seen.first = spent;
   }
+  seen.last = spent;
   seen.last_runs = runs;
   seen.last_seconds = now;
   ++seen.looks[static_cast<std::size_t>(wait_kind(stat.state, place, call))];
@@ -79,6 +84,19 @@ bool ThreadLooks::waits_for_interpreter(const Seen& seen) const {
          runs >= kAsksPerSecond * (seen.last_seconds - seen.first_seconds);
 }
 
+// One that hardly ever sleeps and spends its time in the kernel without getting memory there.
+bool ThreadLooks::asks(const Seen& seen) const {
+  constexpr double kAwake = 0.85, kSystem = 0.5, kSeconds = 0.3, kFault = 2e-6, kOfFaults = 0.2;
+  const double system = seen.last.system_seconds - seen.first.system_seconds;
+  const double cpu = seen.last.cpu_seconds - seen.first.cpu_seconds;
+  const double faults = seen.last.faults - seen.first.faults;
+  double looks = 0;
+  for (const int count : seen.looks) looks += count;
+  const double running = seen.looks[static_cast<std::size_t>(WaitKind::running)];
+  return running >= kAwake * looks && system >= kSeconds && system >= kSystem * cpu &&
+         kFault * faults <= kOfFaults * system;
+}
+
 void ThreadLooks::fill(StageUse& use) const {
   use.looks = looks_;
   if (looks_ == 0) return;
@@ -90,6 +108,9 @@ void ThreadLooks::fill(StageUse& use) const {
   std::map<int, Means> processes;
   for (const auto& [id, seen] : threads_) {
     if (waits_for_nothing(seen)) continue;
+    if (asks(seen)) {
+      use.asking_threads += static_cast<double>(seen.looks[0]) / static_cast<double>(looks_);
+    }
     auto counts = seen.looks;
     const auto count_of = [&](WaitKind kind) -> int& {
       return counts[static_cast<std::size_t>(kind)];

@@ -36,12 +36,17 @@ class ThreadLooks {
     std::string name, process;
     int pid = 0;
     std::uint64_t first_runs = 0, last_runs = 0;  // times that it got a CPU
-    double first_seconds = 0, last_seconds = 0;   // of these looks
+    struct Spent {
+      double cpu_seconds = 0, system_seconds = 0, faults = 0;
+    };
+    Spent first, last;
+    double first_seconds = 0, last_seconds = 0;  // of these looks
     std::array<int, kWaitKinds> looks = {};
   };
 
   bool waits_for_nothing(const Seen& seen) const;
   bool waits_for_interpreter(const Seen& seen) const;
+  bool asks(const Seen& seen) const;
   void look_at(double now, const std::string& folder, const ProcessFacts& process, int thread);
 
   FileRoot root_;

@@ -1,32 +1,22 @@
 #include "trial/stages/tree_counters.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/raw_proc.h"
 #include "base/text.h"
+#include "trial/observe/cpu_time.h"
 #include "trial/observe/thread_runtimes.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMaxFiles = 1 << 16;  // that are remembered
-constexpr std::size_t kMaxPaths = 1 << 12;  // of these, by path
-constexpr std::size_t kMaxOpen = 256;       // of one process that are looked at
+constexpr double kMuch = 200e3;  // bytes a second, from which a process's files are glanced at
 constexpr int kLooks = 3;  // at a process's environment: a shell becomes the program that it starts
 constexpr std::string_view kRead = "rchar", kStorage = "read_bytes", kWritten = "write_bytes";
-
-double seconds_of(std::uint64_t ticks) {
-  static const auto kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return static_cast<double>(ticks) / kTicks;
-}
 
 double number(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 
@@ -41,21 +31,25 @@ void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
     if (!stat_line || !parse_stat_line(*stat_line, stat)) continue;
     sums.minor_faults += static_cast<double>(stat.minor_faults + stat.children_minor_faults);
     sums.major_faults += static_cast<double>(stat.major_faults + stat.children_major_faults);
-    sums.cpu_seconds += seconds_of(stat.cpu_ticks + stat.children_ticks);
-    sums.system_seconds += seconds_of(stat.system_ticks + stat.children_system_ticks);
-    const double ran = seconds_of(stat.cpu_ticks);
+    sums.cpu_seconds += tick_seconds(stat.cpu_ticks + stat.children_ticks);
+    sums.system_seconds += tick_seconds(stat.system_ticks + stat.children_system_ticks);
+    const double ran = tick_seconds(stat.cpu_ticks);
     cpu_seconds_.try_emplace(process.pid, begun_ ? 0 : ran, ran).first->second.second = ran;
+    double read_bytes = 0;
     const auto io = read_file(folder + "/io", 4096);
     for (const std::string& line : split(io ? *io : std::string(), '\n')) {
       const std::size_t colon = line.find(':');
       if (colon == std::string::npos) continue;
       const std::string_view name = std::string_view(line).substr(0, colon);
       const double value = number(line.substr(colon + 1));
-      if (name == kRead) sums.read_bytes += value;
+      if (name == kRead) read_bytes = value;
       if (name == kStorage) sums.storage_bytes += value;
       if (name == kWritten) sums.written_bytes += value;
     }
-    note_files(process.pid);
+    sums.read_bytes += read_bytes;
+    const auto [entry, fresh] = read_bytes_.try_emplace(process.pid, read_bytes);
+    const double grown = read_bytes - std::exchange(entry->second, read_bytes);
+    files_.look(process.pid, !fresh && grown >= kMuch * (now - last_));
     note_environment(process.pid);
   }
   // A process that ended without being waited for takes its counters with it.
@@ -67,29 +61,11 @@ void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
         &Sums::storage_bytes, &Sums::written_bytes, &Sums::read_bytes}) {
     grow(field);
   }
+  nodes_.look(busiest());
   before_ = sums;
   if (!begun_) begin_ = now;
   begun_ = true;
   last_ = now;
-}
-
-void TreeCounters::note_files(int pid) {
-  const std::string folder = root_.path(fmt::format("/proc/{}/fd", pid));
-  const auto descriptors = list_directory(folder);
-  if (!descriptors) return;
-  for (std::size_t i = 0; i < descriptors->size() && i < kMaxOpen; ++i) {
-    const std::string link = folder + "/" + (*descriptors)[i];
-    struct stat opened {
-    }, file{};
-    // The link's mode says how the file was opened.
-    if (::lstat(link.c_str(), &opened) != 0 || (opened.st_mode & S_IRUSR) == 0) continue;
-    if (::stat(link.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || file.st_size <= 0) continue;
-    if (files_.size() >= kMaxFiles) return;
-    const auto [entry, fresh] = files_.try_emplace({file.st_dev, file.st_ino});
-    entry->second = static_cast<std::uint64_t>(file.st_size);
-    if (!fresh || paths_.size() >= kMaxPaths) continue;
-    if (auto path = real_path(link)) paths_.push_back(*std::move(path));
-  }
 }
 
 void TreeCounters::note_environment(int pid) {
@@ -105,6 +81,16 @@ void TreeCounters::note_environment(int pid) {
   };
   for (const ThreadRuntime& runtime : thread_runtime_table()) compare(runtime.variable);
   compare("OMP_THREAD_LIMIT");
+}
+
+int TreeCounters::busiest() const {
+  double most = 0;
+  int found = 0;
+  for (const auto& [pid, cpu] : cpu_seconds_) {
+    if (cpu.second - cpu.first > most) found = pid;
+    most = std::max(most, cpu.second - cpu.first);
+  }
+  return found;
 }
 
 // What the busiest process has, and with it processes of half of the CPU time or more.
@@ -127,8 +113,8 @@ std::vector<LauncherVariable> TreeCounters::launcher_set() const {
 
 void TreeCounters::fill(StageUse& use) const {
   const double seconds = last_ - begin_;
-  for (const auto& [file, bytes] : files_) use.opened_bytes += bytes;
-  use.opened_files = std::make_shared<const std::vector<std::string>>(paths_);
+  files_.fill(use);
+  nodes_.fill(use);
   use.launcher_set = launcher_set();
   if (!(seconds > 0)) return;
   use.minor_faults_per_second = grown_.minor_faults / seconds;

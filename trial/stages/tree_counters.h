@@ -1,6 +1,6 @@
 // What the processes of a trial read, wrote and faulted, and where they ran: counters of
-// /proc/<pid>/{stat,io}, the files that they had open for reading, and what their launcher set for
-// them (/proc/<pid>/environ).
+// /proc/<pid>/{stat,io}, and what their launcher set for them (/proc/<pid>/environ); with it their
+// files and the memory of the busiest one.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,8 @@
 #include "base/files.h"
 #include "base/process_tree.h"
 #include "trial/stage_use.h"
+#include "trial/stages/node_memory.h"
+#include "trial/stages/open_files.h"
 
 namespace ocrtune {
 
@@ -20,11 +22,13 @@ class TreeCounters {
  public:
   // `given`: what the command was started with; empty: nobody asks what its processes have.
   explicit TreeCounters(FileRoot root = FileRoot(), Environment given = {})
-      : root_(std::move(root)), given_(std::move(given)) {}
+      : root_(root), given_(std::move(given)), files_(root), nodes_(std::move(root)) {}
 
   // The first look is where the counting begins. Children that have ended and were waited for count
   // in their parents; what /proc/<pid>/io of another user hides counts nothing.
   void look(double now, const std::vector<ProcessFacts>& members);
+  // Between looks, as often as it may cost: the files of the processes that read much.
+  void glance() { files_.glance(); }
   void fill(StageUse& use) const;
 
  private:
@@ -34,9 +38,9 @@ class TreeCounters {
     double storage_bytes = 0, written_bytes = 0, read_bytes = 0;
   };
 
-  void note_files(int pid);
   void note_environment(int pid);
   std::vector<LauncherVariable> launcher_set() const;
+  int busiest() const;  // pid, of those that ran since the first look; 0: none
 
   FileRoot root_;
   Environment given_;
@@ -46,8 +50,9 @@ class TreeCounters {
   std::map<int, std::pair<double, double>> cpu_seconds_;  // by pid: at the first look, at the last
   std::map<int, int> looks_;                              // by pid: at its environment
   std::map<int, std::vector<LauncherVariable>> set_;      // by pid: other than given
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> files_;  // bytes by identity
-  std::vector<std::string> paths_;                                          // of these
+  std::map<int, double> read_bytes_;                      // by pid
+  OpenFiles files_;
+  NodeMemory nodes_;
 };
 
 }  // namespace ocrtune

@@ -158,9 +158,10 @@ Status Session::read_cold() {
   const Knobs& knobs = run_.result.recommendation.knobs;
   if (!run_.result.found || nodes_of(knobs) > 1) return Status();
   const auto warm = std::find_if(run_.trials.rbegin(), run_.trials.rend(), [&](const Trial& trial) {
-    return trial.ok() && trial.knobs == knobs && trial.stages.opened_files != nullptr;
+    return trial.ok() && trial.knobs == knobs && trial.stages.opened_files != nullptr &&
+           reads_from_memory(trial.stages);
   });
-  if (warm == run_.trials.rend() || !reads_from_memory(warm->stages)) return Status();
+  if (warm == run_.trials.rend()) return Status();
   constexpr double kSlower = 3;  // times as long as a warm one, at most
   const double seconds = kSlower * warm->seconds;
   const auto has_time = [&] { return end_of_search_ - doors_.clock->now_seconds() >= seconds; };

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "trial/observe/thread_use.h"
+#include "trial/stages/page_cache.h"
 #include "trial/stages/stage_meter.h"
 #include "tuner/models/repeats.h"
 #include "tuner/verdict/beside_load.h"
@@ -37,6 +38,7 @@ struct Case {
   const std::set<std::string>& fixed;  // knobs that the command ignores
   const Trial* cold = nullptr;         // of the same setting, with its files out of memory
   const Trial* after_cold = nullptr;   // right after it, with its files there again
+  double memory_bytes = 0;             // 0: unknown
   // Of its trial, or of others with more threads alone, which it has all the same.
   const LauncherVariable* launcher = nullptr;
 
@@ -131,8 +133,20 @@ Reason more_processes(const Case& one) {
   return more_of(one, "nproc", &Knobs::nproc, reason<ReasonCode::try_more_processes>());
 }
 
+// More threads than CPUs that run at the same times, and hardly at others: those that share the
+// CPUs wait for them while the mean leaves some free. Other load would keep them waiting, too.
+Reason crowds_at_times(const Case& one) {
+  constexpr double kThreads = 1.5, kRunnable = 1.25;  // of a CPU each
+  const ThreadUse& use = one.threads();
+  if (one.has_free_cpus() || one.trial->noisy() || one.trial->samples.empty()) return {};
+  if (use.busy < kThreads * one.cpus || use.runnable < kRunnable * use.cpus) return {};
+  return reason<ReasonCode::oversubscribed_at_times>(decimal(use.busy, 1), general(one.cpus, 3),
+                                                     in_percent(1 - use.cpus / use.runnable));
+}
+
 Found crowded(const Case& one) {
   Reason cause = crowding(one.threads(), one.cpus);
+  if (cause.empty()) cause = crowds_at_times(one);
   if (cause.empty()) return std::nullopt;
   // Whom a lock wakes wants a CPU, too: where other load has them, the two look alike.
   constexpr double kSomeLock = 0.5;
@@ -186,6 +200,28 @@ Reason turns(const Case& one) {
   const Number cpus = general(one.given, 3);
   return runs_python(one) ? reason<ReasonCode::held_by_interpreter>(threads, used, cpus)
                           : reason<ReasonCode::held_by_turns>(threads, used, cpus);
+}
+
+// Threads that turn in a loop of system calls. Reads and sockets of a service take such time, too.
+Found asks(const Case& one) {
+  constexpr double kThreads = 0.8, kShare = 0.3, kReadSeconds = 1e-9, kOfReads = 0.1;
+  const StageUse& use = one.use();
+  if (!one.looked() || one.serves() || one.on_gpu()) return std::nullopt;
+  if (use.asking_threads < kThreads || use.asking_threads < kShare * use.running_threads)
+    return std::nullopt;
+  if (kReadSeconds * use.read_bytes_per_second > kOfReads) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_asking>(decimal(use.asking_threads, 1),
+                                                     decimal(use.running_threads, 1)),
+                  reason<ReasonCode::next_wait_asleep>()};
+}
+
+Found remote_memory(const Case& one) {
+  constexpr double kMuch = 0.4;
+  const StageUse& use = one.use();
+  if (use.remote_share < kMuch) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_remote_memory>(in_percent(use.remote_share),
+                                                            use.memory_nodes, use.thread_nodes),
+                  reason<ReasonCode::next_same_node>(use.thread_nodes)};
 }
 
 Found waits_for_lock(const Case& one) {
@@ -287,7 +323,8 @@ Found one_thread(const Case& one) {
 
 Found few_threads(const Case& one) {
   const StageUse& use = one.use();
-  if (one.on_gpu() || use.saturated_threads < 2 || !one.has_free_cpus()) return std::nullopt;
+  if (one.on_gpu() || use.saturated_threads < 2 || !one.has_free_cpus() || asks(one))
+    return std::nullopt;
   if (use.saturated_threads < kFull * one.runnable()) return std::nullopt;
   return HeldBack{reason<ReasonCode::held_by_few_threads>(
                       counted(std::llround(use.saturated_threads)), general(one.given, 3)),
@@ -410,7 +447,7 @@ Found start_up(const Case& one) {
 Found all_cpus(const Case& one) {
   const bool used = one.threads().cpus >= kFull * one.cpus;
   const bool wanted = one.use().saturated_threads >= one.cpus;  // other load may have some
-  if (one.has_free_cpus() || !(used || wanted)) return std::nullopt;
+  if (one.has_free_cpus() || !(used || wanted) || asks(one)) return std::nullopt;
   return HeldBack{
       reason<ReasonCode::held_by_cpus>(decimal(one.runnable(), 1), general(one.given, 3)),
       reason<ReasonCode::next_more_cpus>()};
@@ -442,7 +479,11 @@ Found falls(const Case& one) {
 Reason after_cold_pass(const Case& one) {
   constexpr double kAlike = 0.9;
   const bool beside_load = one.cold != nullptr && one.cold->noisy();
+  const auto files = static_cast<double>(one.use().opened_bytes);
   if (one.cold == nullptr || (beside_load && one.after_cold == nullptr)) {
+    if (one.memory_bytes > 0 && files > one.memory_bytes) {
+      return reason<ReasonCode::next_beyond_memory>(in_bytes(files), in_bytes(one.memory_bytes));
+    }
     return reason<ReasonCode::next_cold_pass>();
   }
   const double cold = beside_load ? measured_rate(*one.cold) : one.cold->samples_per_second;
@@ -465,7 +506,7 @@ Found cached(const Case& one) {
 }
 
 // Of one kind the first that holds is said.
-enum class Kind { stage, data, disk, waste, change };
+enum class Kind { stage, data, disk, waste, memory, change };
 
 struct Rule {
   Kind kind;
@@ -474,15 +515,16 @@ struct Rule {
 
 constexpr std::array kRules = {
     // The surest first: their order, row by row, is what counts.
-    Rule{Kind::stage, masked},        Rule{Kind::stage, waits_for_lock},
-    Rule{Kind::stage, crowded},       Rule{Kind::data, waits_for_data},
-    Rule{Kind::disk, waits_for_disk}, Rule{Kind::stage, one_after_another},
-    Rule{Kind::stage, take_turns},    Rule{Kind::stage, held_by_launcher},
-    Rule{Kind::waste, faults_pages},  Rule{Kind::stage, one_thread},
-    Rule{Kind::stage, few_threads},   Rule{Kind::stage, waits_for_network},
-    Rule{Kind::stage, sleeps},        Rule{Kind::waste, start_up},
-    Rule{Kind::waste, spins},         Rule{Kind::waste, serial_share},
-    Rule{Kind::stage, all_cpus},      Rule{Kind::change, falls},
+    Rule{Kind::stage, masked},         Rule{Kind::stage, waits_for_lock},
+    Rule{Kind::waste, asks},           Rule{Kind::stage, crowded},
+    Rule{Kind::memory, remote_memory}, Rule{Kind::data, waits_for_data},
+    Rule{Kind::disk, waits_for_disk},  Rule{Kind::stage, one_after_another},
+    Rule{Kind::stage, take_turns},     Rule{Kind::stage, held_by_launcher},
+    Rule{Kind::waste, faults_pages},   Rule{Kind::stage, one_thread},
+    Rule{Kind::stage, few_threads},    Rule{Kind::stage, waits_for_network},
+    Rule{Kind::stage, sleeps},         Rule{Kind::waste, start_up},
+    Rule{Kind::waste, spins},          Rule{Kind::waste, serial_share},
+    Rule{Kind::stage, all_cpus},       Rule{Kind::change, falls},
     Rule{Kind::change, cached},
 };
 
@@ -495,14 +537,6 @@ HeldBack rate_fell(double first, double last, double seconds) {
           reason<ReasonCode::next_watch_longer>()};
 }
 
-bool reads_from_memory(const StageUse& use) {
-  constexpr double kFromDisk = 0.02, kMuch = 32e6, kRead = 0.5;
-  const auto files = static_cast<double>(use.opened_bytes);
-  const double read = use.read_bytes_per_second * use.observed_seconds;
-  return files >= kMuch && read >= kRead * files &&
-         use.storage_bytes_per_second <= kFromDisk * use.read_bytes_per_second;
-}
-
 Reason held_back_reason(const HeldBack& held) {
   return reason<ReasonCode::held_back>(held.cause, held.next);
 }
@@ -510,7 +544,7 @@ Reason held_back_reason(const HeldBack& held) {
 std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                                 const std::vector<Setting>& settings, const Knobs& knobs,
                                 double cpus, const std::set<std::string>& fixed,
-                                const std::vector<Trial>& cold) {
+                                const std::vector<Trial>& cold, double memory_bytes) {
   constexpr std::size_t kMost = 2;
   const Setting* setting = find_setting(settings, knobs);
   const Trial* trial = longest_of(trials, knobs);
@@ -525,6 +559,7 @@ std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                  fixed,
                  first_of(cold, knobs, false),
                  first_of(cold, knobs, true),
+                 memory_bytes,
                  launcher_of(trials, *trial)};
   std::vector<HeldBack> found;
   std::vector<Kind> kinds;

@@ -19,11 +19,11 @@ namespace ocrtune {
 // these settings have tried it. `cpus` are the usable ones; 0: unknown, nothing is said. `fixed`:
 // knobs that the command ignores, so that a list of their values would be refused. `cold`: trials
 // whose files were out of memory when they began, each followed by one that found them there again
-// where other load ran beside it.
+// where other load ran beside it. `memory_bytes` that the machine leaves; 0: unknown.
 std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                                 const std::vector<Setting>& settings, const Knobs& knobs,
                                 double cpus, const std::set<std::string>& fixed = {},
-                                const std::vector<Trial>& cold = {});
+                                const std::vector<Trial>& cold = {}, double memory_bytes = 0);
 
 // Of one trial alone, whatever its outcome: what its threads did needs no rate.
 std::vector<HeldBack> held_back(Trial trial, double cpus, const std::set<std::string>& fixed);
@@ -34,9 +34,6 @@ std::vector<HeldBack> held_back(const std::vector<Trial>& trials, double cpus,
 
 // A rate that fell within so many seconds; both above 0.
 HeldBack rate_fell(double first, double last, double seconds);
-
-// Whether what it read came from memory, so that a first epoch may be slower.
-bool reads_from_memory(const StageUse& use);
 
 // The cause and what to try next, as one.
 Reason held_back_reason(const HeldBack& held);

@@ -490,8 +490,9 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   if (!hosts.empty()) result.recommendation.reasons.push_back(hosts);
   add_trial_facts(trials, verdict.chosen->summary.knobs, result.recommendation.reasons);
   if (options.baseline) claim_texts(trials, *options.baseline, options.max_change, result);
-  result.held_back = held_back(trials, settings, verdict.chosen->summary.knobs, options.cpus,
-                               options.fixed, options.cold);
+  result.held_back =
+      held_back(trials, settings, verdict.chosen->summary.knobs, options.cpus, options.fixed,
+                options.cold, static_cast<double>(options.host_limit_bytes));
   tell_threads(result, options.cpus);
   const Reason matters = importance_reason(result.settings, result.predicted);
   if (!matters.empty()) result.recommendation.reasons.push_back(matters);

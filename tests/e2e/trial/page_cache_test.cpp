@@ -57,5 +57,18 @@ TEST(PageCache, DropsTheFileAndThoseOfItsKindBesideIt) {
   EXPECT_TRUE(remove_tree(folder));
 }
 
+TEST(PageCache, FoldersOfClassesAreDroppedTogether) {
+  const std::string folder = *make_temporary_directory("page_cache");
+  std::vector<std::string> files;
+  for (const char* name : {"a", "b", "c"}) {
+    ASSERT_TRUE(make_directories(join_path(folder, name)));
+    files.push_back(join_path(join_path(folder, name), "1.jpg"));
+    write_synced(files.back());
+  }
+  EXPECT_EQ(drop_from_memory({files[0], files[1]}), 3 * kBytes);
+  EXPECT_EQ(drop_from_memory({files[0]}), kBytes) << "one folder says nothing of others";
+  EXPECT_TRUE(remove_tree(folder));
+}
+
 }  // namespace
 }  // namespace ocrtune

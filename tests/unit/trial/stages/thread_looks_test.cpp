@@ -141,6 +141,28 @@ TEST_F(ThreadLooksTest, AProcessThatOnlyReadsAPipeIsFedByAnother) {
   EXPECT_DOUBLE_EQ(use.child_threads, 1);
 }
 
+// sched_yield in a loop takes its CPU time in the kernel and gets nothing there.
+TEST_F(ThreadLooksTest, ThreadsThatAskTheKernelInALoop) {
+  ThreadLooks looks(root());
+  const auto ran = [&](int tid, int faults, int user, int system, char state = 'R') {
+    thread(10, tid, "reader", state, "0", user + system);
+    write(fmt::format("{}/proc/10/task/{}/stat", folder_, tid),
+          stat_line(tid, "reader", state, faults, 0, user, system));
+  };
+  for (int second = 0; second <= 4; ++second) {
+    const int ticks = 100 * second;
+    ran(10, 0, ticks * 2 / 10, ticks * 8 / 10);                           // asks
+    ran(11, 0, ticks * 9 / 10, ticks / 10);                               // computes
+    ran(12, 200000 * second, ticks / 2, ticks / 2);                       // takes memory
+    ran(13, 0, ticks / 10, ticks * 6 / 10, second % 2 == 0 ? 'S' : 'R');  // writes, and waits
+    looks.look(second, {member(10)});
+  }
+  StageUse use;
+  looks.fill(use);
+  EXPECT_DOUBLE_EQ(use.asking_threads, 1);
+  EXPECT_GT(use.running_threads, 3);
+}
+
 TEST_F(ThreadLooksTest, ProcessesThatAreGoneAreNoLook) {
   ThreadLooks looks(root());
   double now = 0;

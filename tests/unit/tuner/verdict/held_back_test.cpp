@@ -363,6 +363,78 @@ TEST(HeldBack, FilesThatWereInMemoryAreNamed) {
   EXPECT_THAT(causes({reads}), IsEmpty());
 }
 
+// A pass over a large set takes longer than a trial; one of small files has few bytes.
+TEST(HeldBack, SetsOfManyFilesThatWereInMemoryAreNamed) {
+  Trial reads = trial(with(1, 1), 100, 0.5);
+  reads.stages.opened_bytes = 60'000'000'000;
+  reads.stages.read_bytes_per_second = 20e6;
+  EXPECT_THAT(causes({reads}), ElementsAre(ReasonCode::reads_from_memory));
+  reads.stages.opened_bytes = 16'000'000;
+  EXPECT_THAT(causes({reads}), IsEmpty());
+  reads.stages.opened_count = 2000;
+  EXPECT_THAT(causes({reads}), ElementsAre(ReasonCode::reads_from_memory));
+  reads.stages.read_bytes_per_second = 0.1e6;
+  EXPECT_THAT(causes({reads}), IsEmpty());
+}
+
+TEST(HeldBack, FilesLargerThanMemoryAreReadFromTheDiskInEveryEpoch) {
+  Trial reads = trial(with(1, 1), 100, 0.5);
+  reads.stages.opened_bytes = 60'000'000'000;
+  reads.stages.read_bytes_per_second = 50e6;
+  const std::vector<Trial> trials = {reads};
+  const auto next = [&](double memory_bytes) {
+    const auto held = held_back(trials, settings_of(trials, kBetweenRepeats), reads.knobs, kCpus,
+                                {}, {}, memory_bytes);
+    return held.empty() ? Reason() : held[0].next;
+  };
+  ASSERT_TRUE(next(16e9).is(ReasonCode::next_beyond_memory));
+  EXPECT_DOUBLE_EQ(next(16e9).number(0), 60e9);
+  EXPECT_TRUE(next(64e9).is(ReasonCode::next_cold_pass));
+  EXPECT_TRUE(next(0).is(ReasonCode::next_cold_pass));
+}
+
+TEST(HeldBack, ThreadsThatAskInALoopAreNotAtWork) {
+  Trial asks = busy_thread(with(1, 2), 100);
+  asks.stages.running_threads = asks.threads.runnable = asks.threads.cpus = 2;
+  asks.stages.saturated_threads = 2;
+  EXPECT_THAT(causes({asks}), ElementsAre(ReasonCode::held_by_few_threads));
+  asks.stages.asking_threads = 1;
+  EXPECT_THAT(causes({asks}), ElementsAre(ReasonCode::held_by_asking));
+  Trial reads = asks;
+  reads.stages.read_bytes_per_second = 2e9;
+  EXPECT_THAT(causes({reads}), ElementsAre(ReasonCode::held_by_few_threads));
+  asks.stages.running_threads = 64;
+  EXPECT_THAT(causes({asks}), Not(Contains(ReasonCode::held_by_asking)));
+}
+
+TEST(HeldBack, MemoryOfAnotherNodeIsNamed) {
+  Trial remote = trial(with(1, 4), 100, 4);
+  remote.stages.saturated_threads = 4;
+  remote.stages.remote_share = 0.9;
+  remote.stages.memory_nodes = "1";
+  remote.stages.thread_nodes = "0";
+  const auto held = found({remote});
+  ASSERT_EQ(held.size(), 2u);
+  EXPECT_TRUE(held[0].cause.is(ReasonCode::held_by_remote_memory));
+  EXPECT_EQ(held[0].next.text(0), "0");
+  EXPECT_TRUE(held[1].cause.is(ReasonCode::held_by_cpus));
+  remote.stages.remote_share = 0.2;
+  EXPECT_THAT(causes({remote}), ElementsAre(ReasonCode::held_by_cpus));
+}
+
+// Ten threads in each batch and one between batches: the mean wants hardly more than the CPUs.
+TEST(HeldBack, ThreadsThatCrowdAtTimes) {
+  Trial bursts = trial(with(1, 10), 100, 3.2);
+  bursts.threads.busy = 10;
+  bursts.threads.runnable = 4.6;
+  EXPECT_THAT(causes({bursts}), ElementsAre(ReasonCode::oversubscribed_at_times));
+  Trial loaded = bursts;
+  for (Sample& sample : loaded.samples) sample.interference.spoilt_by = "external_cpus";
+  EXPECT_THAT(causes({loaded}), Not(Contains(ReasonCode::oversubscribed_at_times)));
+  bursts.threads.busy = 4;
+  EXPECT_THAT(causes({bursts}), Not(Contains(ReasonCode::oversubscribed_at_times)));
+}
+
 TEST(HeldBack, ATrialFromTheDiskSaysWhatAFirstEpochMakes) {
   Trial reads = trial(with(1, 1), 100, 0.5);
   reads.stages.opened_bytes = 200'000'000;
