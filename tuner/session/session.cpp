@@ -17,7 +17,6 @@
 #include "tuner/slo/slo_words.h"
 #include "tuner/store/program_versions.h"
 #include "tuner/verdict/growth.h"
-#include "tuner/verdict/held_back.h"
 
 namespace ocrtune {
 namespace {

@@ -17,7 +17,6 @@
 #include "base/interrupt.h"
 #include "tests/support/sample_jobs.h"
 #include "trial/table_runner.h"
-#include "tuner/verdict/held_back.h"
 
 namespace ocrtune {
 namespace {
