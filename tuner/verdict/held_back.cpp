@@ -136,7 +136,7 @@ Reason more_processes(const Case& one) {
 // More threads than CPUs that run at the same times, and hardly at others: those that share the
 // CPUs wait for them while the mean leaves some free. Other load would keep them waiting, too.
 Reason crowds_at_times(const Case& one) {
-  constexpr double kThreads = 1.5, kRunnable = 1.25;  // of a CPU each
+  constexpr double kThreads = 2, kRunnable = 1.12;  // of a CPU each
   const ThreadUse& use = one.threads();
   if (one.has_free_cpus() || one.trial->noisy() || one.trial->samples.empty()) return {};
   if (use.busy < kThreads * one.cpus || use.runnable < kRunnable * use.cpus) return {};
