@@ -100,13 +100,15 @@ FilesBeside files_beside(const std::vector<std::string>& seen, const std::set<st
 }
 
 bool reads_from_memory(const StageUse& use) {
-  constexpr double kFromDisk = 0.02, kMuch = 32e6, kRead = 0.5, kPlenty = 256e6;
-  constexpr std::int64_t kMany = 1000;
+  constexpr double kFromDisk = 0.02, kMuch = 32e6, kRead = 0.5, kPlenty = 256e6, kRate = 3e6;
+  constexpr std::int64_t kSeveral = 100, kMany = 1000;
   const auto files = static_cast<double>(use.opened_bytes);
   const double read = use.read_bytes_per_second * use.observed_seconds;
-  // A pass over many files takes longer than a trial; small ones are slow for their number.
+  // Small files are slow for their number. A pass over many takes longer than a trial; of a few,
+  // which may be open and not be read, a good part must have been.
   const bool many = files >= kMuch || use.opened_count >= kMany;
-  return many && read >= kRead * std::min(files, kPlenty) &&
+  const bool pass = use.opened_count >= kSeveral && use.read_bytes_per_second >= kRate;
+  return many && (pass || read >= kRead * std::min(files, kPlenty)) &&
          use.storage_bytes_per_second <= kFromDisk * use.read_bytes_per_second;
 }
 
