@@ -19,7 +19,7 @@
 #include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/memory_nodes.h"
-#include "trial/observe/cpu_time.h"
+#include "trial/proc/cpu_time.h"
 #include "trial/proc/shm_files.h"
 
 namespace ocrtune {

@@ -12,7 +12,7 @@
 
 #include "base/cpu_set.h"
 #include "base/text.h"
-#include "trial/observe/cpu_time.h"
+#include "trial/proc/cpu_time.h"
 
 namespace ocrtune {
 namespace {

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "trial/observe/cpu_time.h"
+#include "trial/proc/cpu_time.h"
 
 namespace ocrtune {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/raw_proc.h"
 #include "base/text.h"
-#include "trial/observe/cpu_time.h"
+#include "trial/proc/cpu_time.h"
 
 namespace ocrtune {
 namespace {

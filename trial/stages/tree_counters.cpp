@@ -8,8 +8,8 @@
 
 #include "base/raw_proc.h"
 #include "base/text.h"
-#include "trial/observe/cpu_time.h"
 #include "trial/observe/thread_runtimes.h"
+#include "trial/proc/cpu_time.h"
 
 namespace ocrtune {
 namespace {
