@@ -49,7 +49,7 @@ void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
     sums.read_bytes += read_bytes;
     const auto [entry, fresh] = read_bytes_.try_emplace(process.pid, read_bytes);
     const double grown = read_bytes - std::exchange(entry->second, read_bytes);
-    files_.look(process.pid, !fresh && grown >= kMuch * (now - last_));
+    files_.look(process.pid, !begun_ || (!fresh && grown >= kMuch * (now - last_)));
     note_environment(process.pid);
   }
   // A process that ended without being waited for takes its counters with it.

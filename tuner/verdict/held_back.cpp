@@ -36,6 +36,7 @@ struct Case {
   double given = 0;                    // usable CPUs
   double cpus = 0;                     // of these, that the threads may use
   const std::set<std::string>& fixed;  // knobs that the command ignores
+  const Trial* warm = nullptr;         // a trial of it that read its files from memory
   const Trial* cold = nullptr;         // of the same setting, with its files out of memory
   const Trial* after_cold = nullptr;   // right after it, with its files there again
   double memory_bytes = 0;             // 0: unknown
@@ -74,11 +75,12 @@ const Trial* longest_of(const std::vector<Trial>& trials, const Knobs& knobs) {
   return longest;
 }
 
-const Trial* first_of(const std::vector<Trial>& cold, const Knobs& knobs, bool from_memory) {
-  const auto found = std::find_if(cold.begin(), cold.end(), [&](const Trial& trial) {
+// What a program opens for a moment is not seen in each of its trials.
+const Trial* first_of(const std::vector<Trial>& trials, const Knobs& knobs, bool from_memory) {
+  const auto found = std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) {
     return trial.ok() && trial.knobs == knobs && reads_from_memory(trial.stages) == from_memory;
   });
-  return found == cold.end() ? nullptr : &*found;
+  return found == trials.end() ? nullptr : &*found;
 }
 
 // The settings that differ from `knobs` in this count alone.
@@ -479,7 +481,7 @@ Found falls(const Case& one) {
 Reason after_cold_pass(const Case& one) {
   constexpr double kAlike = 0.9;
   const bool beside_load = one.cold != nullptr && one.cold->noisy();
-  const auto files = static_cast<double>(one.use().opened_bytes);
+  const auto files = static_cast<double>(one.warm->stages.opened_bytes);
   if (one.cold == nullptr || (beside_load && one.after_cold == nullptr)) {
     if (one.memory_bytes > 0 && files > one.memory_bytes) {
       return reason<ReasonCode::next_beyond_memory>(in_bytes(files), in_bytes(one.memory_bytes));
@@ -497,8 +499,8 @@ Reason after_cold_pass(const Case& one) {
 }
 
 Found cached(const Case& one) {
-  const StageUse& use = one.use();
-  if (!reads_from_memory(use)) return std::nullopt;
+  if (one.warm == nullptr) return std::nullopt;
+  const StageUse& use = one.warm->stages;
   return HeldBack{
       reason<ReasonCode::reads_from_memory>(in_bytes(use.read_bytes_per_second),
                                             in_bytes(static_cast<double>(use.opened_bytes))),
@@ -557,6 +559,7 @@ std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                  cpus,
                  allowed > 0 ? std::min<double>(allowed, cpus) : cpus,
                  fixed,
+                 first_of(trials, knobs, true),
                  first_of(cold, knobs, false),
                  first_of(cold, knobs, true),
                  memory_bytes,

@@ -379,6 +379,16 @@ TEST(HeldBack, SetsOfManyFilesThatWereInMemoryAreNamed) {
   EXPECT_THAT(causes({reads}), IsEmpty());
 }
 
+TEST(HeldBack, FilesThatOneTrialOfASettingShowedAreNamed) {
+  Trial unseen = trial(with(1, 1), 100, 0.5), seen = unseen, other = trial(with(1, 2), 100, 0.5);
+  unseen.stages.observed_seconds = 20;
+  seen.stages.opened_bytes = other.stages.opened_bytes = 120'000'000;
+  seen.stages.opened_count = other.stages.opened_count = 2000;
+  seen.stages.read_bytes_per_second = other.stages.read_bytes_per_second = 10e6;
+  EXPECT_THAT(causes({unseen, seen}), ElementsAre(ReasonCode::reads_from_memory));
+  EXPECT_THAT(causes({unseen, other}), IsEmpty());
+}
+
 TEST(HeldBack, FilesLargerThanMemoryAreReadFromTheDiskInEveryEpoch) {
   Trial reads = trial(with(1, 1), 100, 0.5);
   reads.stages.opened_bytes = 60'000'000'000;
