@@ -99,8 +99,13 @@ FilesBeside files_beside(const std::vector<std::string>& seen, const std::set<st
   return beside;
 }
 
+bool reads_from_disk(const StageUse& use) {
+  constexpr double kFromDisk = 0.02;
+  return use.storage_bytes_per_second > kFromDisk * use.read_bytes_per_second;
+}
+
 bool reads_from_memory(const StageUse& use) {
-  constexpr double kFromDisk = 0.02, kMuch = 32e6, kRead = 0.5, kPlenty = 256e6, kRate = 3e6;
+  constexpr double kMuch = 32e6, kRead = 0.5, kPlenty = 256e6, kRate = 3e6;
   constexpr std::int64_t kSeveral = 100, kMany = 1000;
   const auto files = static_cast<double>(use.opened_bytes);
   const double read = use.read_bytes_per_second * use.observed_seconds;
@@ -108,8 +113,7 @@ bool reads_from_memory(const StageUse& use) {
   // which may be open and not be read, a good part must have been.
   const bool many = files >= kMuch || use.opened_count >= kMany;
   const bool pass = use.opened_count >= kSeveral && use.read_bytes_per_second >= kRate;
-  return many && (pass || read >= kRead * std::min(files, kPlenty)) &&
-         use.storage_bytes_per_second <= kFromDisk * use.read_bytes_per_second;
+  return many && (pass || read >= kRead * std::min(files, kPlenty)) && !reads_from_disk(use);
 }
 
 std::uint64_t drop_from_memory(const std::vector<std::string>& files) {

@@ -25,7 +25,11 @@ struct FilesBeside {
 FilesBeside files_beside(const std::vector<std::string>& seen, const std::set<std::string>& surely,
                          int least);
 
-// Whether what it read came from memory, so that a first epoch may be slower.
+// Whether more than 2 % of what it read came from there.
+bool reads_from_disk(const StageUse& use);
+
+// Whether what it read came from memory, so that a first epoch may be slower: of files that were
+// seen open.
 bool reads_from_memory(const StageUse& use);
 
 // Bytes of the files that were dropped: these, and those beside any of them. Pages that are dirty

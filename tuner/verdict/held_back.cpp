@@ -76,9 +76,10 @@ const Trial* longest_of(const std::vector<Trial>& trials, const Knobs& knobs) {
 }
 
 // What a program opens for a moment is not seen in each of its trials.
-const Trial* first_of(const std::vector<Trial>& trials, const Knobs& knobs, bool from_memory) {
+const Trial* first_of(const std::vector<Trial>& trials, const Knobs& knobs,
+                      bool (*reads)(const StageUse&), bool it_does = true) {
   const auto found = std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) {
-    return trial.ok() && trial.knobs == knobs && reads_from_memory(trial.stages) == from_memory;
+    return trial.ok() && trial.knobs == knobs && reads(trial.stages) == it_does;
   });
   return found == trials.end() ? nullptr : &*found;
 }
@@ -559,9 +560,9 @@ std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
                  cpus,
                  allowed > 0 ? std::min<double>(allowed, cpus) : cpus,
                  fixed,
-                 first_of(trials, knobs, true),
-                 first_of(cold, knobs, false),
-                 first_of(cold, knobs, true),
+                 first_of(trials, knobs, reads_from_memory),
+                 first_of(cold, knobs, reads_from_disk),
+                 first_of(cold, knobs, reads_from_disk, false),
                  memory_bytes,
                  launcher_of(trials, *trial)};
   std::vector<HeldBack> found;

@@ -459,6 +459,9 @@ TEST(HeldBack, ATrialFromTheDiskSaysWhatAFirstEpochMakes) {
   };
   EXPECT_TRUE(next({}).is(ReasonCode::next_cold_pass));
   EXPECT_TRUE(next({reads}).is(ReasonCode::next_cold_pass)) << "the files were still in memory";
+  Trial unseen = reads;  // its files were open for too short a time to be seen again
+  unseen.stages.opened_bytes = 0;
+  EXPECT_TRUE(next({unseen}).is(ReasonCode::next_cold_pass));
   Trial cold = trial(with(1, 1), 40, 0.3);
   cold.stages.storage_bytes_per_second = 40e6;
   ASSERT_TRUE(next({cold}).is(ReasonCode::next_cold_slower));
