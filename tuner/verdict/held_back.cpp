@@ -527,8 +527,8 @@ constexpr std::array kRules = {
     Rule{Kind::stage, few_threads},    Rule{Kind::stage, waits_for_network},
     Rule{Kind::stage, sleeps},         Rule{Kind::waste, start_up},
     Rule{Kind::waste, spins},          Rule{Kind::waste, serial_share},
-    Rule{Kind::stage, all_cpus},       Rule{Kind::change, falls},
-    Rule{Kind::change, cached},
+    Rule{Kind::stage, all_cpus},       Rule{Kind::disk, cached},
+    Rule{Kind::change, falls},
 };
 
 }  // namespace

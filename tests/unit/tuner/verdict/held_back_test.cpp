@@ -379,6 +379,19 @@ TEST(HeldBack, SetsOfManyFilesThatWereInMemoryAreNamed) {
   EXPECT_THAT(causes({reads}), IsEmpty());
 }
 
+TEST(HeldBack, FilesInMemoryAreNamedBesideAFallOfTheRate) {
+  Trial falling = trial(with(1, 1), 80, 0.5);
+  for (std::size_t i = 0; i < falling.samples.size(); ++i) {
+    falling.samples[i].samples_per_second = 100 - 5 * static_cast<double>(i);
+  }
+  falling.stages.first_rate = 95;
+  falling.stages.last_rate = 65;
+  falling.stages.opened_bytes = 200'000'000;
+  falling.stages.read_bytes_per_second = 100e6;
+  EXPECT_THAT(causes({falling}),
+              ElementsAre(ReasonCode::reads_from_memory, ReasonCode::rate_falls));
+}
+
 TEST(HeldBack, FilesThatOneTrialOfASettingShowedAreNamed) {
   Trial unseen = trial(with(1, 1), 100, 0.5), seen = unseen, other = trial(with(1, 2), 100, 0.5);
   unseen.stages.observed_seconds = 20;
