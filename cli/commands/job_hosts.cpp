@@ -67,6 +67,7 @@ Status JobHosts::take_turns(bool no_wait) {
   std::ranges::sort(order, {}, [&](std::size_t i) { return agents->hosts()[i].name; });
   const std::string ask = json_line({{"ask", "turn"}, {"launcher_boot", boot_id()}});
   std::set<std::string> taken;  // a machine may have several names
+  const double end = steady_clock().now_seconds() + kMaxTurnSeconds;
   for (const std::size_t host : order) {
     for (bool told = false;;) {
       const auto reply = parse_message(OCRTUNE_TRY(agents->ask({{host, ask}}, 0))[0]);
@@ -86,6 +87,7 @@ Status JobHosts::take_turns(bool no_wait) {
         std::fprintf(stderr, "waiting: %s: %s is measuring there (--no-wait fails instead)\n",
                      name.c_str(), holder.c_str());
       }
+      if (steady_clock().now_seconds() >= end) return waited_too_long(name + ": " + holder);
       steady_clock().sleep_seconds(kLookSeconds);
     }
   }

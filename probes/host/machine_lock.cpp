@@ -112,6 +112,13 @@ std::string describe_holder(int file, int pid) {
 
 }  // namespace
 
+Error waited_too_long(const std::string& holder) {
+  return {ErrorKind::exhausted,
+          fmt::format("waited {} for {}: end it, or let OCRTUNE_LOCK_DIR name another folder to "
+                      "measure beside it",
+                      format_duration(kMaxTurnSeconds), holder)};
+}
+
 std::string boot_id() {
   return std::string(trim(read_file("/proc/sys/kernel/random/boot_id").value_or("")));
 }
@@ -131,6 +138,7 @@ Result<MachineLock> MachineLock::take(bool wait,
   reopen();
   if (file < 0) OCRTUNE_TRY(check_own_folder());
   bool told = false;
+  const double end = clock.now_seconds() + kMaxTurnSeconds;
   while (file >= 0) {
     struct flock lock = whole_file();
     if (::fcntl(file, F_SETLK, &lock) == 0) {
@@ -152,6 +160,7 @@ Result<MachineLock> MachineLock::take(bool wait,
       return Error{ErrorKind::exhausted,
                    who + " is measuring on this machine; try again after its end"};
     }
+    if (clock.now_seconds() >= end) return waited_too_long(who);
     clock.sleep_seconds(kPollSeconds);
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted while waiting for " + who};
     opened.file_ = -1;

@@ -172,6 +172,8 @@ const std::vector<Phrase>& command_line_table() {
       {"{} is measuring on this machine; try again after its end",
        "{} 正在本机测量；请在其结束后重试"},
       {"interrupted while waiting for {}", "在等待 {} 时被中断"},
+      {"waited {} for {}: end it, or let OCRTUNE_LOCK_DIR name another folder to measure beside it",
+       "已等待 {}（{}）：请结束它，或用 OCRTUNE_LOCK_DIR 指定另一目录以同时测量"},
       // Errors of the command line.
       {"'{}' is not in PATH", "PATH 中没有 '{}'"},
       {"{} '{}': an empty value; write values as {}", "{} '{}'：空值；请写成 {}"},

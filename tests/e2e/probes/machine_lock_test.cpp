@@ -96,6 +96,22 @@ TEST_F(MachineLockTest, WaitsForItsHolderAndSaysSoOnce) {
   EXPECT_EQ(slept, 3);
 }
 
+// Who keeps the lock, a user who measures nothing too, keeps nobody for ever.
+TEST_F(MachineLockTest, NobodyWaitsForEver) {
+  struct Hours final : Clock {
+    double now = 0;
+    double now_seconds() override { return now; }
+    void sleep_seconds(double) override { now += 600; }
+  } clock;
+  hold();
+  const auto lock = MachineLock::take(true, {}, clock);
+  ASSERT_FALSE(lock);
+  EXPECT_EQ(lock.error().kind, ErrorKind::exhausted);
+  EXPECT_THAT(lock.error().what, HasSubstr("process " + std::to_string(holder_)));
+  EXPECT_THAT(lock.error().what, HasSubstr("OCRTUNE_LOCK_DIR"));
+  EXPECT_NEAR(clock.now, kMaxTurnSeconds, 600);
+}
+
 TEST_F(MachineLockTest, DeadHolderHoldsNothing) {
   hold();
   release();
