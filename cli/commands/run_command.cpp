@@ -66,7 +66,7 @@ Status read_setting(const RunFlags& flags, const RunRecord& run, SuperviseOption
   setting = OCRTUNE_TRY(launch_setting(run, flags.command, options.machine));
   const std::string& directory = setting.workload.directory;
   if (!directory.empty() && directory != real_path(".").value_or("")) {
-    std::fprintf(stderr, "ocrtune run: starts in %s, as the trials did\n", directory.c_str());
+    std::fprintf(stderr, "ocrtune run: note: starts in %s, as the trials did\n", directory.c_str());
   }
   return Status();
 }
@@ -123,7 +123,7 @@ Status look_at_hosts(RunFlags& flags, SuperviseOptions& options) {
   flags.chosen = OCRTUNE_TRY(choose_hosts(flags.hosts));
   const JobHosts job = OCRTUNE_TRY(open_hosts(flags.chosen));
   for (const std::string& note : job.notes) {
-    std::fprintf(stderr, "ocrtune run: %s\n", note.c_str());
+    std::fprintf(stderr, "ocrtune run: note: %s\n", note.c_str());
   }
   flags.agents = job.agents;
   options.machine = job.machine;
@@ -354,7 +354,7 @@ class MetricsFile {
     const auto save = [path = path_, text = metrics_text(metrics_), writable = writable_] {
       const Status status = write_file(path, text);
       *writable = status.ok();
-      if (!status) std::fprintf(stderr, "ocrtune run: %s\n", status.error().what.c_str());
+      if (!status) std::fprintf(stderr, "ocrtune run: note: %s\n", status.error().what.c_str());
     };
     (void)writer_.put(0, save);
   }
@@ -375,7 +375,7 @@ class Echo {
   explicit Echo(std::FILE* stream) : stream_(stream) {}
   ~Echo() {
     if (left_out_ > 0) {
-      std::fprintf(stderr, "ocrtune run: %s of the output were not taken; the log has them\n",
+      std::fprintf(stderr, "ocrtune run: note: %s of the output were not taken; the log has them\n",
                    format_bytes(left_out_).c_str());
     }
   }
@@ -439,7 +439,7 @@ Result<int> run_run(RunFlags flags) {
   const auto end = OCRTUNE_TRY(supervise(options, attempt, listeners, steady_clock()));
   const Status page = write_file(join_path(options.run_directory, "report.html"),
                                  supervised_html(options, end, utc_now()));
-  if (!page) std::fprintf(stderr, "ocrtune run: %s\n", page.error().what.c_str());
+  if (!page) std::fprintf(stderr, "ocrtune run: note: %s\n", page.error().what.c_str());
   if (flags.json) {
     constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
     std::printf("%s\n", summary_json(options, end).dump(2, ' ', false, kReplace).c_str());

@@ -71,7 +71,7 @@ TEST_F(RunCommand, LeavesItsNumbersForPrometheus) {
   EXPECT_EQ(list_directory(folder_)->size(), 3U) << "only whole files";
   // A run does not end for want of its metrics.
   EXPECT_EQ(run({"--prometheus", folder_ + "/no/such/ocr.prom"}, "true"), 0) << output_;
-  EXPECT_THAT(output_, HasSubstr("ocrtune run: create "));
+  EXPECT_THAT(output_, HasSubstr("ocrtune run: note: create "));
 }
 
 TEST_F(RunCommand, RestartsFromTheCheckpointWithASaferSetting) {
