@@ -185,7 +185,8 @@ bool ProcessTree::empty() {
     root->read_output({});
     running = !root->poll_exit() || running;
   }
-  return scan_all().empty() && !running;
+  // Every process of the machine is looked at only to be sure at the end.
+  return scan().empty() && !running && scan_all().empty();
 }
 
 bool ProcessTree::wait_for_end(double grace_seconds, const std::function<bool()>& cut,
