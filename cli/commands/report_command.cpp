@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/stored_run.h"
 #include "cli/shell/output_folder.h"
@@ -15,6 +16,7 @@
 #include "reports/html/run_index.h"
 #include "reports/report_files.h"
 #include "tuner/session/session.h"
+#include "tuner/store/program_versions.h"
 #include "tuner/store/store.h"
 #include "tuner/verdict/comparison.h"
 
@@ -84,6 +86,11 @@ Result<int> report(const ReportFlags& flags) {
   return kExitOk;
 }
 
+// What a run's page is made of: one that was made of the same is right as it stands.
+std::string page_key(const RunListing& run, const std::string& language) {
+  return join({program_version(), language, run.name, run.state, std::to_string(run.trials)}, "\n");
+}
+
 // The index and, beside it, a page for each run.
 Result<int> report_all(const ReportFlags& flags) {
   const std::string index = flags.html.empty() ? "ocrtune-reports/index.html" : flags.html;
@@ -95,6 +102,12 @@ Result<int> report_all(const ReportFlags& flags) {
   Progress progress("writing pages", static_cast<std::int64_t>(listings.size()));
   for (const RunListing& listing : listings) {
     progress.show(static_cast<std::int64_t>(rows.size()));
+    const std::string page = join_path(parent_path(index), listing.id + ".html");
+    const std::string key = page_key(listing, flags.language);
+    if (auto row = row_of_page(read_file(page, kRowBytes).value_or(""), key)) {
+      rows.push_back(*std::move(row));
+      continue;
+    }
     const auto run = judged_run(*store, listing.id);
     if (!run) {
       rows.push_back(unreadable_row(listing.id, listing.name, listing.started, listing.command_line,
@@ -102,8 +115,8 @@ Result<int> report_all(const ReportFlags& flags) {
       continue;
     }
     rows.push_back(index_row(*run));
-    OCRTUNE_TRY(write_file(join_path(parent_path(index), rows.back().link),
-                           page_html(*run, PageOptions{flags.language, nullptr, {}})));
+    const std::string html = page_html(*run, PageOptions{flags.language, nullptr, {}});
+    OCRTUNE_TRY(write_file(page, page_with_row(rows.back(), key, html)));
   }
   OCRTUNE_TRY(write_file(index, run_index_html(rows, flags.language)));
   say_written(index);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "reports/catalogue/headline.h"
@@ -13,6 +14,19 @@
 
 namespace ocrtune {
 namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kRowStart = "<!-- ocrtune-row ", kRowEnd = " -->\n";
+
+// In one order, to and fro.
+template <class Row, class Visit>
+void visit_texts(Row& row, const Visit& visit) {
+  for (auto* text : {&row.id, &row.name, &row.started, &row.workload, &row.subject.english,
+                     &row.subject.chinese, &row.host, &row.badge.text, &row.badge.meaning,
+                     &row.answer.english, &row.answer.chinese, &row.unit, &row.setting, &row.link})
+    visit(*text);
+}
 
 std::string run_cell(const IndexRow& row) {
   const std::string label = html_text(plain_line(row.name.empty() ? row.id : row.name, 100));
@@ -81,6 +95,39 @@ IndexRow unreadable_row(const std::string& id, const std::string& name, const st
   row.badge = {"UNKNOWN", Tone::warning, ""};
   row.answer = plain_line(command_line + ": " + why);
   return row;
+}
+
+std::string page_with_row(const IndexRow& row, const std::string& key, const std::string& page) {
+  Json texts = Json::array();
+  visit_texts(row, [&](const std::string& text) { texts.push_back(text); });
+  const Json made = {{"key", key},
+                     {"texts", texts},
+                     {"tone", static_cast<int>(row.badge.tone)},
+                     {"rate", {row.rate.median, row.rate.low, row.rate.high}}};
+  std::string json = made.dump(-1, ' ', true, Json::error_handler_t::replace);
+  for (std::size_t at = 0; (at = json.find("--", at)) != json.npos;)
+    json.replace(at + 1, 1, "\\u002d");  // no text ends the comment
+  return fmt::format("{}{}{}{}", kRowStart, json, kRowEnd, page);
+}
+
+std::optional<IndexRow> row_of_page(std::string_view page, const std::string& key) {
+  const std::size_t end = page.find(kRowEnd);
+  if (page.substr(0, kRowStart.size()) != kRowStart || end == page.npos) return std::nullopt;
+  const Json made =
+      Json::parse(page.substr(kRowStart.size(), end - kRowStart.size()), nullptr, false);
+  try {
+    if (made.at("key") != key) return std::nullopt;
+    IndexRow row;
+    std::size_t at = 0;
+    visit_texts(row, [&](std::string& text) { made.at("texts").at(at++).get_to(text); });
+    row.badge.tone = static_cast<Tone>(std::clamp(made.at("tone").get<int>(), 0, 3));
+    made.at("rate").at(0).get_to(row.rate.median);
+    made.at("rate").at(1).get_to(row.rate.low);
+    made.at("rate").at(2).get_to(row.rate.high);
+    return row;
+  } catch (const Json::exception&) {
+    return std::nullopt;  // somebody else's page
+  }
 }
 
 std::string run_index_html(const std::vector<IndexRow>& rows, const std::string& language) {

@@ -84,5 +84,27 @@ TEST(RunIndex, RunsOfOneWorkloadAreKnown) {
   EXPECT_THAT(page, Not(HasSubstr("<script>window.broken")));
 }
 
+TEST(RunIndex, APageCarriesItsRow) {
+  IndexRow made = row("1", "--> a <b", 100);
+  made.answer = {"Use --nproc 2 --> now.", "使用 --nproc 2"};
+  made.badge = {"TIE OF 2", Tone::warning, "two are --- alike"};
+  const std::string page = page_with_row(made, "0.1\n5", "<!doctype html><p>page</p>");
+  EXPECT_THAT(page, testing::EndsWith(" -->\n<!doctype html><p>page</p>"));
+  EXPECT_EQ(count(page, "-->"), 1U) << "a text ends the comment";
+  const auto found = row_of_page(page.substr(0, kRowBytes), "0.1\n5");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(run_index_html({*found}), run_index_html({made}));
+  EXPECT_FALSE(row_of_page(page, "0.1\n6")) << "made of fewer trials";
+}
+
+TEST(RunIndex, OtherFilesCarryNone) {
+  for (const std::string& page :
+       {std::string(), std::string("<!doctype html>"),
+        std::string("<!-- ocrtune-row {\"key\": -->\n"), std::string("<!-- ocrtune-row [] -->\n"),
+        std::string("<!-- ocrtune-row {\"key\":\"k\",\"texts\":[1]} -->\n")}) {
+    EXPECT_FALSE(row_of_page(page, "k")) << page;
+  }
+}
+
 }  // namespace
 }  // namespace ocrtune
