@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/gpu/device_footprint.h"
 #include "core/infer/logit_maker.h"
 #include "core/infer/recognizer.h"
@@ -132,15 +134,18 @@ class EngineInference : public Workload {
   }
 
   MemoryPrior cpu_prior() const {
-    auto plans = std::make_shared<PlannedBytes>(
-        [recognizer = recognizer(), classes = classes_](const Knobs& knobs) {
-          RecognizerOptions process = recognizer;
-          if (find_framework(knobs.backend) == nullptr) process.backend = knobs.backend;
-          process.precision = knobs.precision;
-          process.batch = knobs.batch;
-          process.threads = knobs.threads;
-          return Recognizer::footprint_bytes(process, classes).value_or(0);
-        });
+    const RecognizerOptions own = recognizer();
+    auto plans =
+        planned_once(fmt::format("read {} {} {}", classes_, own.height, own.width), own.model,
+                     [recognizer = own, classes = classes_](const Knobs& knobs) {
+                       RecognizerOptions process = recognizer;
+                       if (find_framework(knobs.backend) == nullptr)
+                         process.backend = knobs.backend;
+                       process.precision = knobs.precision;
+                       process.batch = knobs.batch;
+                       process.threads = knobs.threads;
+                       return Recognizer::footprint_bytes(process, classes).value_or(0);
+                     });
     return [plans](const Knobs& knobs) {
       const double planned = plans->of(knobs);
       const double framework = find_framework(knobs.backend) == nullptr ? 0.0 : kFrameworkBytes;

@@ -30,7 +30,9 @@ TrainerOptions trainer_of(const EngineTrainingOptions& options) {
 
 MemoryPrior cpu_prior(const EngineTrainingOptions& options) {
   const TrainerOptions trainer = trainer_of(options);
-  auto plans = std::make_shared<PlannedBytes>([trainer](const Knobs& knobs) {
+  const std::string job = fmt::format("train {} {} {} {}", trainer.classes, trainer.height,
+                                      trainer.width, fmt::join(trainer.heights, ","));
+  auto plans = planned_once(job, trainer.model, [trainer](const Knobs& knobs) {
     TrainerOptions rank = trainer;
     rank.backend = knobs.backend;
     rank.precision = knobs.precision;
