@@ -16,10 +16,12 @@ import contextlib
 import pathlib
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from harms import KINDS  # noqa: E402
 from machine import Busy, Bystanders, Failed, Skipped, TightGroup, own_mounts  # noqa: E402
@@ -65,6 +67,7 @@ def main():
             TightGroup(100).close()
         except Skipped as why:
             words.error(str(why))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # nothing stays
     folder = pathlib.Path(tempfile.mkdtemp(prefix="ocrtune-faults."))
     mounts = own_mounts()
     counts, failed = collections.Counter(), []

@@ -208,6 +208,7 @@ def bad_disk(point, dice):
 def read_only(point, dice):
     """The store's folder cannot be written to."""
     need(point.mounts, "needs root and mounts of its own")
+    point.make("good")
     trials = point.trials()
     mount(str(point.home), point.home, "", MS_BIND)
     mount("", point.home, "", MS_BIND | MS_REMOUNT | MS_RDONLY)
@@ -218,7 +219,7 @@ def read_only(point, dice):
         if not point.group:
             expect(code == 3, f"{name}: exit code {code}: {started.said()}")
             expect("runs.sqlite" in started.errors().strip().splitlines()[-1], started.said())
-        point.call("show", point.good, "--db", point.store, codes=(0, 1))
+        point.call("show", "good", "--db", point.store, codes=(0, 1))
         point.after(started)
     finally:
         unmount(point.home)

@@ -52,30 +52,41 @@ class Point:
         self.environment = dict(os.environ, TMPDIR=str(self.tmp), HOME=str(self.home), FOLDER=str(folder),
                                 XDG_DATA_HOME=str(self.home), OCRTUNE_LOCK_DIR=str(folder / "lock"))
         self.started, self.group, self.before_exec = [], None, None
-        self.good = "good"
+        self.made, self.whole = set(), {}  # runs that commands name; what their files hold
         self.call("make-data", folder / "lines", "--count", "64", "--alphabet", "digits")
-        self.call("tune", "--db", self.store, "--name", self.good, "--trial-time", "0.3s", "--budget", "6s", "--nproc", "1",
-                  "--batch", "2,4", "--metric", "speed", "--", "sh", "client.sh", "{nproc}", "{batch}", codes=(0, 1))
         self.commands = commands_of(self)
         if subprocess.run([ROOT / "scripts/hosts", "a", "b", "--", "ssh", "b", "true"], capture_output=True,
                           env=self.environment, check=False).returncode != 0:
             self.commands = {name: command for name, command in self.commands.items() if not command.hosts}
-        self.whole = {}  # what a file of a command holds
-        for name, command in self.commands.items():
-            if command.kind in ("still", "train") and command.code is None:
-                started = self.start(command)
-                command.code = self.end(started)
-                self.after(started)
-                line = error_line(started.errors())
-                expect(command.code == (3 if line else command.code), f"{name}: {command.code}: {started.said()}")
-            for file in command.files:
-                self.whole[file] = (folder / file).read_bytes() if (folder / file).exists() else b""
-        self.fresh()
+
+    def make(self, run):
+        """A run that commands name, once; one that is resumed is no other command's."""
+        if run in self.made:
+            return
+        self.made.add(run)
+        self.call("tune", "--db", self.store, "--name", run, "--trial-time", "0.3s", "--budget", "6s", "--nproc", "1",
+                  "--batch", "2,4", "--metric", "speed", "--", "sh", "client.sh", "{nproc}", "{batch}", codes=(0, 1))
+
+    def look_once(self, command):
+        """Its code and its files, undisturbed."""
+        started = self.start(command)
+        command.code = self.end(started)
+        self.after(started)
+        line = error_line(started.errors())
+        expect(command.code == (3 if line else command.code), f"{command.words}: {command.code}: {started.said()}")
+        for file in command.files:
+            self.whole[file] = (self.folder / file).read_bytes() if (self.folder / file).exists() else b""
 
     def draw(self, dice, names=None):
         """A command, by weight; names: one of these."""
         names = [name for name in names or self.commands if name in self.commands]
-        return dice.choices(names, [self.commands[name].weight for name in names])[0]
+        name = dice.choices(names, [self.commands[name].weight for name in names])[0]
+        command = self.commands[name]
+        for run in {"good", "again"}.intersection(command.words):
+            self.make(run)
+        if command.kind == "still" and command.code is None:
+            self.look_once(command)
+        return name
 
     def start(self, command, prefix=(), environment=None, name="log", tight=None):
         """tight: MiB of the control group in which it runs. The words' paths and names are of the point's folder."""

@@ -1,4 +1,4 @@
-// A few points of the fault campaign: bench/faults has them all.
+// A few points of the fault campaign: bench/faults/campaign.py has them all.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 void expect_nothing_lost(const std::string& points, const std::string& seed,
                          const std::string& minutes) {
   ProcessOptions options;
-  options.arguments = {"python3",   join_path(OCRTUNE_SOURCE_DIR, "bench/faults"),
+  options.arguments = {"python3",   join_path(OCRTUNE_SOURCE_DIR, "bench/faults/campaign.py"),
                        "--ocrtune", OCRTUNE_BINARY,
                        "--points",  points,
                        "--seed",    seed,
