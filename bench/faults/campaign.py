@@ -66,7 +66,8 @@ def main():
         try:
             TightGroup(100).close()
         except Skipped as why:
-            words.error(str(why))
+            print(f"skipped: {why}")
+            return 77
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # nothing stays
     folder = pathlib.Path(tempfile.mkdtemp(prefix="ocrtune-faults."))
     mounts = own_mounts()

@@ -24,6 +24,7 @@ from machine import Failed, expect, preloaded, stat_of  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TRIES = 5
+KEPT_ATTEMPTS = 50  # with their files, and a few that are of all attempts
 
 # Monotonic clocks go $SOAK_SPEED times faster since $SOAK_BEGIN, and waits end so much earlier. The calendar's clock
 # stays: files have their times by the kernel.
@@ -242,8 +243,12 @@ def check(looks, folder, code, log):
     expect(len(resumed) >= started - 3, f"{len(resumed)} of {started} attempts went on from a state")
     expect(resumed == sorted(resumed), "an attempt began behind the one before it")
     expect("corrupt" not in log, "an attempt was given a torn state")
-    for name, more in (("anonymous_bytes", 2 << 20), ("threads", 0), ("open_files", 2), ("children", 1), ("files", 3),
-                       ("folder_bytes", 8 << 20)):
+    files = most(looks, "files", 0, 1)
+    expect(files <= 2 * min(started, KEPT_ATTEMPTS) + 8, f"{files} files of {started} attempts")
+    compared = [("anonymous_bytes", 2 << 20), ("threads", 0), ("open_files", 2), ("children", 1)]
+    if started > 1.5 * KEPT_ATTEMPTS:
+        compared.append(("folder_bytes", 8 << 20))
+    for name, more in compared:
         before, after = most(looks, name, .5, .75), most(looks, name, .75, 1)
         expect(after <= before + more, f"{name} grew from {before} to {after}")
 
