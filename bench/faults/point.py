@@ -141,7 +141,7 @@ class Point:
         except ProcessLookupError:
             pass
 
-    def end(self, started, seconds=600):  # 400 steps, each saved, on a busy machine
+    def end(self, started, seconds=600):  # 120 steps, each saved, on a busy machine
         """Its exit code, -N for signal N."""
         until = time.monotonic() + seconds
         code = None

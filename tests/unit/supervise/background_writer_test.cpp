@@ -1,7 +1,7 @@
 #include "supervise/background_writer.h"
 
 #include <atomic>
-#include <future>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
@@ -34,17 +34,16 @@ TEST(BackgroundWriter, WritesInOrderWhatSeveralPut) {
 
 // A write that hangs: its writer goes on, and is told once the queue takes no more.
 TEST(BackgroundWriter, AWriteThatHangsHoldsNobodyUp) {
-  std::promise<void> answers;
-  const std::shared_future<void> answer = answers.get_future();
+  const auto answer = std::make_shared<std::latch>(1);
   const auto later = std::make_shared<std::atomic<int>>(0);
   {
     BackgroundWriter writer(100);
-    EXPECT_TRUE(writer.put(60, [answer] { answer.wait(); }));
+    EXPECT_TRUE(writer.put(60, [answer] { answer->wait(); }));
     EXPECT_TRUE(writer.put(40, [later] { ++*later; }));
     EXPECT_FALSE(writer.put(1, [later] { *later += 100; }));
     EXPECT_FALSE(writer.idle());
     EXPECT_FALSE(writer.finish(0.01));
-    answers.set_value();
+    answer->count_down();
     EXPECT_TRUE(writer.finish(60));
     EXPECT_TRUE(writer.put(100, [later] { ++*later; }));
   }
