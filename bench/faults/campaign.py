@@ -68,6 +68,7 @@ def main():
         except Skipped as why:
             print(f"skipped: {why}")
             return 77
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # nothing stays
     folder = pathlib.Path(tempfile.mkdtemp(prefix="ocrtune-faults."))
     mounts = own_mounts()

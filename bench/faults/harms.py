@@ -118,7 +118,8 @@ def interrupt(point, dice):
             os.kill(pid, signal.SIGSTOP)
             status = dict(line.split(":\t", 1) for line in read(pathlib.Path("/proc", str(pid), "status")).splitlines()
                           if ":\t" in line)
-            if status.get("Name") != "ocrtune" or not int(status.get("SigCgt", "0"), 16) >> (number - 1) & 1:
+            held = int(status.get("SigCgt", "0"), 16) | int(status.get("SigBlk", "0"), 16)  # a thread waits for it
+            if status.get("Name") != "ocrtune" or not held >> (number - 1) & 1:
                 allowed = (-number, 128 + number)
             os.kill(pid, number)
             os.kill(pid, signal.SIGCONT)
