@@ -238,6 +238,9 @@ const std::vector<LineCure>& line_cures() {
       {"controller_not_delegated",
        "systemctl edit user@.service: Delegate=cpu cpuset io memory pids; or leave the flag out "
        "and use taskset inside"},
+      {"cgroups_hybrid",
+       "podman --runtime runc, or control groups of version 2 alone: boot with "
+       "systemd.unified_cgroup_hierarchy=1"},
       {"tesseract_language",
        "apt install tesseract-ocr-LANG, or LANG.traineddata into the tessdata folder; tesseract "
        "--list-langs says what is there"},

@@ -35,9 +35,9 @@ Fact<std::string> read_seccomp(const FileRoot& root) {
   return {name, "/proc/self/status"};
 }
 
-// Of cgroup v2: what the parent hands down to this group.
-std::vector<std::string> read_controllers(const FileRoot& root) {
-  const auto path = cgroup_path(root, "memory");  // of v1 where both are mounted
+// Of cgroup v2: what the parent hands down to this group. Of v1, also where both are mounted, none.
+std::vector<std::string> read_controllers(const FileRoot& root,
+                                          const std::optional<CgroupPath>& path) {
   if (!path || path->version != 2) return {};
   return words(root.read(path->levels.front().folder + "/cgroup.controllers").value_or(""));
 }
@@ -57,6 +57,7 @@ std::vector<std::string> refused_calls() {
   try_call("mbind", SYS_mbind, 1, 0, -1);                         // EINVAL: not at a page's start
   try_call("set_mempolicy", SYS_set_mempolicy, -1, 0, 0);         // EINVAL: no such policy
   try_call("sched_setaffinity", SYS_sched_setaffinity, 0, 0, 0);  // EINVAL: an empty mask
+  try_call("perf_event_open", SYS_perf_event_open, 0, 0, -1);     // EFAULT: no attributes
   return refused;
 }
 
@@ -85,7 +86,15 @@ void warn(const EngineFacts& engine, Notes& notes) {
   }
 }
 
-void warn_of_delegation(const EngineFacts& engine, Notes& notes) {
+// An ordinary user can be given no group of cgroup v1: podman ignores the limits there.
+void warn_of_delegation(const EngineFacts& engine, bool version_2, Notes& notes) {
+  if (!version_2) {
+    notes.warnings.emplace_back(
+        "this host limits by control groups of version 1, of which a rootless container has none: "
+        "--cpus, --cpuset-cpus and --memory do nothing; boot with "
+        "systemd.unified_cgroup_hierarchy=1, or bind inside with taskset");
+    return;
+  }
   std::vector<std::string> lacking;
   for (const char* name : {"cpu", "cpuset", "memory"}) {
     const auto& given = engine.controllers;
@@ -105,11 +114,12 @@ EngineFacts read_engine(const FileRoot& root, const Fact<std::string>& container
   EngineFacts engine;
   engine.rootless = read_rootless(root);
   engine.seccomp = read_seccomp(root);
-  engine.controllers = read_controllers(root);
+  const auto path = cgroup_path(root, "memory");
+  engine.controllers = read_controllers(root, path);
   if (root.is_live()) engine.refused_calls = refused_calls();
   warn(engine, notes);
   if (container.value_or("none") == "podman" && engine.rootless.value_or(false)) {
-    warn_of_delegation(engine, notes);
+    warn_of_delegation(engine, path && path->version == 2, notes);
   }
   return engine;
 }

@@ -15,10 +15,11 @@
 namespace ocrtune {
 
 struct EngineFacts {
-  Fact<bool> rootless;                     // root in here is an ordinary user outside
-  std::vector<std::string> controllers;    // of cgroup v2 that this group was given
-  Fact<std::string> seccomp;               // "off", "strict", "filter"
-  std::vector<std::string> refused_calls;  // answered with EPERM: "clone3", "mbind"
+  Fact<bool> rootless;                   // root in here is an ordinary user outside
+  std::vector<std::string> controllers;  // of cgroup v2 that this group was given
+  Fact<std::string> seccomp;             // "off", "strict", "filter"
+  std::vector<std::string>
+      refused_calls;  // answered with EPERM: "clone3", "mbind", "perf_event_open"
 };
 
 // Calls are tried on a live root alone, with arguments that do nothing. `container`: its kind, or

@@ -14,6 +14,7 @@
 #include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/cgroups.h"
+#include "probes/host/command_mask.h"
 
 namespace ocrtune {
 namespace {
@@ -161,30 +162,6 @@ std::optional<CpuSet> parse_nodes(std::string_view text, const std::vector<Memor
   return CpuSet(std::move(chosen));
 }
 
-// The value of --membind (-m) among numactl's own options, which end at the program's name.
-std::optional<std::string> membind_value(const std::vector<std::string>& command,
-                                         std::size_t numactl) {
-  for (std::size_t i = numactl + 1; i < command.size() && starts_with(command[i], "-"); ++i) {
-    const std::string& word = command[i];
-    const std::string next = i + 1 < command.size() ? command[i + 1] : "";
-    if (word == "--") return std::nullopt;
-    if (starts_with(word, "--membind=")) return word.substr(10);
-    if (word == "--membind" || word == "-m") return next;
-    if (starts_with(word, "-m") && !starts_with(word, "--")) return word.substr(2);
-    const bool has_value =
-        word.size() == 2 && std::string_view("ipPwCN").find(word[1]) != std::string_view::npos;
-    const bool long_value =
-        starts_with(word, "--") && word.find('=') == std::string::npos &&
-        (word == "--interleave" || word == "--preferred" || word == "--physcpubind" ||
-         word == "--cpunodebind" || word == "--preferred-many" || word == "--weighted-interleave");
-    if (has_value || long_value) ++i;
-  }
-  return std::nullopt;
-}
-
-// Of a path, the program's name.
-std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 }  // namespace
 
 std::vector<MemoryNode> read_memory_nodes(const FileRoot& root) {
@@ -262,8 +239,8 @@ std::optional<CpuSet> bound_by_policy(const FileRoot& root, const std::string& p
 std::optional<CpuSet> bound_by_words(const std::vector<std::string>& command,
                                      const std::vector<MemoryNode>& nodes) {
   for (std::size_t i = 0; i < command.size(); ++i) {
-    if (name_of(command[i]) == "numactl") {
-      const auto value = membind_value(command, i);
+    if (program_name(command[i]) == "numactl") {
+      const auto value = numactl_value(command, i, {"--membind", "-m"});
       if (const auto bound = value ? parse_nodes(*value, nodes) : std::nullopt) return bound;
     }
     if (i > 0 && command[i - 1] == "-c" && command[i].find("numactl") != std::string::npos) {
@@ -275,7 +252,7 @@ std::optional<CpuSet> bound_by_words(const std::vector<std::string>& command,
 
 bool sets_memory_policy(const std::vector<std::string>& command) {
   for (std::size_t i = 0; i < command.size(); ++i) {
-    if (name_of(command[i]) == "numactl") return true;
+    if (program_name(command[i]) == "numactl") return true;
     if (i > 0 && command[i - 1] == "-c" && sets_memory_policy(words(command[i]))) return true;
   }
   return false;

@@ -202,6 +202,9 @@ const std::vector<Phrase>& advice_table() {
       {"its job asked for {} CPUs a task, and it may run on {}",
        "作业为每个任务申请了 {} 个 CPU，而它只能在 {} 个上运行"},
       {"the loader may run on one CPU", "数据加载进程只能在一个 CPU 上运行"},
+      {"podman --runtime runc, or control groups of version 2 alone: boot with "
+       "systemd.unified_cgroup_hierarchy=1",
+       "podman --runtime runc，或只用第 2 版控制组：以 systemd.unified_cgroup_hierarchy=1 启动"},
       {"numactl --interleave=all CMD or --preferred=N in place of --membind; mbind and "
        "set_mempolicy in the program bind likewise",
        "用 numactl --interleave=all CMD 或 --preferred=N 代替 --membind；程序中的 mbind 和 "

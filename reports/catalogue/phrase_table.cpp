@@ -291,6 +291,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Memory limit", "内存上限"},
       {"All memory limits", "全部内存限制"},
       {"Memory bandwidth", "内存带宽"},
+      {"NUMA node", "NUMA 节点"},
       {"/dev/shm", "/dev/shm"},
       {"Swap", "交换区"},
       {"Huge pages", "大页"},

@@ -454,6 +454,19 @@ const std::vector<Phrase>& sentence_table() {
        "该容器的控制组没有控制器 {}：这类限制会失败或无效；请在 "
        "/etc/systemd/system/user@.service.d/delegate.conf 中委派：Delegate=cpu cpuset io memory "
        "pids"},
+      {"node {}: {}, {} free, CPUs {}, not allowed here",
+       "节点 {}：{}，空闲 {}，CPU {}，此处不可用"},
+      {"node {}: {}, {} free, no CPUs, not allowed here",
+       "节点 {}：{}，空闲 {}，没有 CPU，此处不可用"},
+      {"node {}: {}, {} free, CPUs {}", "节点 {}：{}，空闲 {}，CPU {}"},
+      {"node {}: {}, {} free, no CPUs", "节点 {}：{}，空闲 {}，没有 CPU"},
+      {"node {}: {} GB/s", "节点 {}：{} GB/s"},
+      {"distances {}", "距离 {}"},
+      {"this host limits by control groups of version 1, of which a rootless container has none: "
+       "--cpus, --cpuset-cpus and --memory do nothing; boot with "
+       "systemd.unified_cgroup_hierarchy=1, or bind inside with taskset",
+       "该主机使用第 1 版控制组，无特权容器得不到其控制组：--cpus、--cpuset-cpus 和 --memory "
+       "不起作用；请以 systemd.unified_cgroup_hierarchy=1 启动，或在容器内用 taskset 绑定"},
       {"Slurm bound this process to CPUs {} of the {} that a task was to have (job {}): give srun "
        "--cpus-per-task, or export SRUN_CPUS_PER_TASK, which it does not take over from the job",
        "Slurm 将该进程绑定到 CPU {}，而每个任务应有 {} 个（作业 {}）：请给 srun 加上 "

@@ -138,9 +138,11 @@ void add_memory(std::vector<std::string>& lines, const Machine& machine) {
                                          : ", swap " + format_bytes(memory.swap_total_bytes);
   }
   add(lines, "Memory", text);
+  constexpr int kFewNodes = 4;
   const std::string nodes = setting_text(machine, "memory_node");
-  if (nodes.find("not allowed here") != nodes.npos || nodes.find("no CPUs") != nodes.npos) {
-    add(lines, "", nodes);
+  if (machine.cpu.numa_nodes <= kFewNodes || nodes.find("not allowed here") != nodes.npos ||
+      nodes.find("no CPUs") != nodes.npos) {
+    if (!nodes.empty()) add(lines, "", nodes);
   }
   if (!memory.bandwidth_bytes_per_second.known()) {
     add(lines, "", "bandwidth " + memory.bandwidth_bytes_per_second.source);

@@ -72,7 +72,8 @@ Rows cpu_rows(const CpuFacts& cpu) {
   return rows;
 }
 
-Rows memory_rows(const MemoryFacts& memory) {
+Rows memory_rows(const Machine& machine) {
+  const MemoryFacts& memory = machine.memory;
   Rows rows;
   add_row(rows, "Memory",
           say("{}, {} available", {html_text(format_bytes(memory.total_bytes)),
@@ -85,6 +86,11 @@ Rows memory_rows(const MemoryFacts& memory) {
   add_fact(rows, "Memory bandwidth", memory.bandwidth_bytes_per_second,
            [](double v) { return fmt::format("{:.1f} GB/s", v / 1e9); });
   add_fact(rows, "/dev/shm", memory.shm_bytes, format_bytes);
+  for (const SystemSetting& setting : machine.settings) {
+    if (starts_with(setting.name, "memory_node")) {
+      add_row(rows, "NUMA node", sentence_html(setting.value), setting.source);
+    }
+  }
   add_row(rows, "Swap", html_text(format_bytes(memory.swap_total_bytes)), "/proc/meminfo");
   add_fact(rows, "Huge pages", memory.transparent_hugepages,
            [](const std::string& v) { return v; });
@@ -208,7 +214,7 @@ std::string machine_section(const RunRecord& run) {
       table_html({"Fact", "Value"}, short_rows, "facts") + hosts_table(run) + links_table(machine);
   std::string details = topology_figure(machine, placement_of_answer(run));
   details += "<div class=\"columns\">" + table_html(headings, cpu_rows(machine.cpu), "facts") +
-             table_html(headings, memory_rows(machine.memory), "facts") +
+             table_html(headings, memory_rows(machine), "facts") +
              table_html(headings, system_rows(machine), "facts") + "</div>\n";
   details += thread_env_table(machine.thread_env);
   details += remarks("Unknown", machine.unknowns, "neutral");

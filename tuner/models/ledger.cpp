@@ -20,6 +20,7 @@ int Ledger::add(const Trial& trial) {
   ++record.trials;
   ++trials_;
   record.peak_bytes = std::max(record.peak_bytes, trial.peak_bytes);
+  record.allowed_cpus = std::max(record.allowed_cpus, trial.stages.allowed_cpus);
   if (trial.seconds > 0) (trial.ok() ? seconds_ : failed_seconds_).push_back(trial.seconds);
   if (trial.ok() && trial.seconds > 0) start_shares_.push_back(trial.start_seconds / trial.seconds);
   const double objective_value = objective_value_of(trial, objective_);

@@ -22,6 +22,7 @@ struct PointRecord {
   std::vector<int> times, discarded_times;               // which trial of the run gave each rate
   std::vector<double> samples_per_second, step_seconds;  // of the ok trials
   std::uint64_t peak_bytes = 0;                          // worst of its trials
+  int allowed_cpus = 0;  // that the threads of its trials may use; 0: unknown
   int trials = 0;
   int failures = 0;
   int discarded = 0;   // trials without one clean sample

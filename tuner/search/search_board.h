@@ -55,17 +55,32 @@ struct SearchBoard {
            record.discarded < 3;
   }
 
+  // What a tried setting can keep busy at most. A program that binds itself shows it where it has
+  // more threads than its masks have CPUs: threads that are bound one by one have as many.
+  int cpus_of(int tried) const {
+    const Knobs& seen = space->knobs(tried);
+    const int allowed = ledger.record(tried).allowed_cpus;
+    const bool bound = allowed > 0 && allowed < seen.nproc * seen.threads;
+    return bound ? std::min(allowed, options.cpus) : options.cpus;
+  }
+
   // More processes and threads than another setting that has all CPUs busy by itself: they can only
-  // take turns. Such a setting is not worth a trial, whatever a model hopes of it.
+  // take turns. Such a setting is not worth a trial, whatever a model hopes of it; but an answer
+  // needs a second one to be compared with, whichever it is.
   bool crowded(int point) const {
     if (options.cpus <= 0 || options.objective.goal != Goal::throughput) return false;
+    const auto working = std::count_if(ledger.tried().begin(), ledger.tried().end(),
+                                       [&](int tried) { return ledger.record(tried).works(); });
+    if (working < 2) return false;
     const Knobs& more = space->knobs(point);
     return std::any_of(ledger.tried().begin(), ledger.tried().end(), [&](int tried) {
       const Knobs& seen = space->knobs(tried);
+      const int cpus = cpus_of(tried);
+      if (cpus < options.cpus && more.nproc > seen.nproc) return false;  // may bind otherwise
       return more.nproc >= seen.nproc && more.threads >= seen.threads &&
              more.nproc * more.threads > seen.nproc * seen.threads &&
-             seen.nproc * seen.threads >= options.cpus && ledger.record(tried).works() &&
-             ledger.busy_cpus(tried) >= kBusyShare * options.cpus;
+             seen.nproc * seen.threads >= cpus && ledger.record(tried).works() &&
+             ledger.busy_cpus(tried) >= kBusyShare * cpus;
     });
   }
 
@@ -76,7 +91,7 @@ struct SearchBoard {
     double most = 0;
     for (int tried : ledger.tried()) {
       const double busy = ledger.busy_cpus(tried);
-      if (busy > 0) most = std::max(most, ledger.median_rate(tried) * options.cpus / busy);
+      if (busy > 0) most = std::max(most, ledger.median_rate(tried) * cpus_of(tried) / busy);
     }
     return most;
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "probes/host/command_mask.h"
 #include "probes/placement/partition.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_preset.h"
@@ -106,8 +107,10 @@ std::int64_t recipe_batch(const Job& job, const SearchRequest& search) {
   return known && preset_trains(job.program().preset) ? global_batch(search.baseline) : 0;
 }
 
-Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const Machine& machine) {
+Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const Machine& here) {
   const auto workload = workload_of(job, search);
+  Machine machine = here;  // what a mask in the command's words leaves of it
+  machine.cpu = cpus_of(here.cpu, job.command());
   SpaceRequest request;
   request.workload = workload->space(machine);
   request.base = search.baseline;
@@ -146,7 +149,7 @@ Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const 
   }
   setup.search.further = lists_that_go_on(job, search, request.workload);
   setup.search.allows = OCRTUNE_TRY(setting_filter(machine, request));
-  setup.recommend.cpus = setup.search.cpus;
+  setup.recommend.cpus = usable_cpu_count(here.cpu);
   setup.recommend.fixed = search.out_of_reach();
   setup.recommend.baseline = search.baseline;
   setup.recommend.rules = rules;

@@ -279,12 +279,13 @@ Found one_after_another(const Case& one) {
       more_processes(one)};
 }
 
-// The pool of the processes that compute is as large as a launcher made it, and is busy.
+// The pool of the processes that compute is as large as a launcher made it, and is busy: its
+// threads want a CPU all the time, however many other load leaves them.
 Found held_by_launcher(const Case& one) {
   if (one.launcher == nullptr || !one.has_free_cpus()) return std::nullopt;
   const auto threads = parse_integer(one.launcher->value);
-  const bool busy = threads && *threads > 0 &&
-                    one.use().busiest_process_cpus >= kDominant * static_cast<double>(*threads);
+  const double wanted = std::max(one.use().busiest_process_cpus, one.use().saturated_threads);
+  const bool busy = threads && *threads > 0 && wanted >= kDominant * static_cast<double>(*threads);
   if (!busy) return std::nullopt;
   return HeldBack{reason<ReasonCode::held_by_launcher>(one.launcher->text()),
                   reason<ReasonCode::next_in_launcher>()};

@@ -44,6 +44,12 @@ TEST(MachineCard, WrapsToANarrowTerminalAndLosesNothing) {
   EXPECT_EQ(joined(card), joined(machine_card(machine)));
 }
 
+TEST(MachineCard, FewNodesAreListedWithTheirCpus) {
+  const Machine machine = probe("two-socket-server");
+  ASSERT_EQ(machine.cpu.numa_nodes, 2);
+  EXPECT_THAT(machine_card(machine), HasSubstr("free, CPUs 0-"));
+}
+
 TEST(MachineCard, ShowsLimitsRulesAndThatNothingWasMeasured) {
   const std::string card = machine_card(probe("docker-quota-in-parent"));
   EXPECT_THAT(card, HasSubstr("1.5 usable of 4 (limited by cpu.max of /batch.slice)"));

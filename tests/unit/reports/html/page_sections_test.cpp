@@ -179,6 +179,23 @@ TEST(PageSections, HostsSayWhereTheTimeOfAStepWent) {
   EXPECT_THAT(section, Not(HasSubstr("not of this run")));
 }
 
+TEST(PageSections, NodesStandWithTheirMemoryAndDistances) {
+  RunRecord run = sample_run(20);
+  run.machine.settings = {
+      {"memory_node",
+       "node 0: 62.8 GiB, 56.5 GiB free, CPUs 0-15, not allowed here; distances 10 20",
+       "/sys/devices/system/node/node0"},
+      {"memory_node", "node 1: 62.8 GiB, 9.5 GiB free, no CPUs; distances 20 10", ""},
+      {"memory_node_bandwidth", "node 0: 31.2 GB/s; node 1: 9.8 GB/s", ""},
+      {"seccomp", "filter", ""}};
+  const std::string section = machine_section(run);
+  EXPECT_THAT(section, HasSubstr("56.5 GiB free, CPUs 0-15, not allowed here; distances 10 20"));
+  EXPECT_THAT(section, HasSubstr("节点 0：62.8 GiB，空闲 56.5 GiB，CPU 0-15，此处不可用"));
+  EXPECT_THAT(section, HasSubstr("节点 1：62.8 GiB，空闲 9.5 GiB，没有 CPU"));
+  EXPECT_THAT(section, HasSubstr("节点 1：9.8 GB/s"));
+  EXPECT_THAT(section, Not(HasSubstr("filter")));
+}
+
 TEST(PageSections, FailuresCarryTheirCure) {
   RunRecord run = run_without_success();
   for (Trial& trial : run.trials) {

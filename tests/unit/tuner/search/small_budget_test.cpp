@@ -85,6 +85,38 @@ TEST(SmallBudget, MoreThreadsThanBusyCpusAreCrowded) {
   EXPECT_FALSE(board.crowded(space.find(grid_setting(2, 1, 64))));
 }
 
+// Who lists 2, 4 and 8 threads on two CPUs is answered by two of them.
+TEST(SmallBudget, ASecondSettingIsMeasuredEvenWhereItCanOnlyTakeTurns) {
+  const Space space({grid_setting(1, 2, 8), grid_setting(1, 4, 8), grid_setting(1, 8, 8)});
+  SearchBoard board(space, options_of(grid_setting(1, 2, 8)));
+  board.tell(observed(grid_setting(1, 2, 8)));
+  EXPECT_FALSE(board.crowded(space.find(grid_setting(1, 4, 8))));
+  board.tell(observed(grid_setting(1, 4, 8)));
+  EXPECT_TRUE(board.crowded(space.find(grid_setting(1, 8, 8))));
+}
+
+// A program that binds itself to one CPU, whatever threads it has; and one that binds each thread.
+TEST(SmallBudget, MoreThreadsThanTheirMaskAreCrowded) {
+  const Space space({grid_setting(1, 1, 8), grid_setting(1, 2, 8), grid_setting(1, 4, 8),
+                     grid_setting(2, 2, 8), grid_setting(1, 1, 16)});
+  SearchOptions options = options_of(grid_setting(1, 1, 8));
+  options.cores = options.cpus = 16;
+  const int four = space.find(grid_setting(1, 4, 8)), ranks = space.find(grid_setting(2, 2, 8));
+  const auto after = [&](int threads, int allowed) {
+    SearchBoard board(space, options);
+    Trial trial = observed(grid_setting(1, threads, 8), std::min(allowed, threads));
+    trial.stages.allowed_cpus = allowed;
+    board.tell(observed(grid_setting(1, 1, 16), 0.5));
+    board.tell(trial);
+    EXPECT_FALSE(board.crowded(ranks)) << "each process may have a mask of its own";
+    return board.crowded(four);
+  };
+  EXPECT_TRUE(after(2, 1));
+  EXPECT_FALSE(after(1, 1)) << "one thread, bound to one CPU: the next one may have another";
+  EXPECT_FALSE(after(2, 2)) << "each thread has a CPU";
+  EXPECT_FALSE(after(2, 16));
+}
+
 TEST(SmallBudget, NoGainIsExpectedBeyondTheCpus) {
   const Space space = space_of_two_cpus();
   const auto search = find_strategy("ours")->make(space, options_of(grid_setting(1, 1, 8)));

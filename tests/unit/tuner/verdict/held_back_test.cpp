@@ -514,6 +514,9 @@ TEST(HeldBack, ALauncherThatSetsThePoolIsNamed) {
     EXPECT_EQ(held[0].cause.text(0), "OMP_NUM_THREADS=1");
     EXPECT_TRUE(held[0].next.is(ReasonCode::next_in_launcher));
   }
+  one.stages.busiest_process_cpus = four.stages.busiest_process_cpus = 0.4;
+  EXPECT_THAT(causes({one, four}), ElementsAre(ReasonCode::held_by_launcher))
+      << "other load has a part of its CPU";
   four.stages.launcher_set = {{"OMP_NUM_THREADS", "8"}};
   EXPECT_THAT(causes({four, one}), ElementsAre(ReasonCode::held_by_one_thread))
       << "its pool has room";
