@@ -186,6 +186,8 @@ def file_size(point, dice):
     started = start(point, dice, name, prefix=(
         "bash", "-c", f'out=$(readlink /proc/$$/fd/1); err=$(readlink /proc/$$/fd/2); exec > >(exec cat > "$out") '
                       f'2> >(exec cat > "$err"); ulimit -f {blocks}; exec "$@"', "bash"))
+    point.end(started)
+    point.expect_nobody()  # the pipes' ends too
     code = finish(point, started, trials)
     return f"{name} with files of {blocks} KiB: exit code {code}"
 
