@@ -109,7 +109,8 @@ def interrupt(point, dice):
     number = dice.choice([signal.SIGINT, signal.SIGTERM])
     point.fresh()
     started = start(point, dice, name)
-    point.wait(started, some_time(point, dice, name))
+    wait = some_time(point, dice, name)
+    point.wait(started, wait)
     trials = point.trials()
     allowed = (130,)
     pid = point.main_pid(started)
@@ -127,7 +128,8 @@ def interrupt(point, dice):
         except ProcessLookupError:
             pass
     code = finish(point, started, trials, *allowed)
-    return f"{number.name} to {name}: exit code {code}"
+    late = "" if started.was_alive else ", which had ended"
+    return f"{number.name} to {name} after {wait:.2f} s{late}: exit code {code}"
 
 
 def nothing(point, dice):
