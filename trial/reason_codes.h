@@ -197,6 +197,7 @@
   X(held_by_start, 2) \
   X(held_by_spin, 3) \
   X(held_by_serial_share, 4) \
+  X(held_by_cpu_side, 1) \
   X(held_by_asking, 2) \
   X(held_by_remote_memory, 3) \
   X(held_by_cpus, 2) \
@@ -218,6 +219,7 @@
   X(next_more_at_once, 0) \
   X(next_find_sleep, 0) \
   X(next_passive_wait, 0) \
+  X(next_feed_gpus, 0) \
   X(next_wait_asleep, 0) \
   X(next_same_node, 1) \
   X(next_more_cpus, 0) \

@@ -116,6 +116,7 @@ struct GpuShare {
   bool worked = true;  // false: the trial left it idle
   std::uint64_t peak_bytes = 0;  // the most in use, by all programs: what meets the GPU's end
   std::uint64_t size_bytes = 0;  // 0: unknown
+  double busy_share = -1;        // of the time, by the driver's readings; below 0: not known
 };
 
 // What is nearest to a limit on a number of things.

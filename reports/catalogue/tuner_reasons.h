@@ -425,6 +425,9 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::held_by_serial_share,
      "{} of the time is serial: from {} to {} the rate is {} times as high",
      "{} 的时间是串行的：从 {} 到 {}，速率为 {} 倍"},
+    {ReasonCode::held_by_cpu_side,
+     "The GPU computes {} of the time and waits for the rest of the program in between",
+     "GPU 只有 {} 的时间在计算，其余时间在等待程序的其他部分"},
     {ReasonCode::held_by_asking,
      "{} of {} threads that run ask the kernel in a loop in place of waiting: system "
      "calls such as sched_yield take their CPU time and bring nothing",
@@ -476,6 +479,9 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::next_passive_wait,
      "Next: the fewer threads, or threads that sleep while they wait (OMP_WAIT_POLICY=passive).",
      "下一步：使用较少的线程，或让线程在等待时休眠（OMP_WAIT_POLICY=passive）。"},
+    {ReasonCode::next_feed_gpus,
+     "Next: more loader workers, a larger batch, or a second process on each GPU.",
+     "下一步：增加数据加载进程、增大批量，或在每个 GPU 上再启动一个进程。"},
     {ReasonCode::next_wait_asleep,
      "Next: let these threads sleep until there is work (a condition, a blocking queue), or start "
      "fewer of them.",

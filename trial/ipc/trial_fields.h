@@ -42,6 +42,7 @@ inline constexpr auto kGpuShareFields = [](auto& share, const auto& visit) {
   visit("worked", share.worked);
   visit("peak_bytes", share.peak_bytes);
   visit("size_bytes", share.size_bytes);
+  visit("busy_share", share.busy_share);
 };
 
 constexpr auto listed_fields(const GpuShare*) { return kGpuShareFields; }

@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kAskSeconds = 5;
 constexpr double kWaitSeconds = 1.5;
+constexpr int kReadings = 3;
 // A CUDA context alone takes more than this, what a display does in a trial less.
 constexpr std::uint64_t kMinGainBytes = 100ULL << 20;
 
@@ -56,6 +57,9 @@ void note_gpu_use(const GpuReport& before, const GpuReport& now, const std::set<
     const auto ours = std::count_if(gpu.pids.begin(), gpu.pids.end(),
                                     [&](int pid) { return pids.count(pid) > 0; });
     one.processes = std::max(one.processes, static_cast<int>(ours));
+    if (gpu.busy_percent < 0) continue;
+    one.busy_percents += gpu.busy_percent;
+    ++one.busy_readings;
   }
   for (const GpuProcess& process : now.processes) {
     if (process.bytes == 0 || pids.count(process.pid) == 0) continue;
@@ -70,6 +74,10 @@ std::vector<GpuShare> gpu_shares(const std::map<int, GpuUse>& use) {
   std::vector<GpuShare> shares;
   for (const auto& [index, one] : use) {
     shares.push_back({index, one.processes, worked(one, known), one.used_bytes, one.size_bytes});
+    // A reading is of the driver's last second at most.
+    if (one.busy_readings >= kReadings) {
+      shares.back().busy_share = one.busy_percents / 100 / one.busy_readings;
+    }
   }
   return shares;
 }

@@ -23,6 +23,8 @@ struct GpuUse {
   std::map<int, std::uint64_t> process_bytes;  // the most of each of them, by pid, as far as told
   std::uint64_t gained_bytes = 0;              // the most beyond what was taken before it began
   std::uint64_t used_bytes = 0, size_bytes = 0;
+  double busy_percents = 0;  // sum over the readings that tell it
+  int busy_readings = 0;
 };
 
 // What `now` adds to what is known of each GPU, by the driver's number.

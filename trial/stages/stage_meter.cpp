@@ -1,6 +1,7 @@
 #include "trial/stages/stage_meter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -134,6 +135,18 @@ std::vector<double> steady_rates(const std::vector<Sample>& samples) {
   if (clean.size() >= kFewest || by_cpu.size() < kFewest) return clean;
   for (double& rate : by_cpu) rate *= cpus / seconds;
   return by_cpu;
+}
+
+bool falls_surely(const std::vector<double>& rates) {
+  constexpr double kDeviations = 2.6;  // one-sided, 99.5 %
+  double score = 0;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    for (std::size_t k = i + 1; k < rates.size(); ++k) {
+      score += (rates[k] < rates[i] ? 1 : 0) - (rates[k] > rates[i] ? 1 : 0);
+    }
+  }
+  const auto n = static_cast<double>(rates.size());
+  return score > kDeviations * std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
 }
 
 void add_windows(const std::vector<Sample>& samples, StageUse& use) {

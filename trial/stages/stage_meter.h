@@ -56,6 +56,9 @@ class StageMeter {
 // by their CPU time, which other load hardly changes.
 std::vector<double> steady_rates(const std::vector<Sample>& samples);
 
+// Mann and Kendall's test: pairs of windows of which the later one is slower, beyond chance.
+bool falls_surely(const std::vector<double>& rates);
+
 // Rates of the first and the last third of steady_rates(), and the share of data in a step.
 void add_windows(const std::vector<Sample>& samples, StageUse& use);
 

@@ -1,7 +1,6 @@
 #include "tuner/verdict/held_back.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -216,6 +215,20 @@ Found asks(const Case& one) {
   return HeldBack{reason<ReasonCode::held_by_asking>(decimal(use.asking_threads, 1),
                                                      decimal(use.running_threads, 1)),
                   reason<ReasonCode::next_wait_asleep>()};
+}
+
+// What the GPUs that worked computed, by the driver; a service waits for requests.
+Found gpus_wait(const Case& one) {
+  constexpr double kBusy = 0.6;
+  double busy = 0, count = 0;
+  for (const GpuShare& gpu : one.trial->gpus) {
+    if (!gpu.worked || gpu.busy_share < 0) continue;
+    busy += gpu.busy_share;
+    ++count;
+  }
+  if (count == 0 || busy > kBusy * count || one.serves()) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_cpu_side>(in_percent(busy / count)),
+                  reason<ReasonCode::next_feed_gpus>()};
 }
 
 Found remote_memory(const Case& one) {
@@ -457,19 +470,6 @@ Found all_cpus(const Case& one) {
       reason<ReasonCode::next_more_cpus>()};
 }
 
-// Mann and Kendall's test: pairs of windows of which the later one is slower, beyond chance.
-bool falls_surely(const std::vector<double>& rates) {
-  constexpr double kDeviations = 2.6;  // one-sided, 99.5 %
-  double score = 0;
-  for (std::size_t i = 0; i < rates.size(); ++i) {
-    for (std::size_t k = i + 1; k < rates.size(); ++k) {
-      score += (rates[k] < rates[i] ? 1 : 0) - (rates[k] > rates[i] ? 1 : 0);
-    }
-  }
-  const auto n = static_cast<double>(rates.size());
-  return score > kDeviations * std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
-}
-
 Found falls(const Case& one) {
   constexpr double kMuch = 0.85, kThirds = 2.0 / 3;
   const StageUse& use = one.use();
@@ -510,26 +510,23 @@ Found cached(const Case& one) {
 }
 
 // Of one kind the first that holds is said.
-enum class Kind { stage, data, disk, waste, memory, change };
+enum class Kind { stage, data, disk, gpu, waste, memory, change };
 
 struct Rule {
   Kind kind;
   Found (*find)(const Case&);
 };
 
-constexpr std::array kRules = {
+constexpr Rule kRules[] = {
     // The surest first: their order, row by row, is what counts.
-    Rule{Kind::stage, masked},         Rule{Kind::stage, waits_for_lock},
-    Rule{Kind::waste, asks},           Rule{Kind::stage, crowded},
-    Rule{Kind::memory, remote_memory}, Rule{Kind::data, waits_for_data},
-    Rule{Kind::disk, waits_for_disk},  Rule{Kind::stage, one_after_another},
-    Rule{Kind::stage, take_turns},     Rule{Kind::stage, held_by_launcher},
-    Rule{Kind::waste, faults_pages},   Rule{Kind::stage, one_thread},
-    Rule{Kind::stage, few_threads},    Rule{Kind::stage, waits_for_network},
-    Rule{Kind::stage, sleeps},         Rule{Kind::waste, start_up},
-    Rule{Kind::waste, spins},          Rule{Kind::waste, serial_share},
-    Rule{Kind::stage, all_cpus},       Rule{Kind::disk, cached},
-    Rule{Kind::change, falls},
+    {Kind::stage, masked},       {Kind::stage, waits_for_lock},   {Kind::waste, asks},
+    {Kind::stage, crowded},      {Kind::memory, remote_memory},   {Kind::data, waits_for_data},
+    {Kind::gpu, gpus_wait},      {Kind::disk, waits_for_disk},    {Kind::stage, one_after_another},
+    {Kind::stage, take_turns},   {Kind::stage, held_by_launcher}, {Kind::waste, faults_pages},
+    {Kind::stage, one_thread},   {Kind::stage, few_threads},      {Kind::stage, waits_for_network},
+    {Kind::stage, sleeps},       {Kind::waste, start_up},         {Kind::waste, spins},
+    {Kind::waste, serial_share}, {Kind::stage, all_cpus},         {Kind::disk, cached},
+    {Kind::change, falls},
 };
 
 }  // namespace

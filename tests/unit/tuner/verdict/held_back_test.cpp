@@ -432,6 +432,22 @@ TEST(HeldBack, ThreadsThatAskInALoopAreNotAtWork) {
   EXPECT_THAT(causes({asks}), Not(Contains(ReasonCode::held_by_asking)));
 }
 
+TEST(HeldBack, GpusThatWaitForTheCpuSide) {
+  Trial on_gpu = busy_thread(with(1, 1), 100);
+  on_gpu.gpus = {{0, 1, true, 1, 2, 0.3}, {1, 0, false, 1, 2, 0}};
+  const auto held = found({on_gpu});
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_TRUE(held[0].cause.is(ReasonCode::held_by_cpu_side));
+  EXPECT_DOUBLE_EQ(held[0].cause.number(0), 0.3);
+  on_gpu.service.in_flight = 4;
+  EXPECT_THAT(causes({on_gpu}), IsEmpty());
+  on_gpu.service.in_flight = 0;
+  on_gpu.gpus[0].busy_share = 0.95;
+  EXPECT_THAT(causes({on_gpu}), IsEmpty());
+  on_gpu.gpus[0].busy_share = -1;
+  EXPECT_THAT(causes({on_gpu}), IsEmpty());
+}
+
 TEST(HeldBack, MemoryOfAnotherNodeIsNamed) {
   Trial remote = trial(with(1, 4), 100, 4);
   remote.stages.saturated_threads = 4;
