@@ -1,6 +1,6 @@
-#include "trial/observe/gpu_places.h"
-
 #include <gtest/gtest.h>
+
+#include "trial/observe/gpu_places.h"
 
 namespace ocrtune {
 namespace {
