@@ -128,7 +128,7 @@ def told_code(command, output, errors):
     if command.kind == "slo":
         return int(not said["found"])
     if command.kind == "survey":
-        return int(bool(said["lost"]) or not said["recommended_network"])
+        return 3 if not said["hosts"] else int(bool(said["lost"]) or not said["recommended_network"])
     if command.kind == "doctor":
         return int(not said["ready"])
     if command.kind == "run":
