@@ -37,7 +37,7 @@ Bilingual open_sentence(const RunRecord& run) {
                    phrase(rate_unit(run))});
   }
   if (run.state == "interrupted") {
-    return phrase("Inconclusive: interrupted; go on with: ocrtune tune --resume {}", {run.id});
+    return phrase("Inconclusive: interrupted; ocrtune tune --resume {} goes on with it.", {run.id});
   }
   if (result.inconclusive.is(ReasonCode::only_rate)) {
     return phrase(
@@ -47,7 +47,7 @@ Bilingual open_sentence(const RunRecord& run) {
   if (result.inconclusive.is(ReasonCode::too_few_turns)) {
     return phrase(
         "Inconclusive: the leading setting is ahead beside this load, but its turns do not settle "
-        "it; go on with: ocrtune tune --resume {}",
+        "it; ocrtune tune --resume {} goes on with them.",
         {resumed(run)});
   }
   if (is_disturbed(run)) {

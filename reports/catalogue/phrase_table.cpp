@@ -88,7 +88,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Inconclusive: only one setting gave a rate, so there is nothing to compare; allow a longer "
        "budget.",
        "尚无定论：只有一个配置测得速度，没有可比较的对象；请延长预算。"},
-      {"Inconclusive: interrupted; go on with: ocrtune tune --resume {}",
+      {"Inconclusive: interrupted; ocrtune tune --resume {} goes on with it.",
        "尚无定论：运行被中断；可用 ocrtune tune --resume {} 继续。"},
       {"Inconclusive: {} of {} {1:window|windows} {0:was|were} disturbed by other programs; tune "
        "again when the machine is idle.",
@@ -369,7 +369,7 @@ const std::vector<Phrase>& phrase_table() {
       {"Your setting reads", "当前配置读出"},
       {"It reads", "该配置读出"},
       {"Inconclusive: the leading setting is ahead beside this load, but its turns do not settle "
-       "it; go on with: ocrtune tune --resume {}",
+       "it; ocrtune tune --resume {} goes on with them.",
        "尚无结论：在当前负载下领先配置更快，但交替运行尚未证实；继续：ocrtune tune --resume {}"},
       {"Latency by rate: {}", "各请求速率下的延迟：{}"},
       {"Latency at each rate: p50, p95, p99; at the percentile of the target ● met, × missed, "

@@ -1,8 +1,7 @@
-// What is concluded of a program's rate on hosts of 2 to 256 CPUs that others use too: with masks,
-// nodes and cores of two threads, beside neighbours on and off the program's CPUs. A scheduler
-// shares the CPUs (tests/support/scheduled_machine.h); the truth is the same program alone.
+// What is concluded of a program's rate on hosts that others use too
+// (tests/support/shared_hosts.h). A scheduler shares the CPUs (tests/support/scheduled_machine.h);
+// the truth is the same program alone.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -13,65 +12,11 @@
 #include <gtest/gtest.h>
 
 #include "base/stats.h"
-#include "tests/support/busy_trial.h"
+#include "tests/support/shared_hosts.h"
 #include "trial/observe/undisturbed_rate.h"
 
 namespace ocrtune {
 namespace {
-
-enum class Neighbours { anywhere, other_node, same_node, other_cpus, same_half };
-constexpr std::array<Neighbours, 5> kKinds = {Neighbours::anywhere, Neighbours::other_node,
-                                              Neighbours::same_node, Neighbours::other_cpus,
-                                              Neighbours::same_half};
-
-struct Case {
-  BusyHost host;
-  ScheduledProgram program;
-  StrangerLoad load;
-  int own_cpus = 1;
-};
-
-Case case_of(int cpus, Neighbours kind, int run, Random& random) {
-  Case one;
-  one.host.topology = {.cpus = cpus,
-                       // What neighbours off the program's CPUs take from its caches and its
-                       // memory is another question: they have a node of their own.
-                       .nodes = cpus > 2 || kind != Neighbours::anywhere ? 2 : 1,
-                       .smt = cpus > 2 && run % 2 == 1,
-                       .sharing = random.uniform(0, 0.2),
-                       .filled = random.uniform(0.25, 1)};
-  // The cores of the first node, without their siblings: an SMT machine numbers these in the
-  // second half.
-  const int half = cpus / 2;
-  const int of_node = one.host.topology.smt ? half / 2 : half;
-  const CpuSet first = CpuSet::range(0, of_node - 1);
-  const CpuSet rest = CpuSet::range(0, cpus - 1).minus(first);
-  double own = cpus;
-  if (kind == Neighbours::other_node || kind == Neighbours::same_node) {
-    one.host.own = first;
-    one.host.strangers =
-        kind == Neighbours::other_node
-            ? rest.minus(SmtSiblings(one.host.topology.cores()).with_siblings(first))
-            : first;
-    own = of_node;
-  } else if (kind == Neighbours::other_cpus) {
-    one.host.own = CpuSet::range(0, 0);
-    one.host.strangers = rest;
-    own = 1;
-  } else if (kind == Neighbours::same_half) {
-    one.host.own = CpuSet::range(0, half - 1);
-    own = half;
-  }
-  one.own_cpus = static_cast<int>(own);
-  const double crowding[] = {0.25, 0.5, 1};
-  one.program.ranks = std::max(1, static_cast<int>(own * crowding[run % 3]));
-  if (kind == Neighbours::other_cpus) one.program.ranks = 1 + 3 * (run % 2);  // wait for each other
-  one.program.trial_noise = 0;
-  one.load.threads = std::max(1, static_cast<int>(std::lround(cpus * random.uniform(0.02, 0.15))));
-  one.load.share = random.uniform(0.2, 1);
-  one.load.period_seconds = std::exp(random.uniform(std::log(0.3), std::log(6.0)));
-  return one;
-}
 
 // Of the logarithm of a rate: no trial shows how trials differ, and a third of what is expected of
 // them before any was repeated (tuner/verdict/rate_fit.h) is the least of it.
@@ -89,7 +34,7 @@ class SharedHost {
   explicit SharedHost(std::uint64_t seed) : random_(seed) {}
 
   void run(int cpus, Neighbours kind, int number, Claims& claims) {
-    const Case one = case_of(cpus, kind, number, random_);
+    const SharedHostCase one = shared_host(cpus, kind, number, random_);
     const double truth = truth_of(one, kind);
     const auto samples = busy_samples(one.program, one.load, 1, one.host, random_.next());
     const RateEstimate found = undisturbed_rate(samples);
@@ -126,7 +71,7 @@ class SharedHost {
   }
 
  private:
-  double truth_of(const Case& one, Neighbours kind) {
+  double truth_of(const SharedHostCase& one, Neighbours kind) {
     const auto key = std::tuple(one.host.topology.cpus, one.host.topology.smt,
                                 static_cast<int>(kind), one.program.ranks);
     const auto [found, fresh] = known_.try_emplace(key, 0);
@@ -143,8 +88,8 @@ Claims claims_of(int runs, std::uint64_t seed) {
   Claims claims;
   for (int run = 0; run < runs; ++run) {
     for (const int cpus : {2, 16, 64, 256}) {
-      host.run(cpus, kKinds.at(static_cast<std::size_t>(run) % kKinds.size()),
-               run / static_cast<int>(kKinds.size()), claims);
+      host.run(cpus, kNeighbours.at(static_cast<std::size_t>(run) % kNeighbours.size()),
+               run / static_cast<int>(kNeighbours.size()), claims);
     }
   }
   std::printf(

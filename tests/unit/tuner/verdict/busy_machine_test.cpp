@@ -3,12 +3,14 @@
 // estimator's formulas.
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/stats.h"
-#include "tests/support/busy_trial.h"
+#include "tests/support/shared_hosts.h"
 #include "trial/observe/undisturbed_rate.h"
 #include "tuner/verdict/settings.h"
 
@@ -210,6 +212,59 @@ TEST(BusyMachine, SpinningForThreadsThatWaitIsNoWork) {
     expect_held(claims, 0.9);
     EXPECT_NEAR(mean(claims.rate_errors), 0, 0.06);
     EXPECT_NEAR(mean(claims.gain_errors), 0, 0.06);
+  }
+}
+
+// On hosts of 2 to 256 CPUs: a program as it starts, and the same with half of its ranks (where it
+// has several) or a cheaper step.
+Claims shared_claims_of(int cpus, int runs, std::uint64_t seed) {
+  Claims claims;
+  Random random(seed);
+  std::map<std::tuple<int, int, bool, bool>, double> known;  // rates, of what decides them
+  for (int run = 0; run < runs; ++run) {
+    const std::size_t kind = static_cast<std::size_t>(run) % kNeighbours.size();
+    const SharedHostCase host =
+        shared_host(cpus, kNeighbours.at(kind), run / static_cast<int>(kNeighbours.size()), random);
+    const ScheduledProgram& one = host.program;
+    ScheduledProgram other = one;
+    if (one.ranks > 1) other.ranks /= 2;
+    other.step_seconds *= one.ranks > 1 ? 0.95 : 0.8;
+    const auto truth_of = [&](const ScheduledProgram& program, bool changed) {
+      const auto [found, fresh] = known.try_emplace(
+          {static_cast<int>(kind), program.ranks, host.host.topology.smt, changed}, 0);
+      if (fresh) found->second = true_rate(program, host.host);
+      return found->second;
+    };
+    const double truth = truth_of(other, true) / truth_of(one, false);
+    const auto add = [&](std::vector<Trial>& trials, const ScheduledProgram& program,
+                         const char* phase, int round) {
+      trials.push_back(trial_of(program.ranks, phase, round,
+                                busy_samples(program, host.load, 1, host.host, random.next())));
+      trials.back().knobs.batch = &program == &one ? 8 : 16;
+    };
+    std::vector<Trial> trials;
+    add(trials, one, "baseline", 0);
+    for (int round = 1; round <= kRounds; ++round) {
+      add(trials, one, "race", round);
+      add(trials, other, "race", round);
+    }
+    const std::vector<Setting> settings = settings_of(trials, repeat_noise(trials, 0.03));
+    const Interval gain = ratio_interval(*find_setting(settings, trials[2].knobs),
+                                         *find_setting(settings, trials[1].knobs));
+    ++claims.runs;
+    claims.gains_held += gain.low <= truth && truth <= gain.high ? 1 : 0;
+    claims.gain_errors.push_back(std::log(gain.median / truth));
+  }
+  return claims;
+}
+
+TEST(SlowBusyMachine, GainsHoldOnHostsOfAllSizes) {
+  for (const int cpus : {2, 16, 64, 256}) {
+    const Claims claims = shared_claims_of(cpus, 500, 20280);
+    std::printf("%d CPUs: gains held %.3f bias %+.4f\n", cpus,
+                claims.gains_held / static_cast<double>(claims.runs), mean(claims.gain_errors));
+    EXPECT_GE(claims.gains_held, 0.93 * claims.runs);
+    EXPECT_NEAR(mean(claims.gain_errors), 0, 0.02);
   }
 }
 
