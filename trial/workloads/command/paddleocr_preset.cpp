@@ -21,7 +21,7 @@ namespace {
 
 using Overrides = ConfigOverrides;
 
-constexpr const char* kLauncher = "paddle.distributed.launch";
+constexpr const char* kPaddleLauncher = "paddle.distributed.launch";
 
 bool has(const std::vector<std::string>& command, const std::string& text) {
   return std::any_of(command.begin(), command.end(), [&](const std::string& argument) {
@@ -31,8 +31,8 @@ bool has(const std::vector<std::string>& command, const std::string& text) {
 
 void set_launcher_flag(std::vector<std::string>& command, const std::string& name,
                        const std::string& value) {
-  const bool there = flag_value(command, name) || has_place(command, {kLauncher});
-  if (there) set_flag(command, name, value, {kLauncher});
+  const bool there = flag_value(command, name) || has_place(command, {kPaddleLauncher});
+  if (there) set_flag(command, name, value, {kPaddleLauncher});
 }
 
 std::string in_directory(const CommandWorkload& workload, const std::string& path) {
@@ -129,7 +129,7 @@ void warn_of_gpus(std::vector<std::string>& warnings, const CommandWorkload& wor
                        "Global.use_gpu=False");
   }
   const std::size_t visible = visible_gpu_names(machine, process_environment()).size();
-  if (visible > 1 && !has(workload.command, kLauncher)) {
+  if (visible > 1 && !has(workload.command, kPaddleLauncher)) {
     warnings.push_back(
         fmt::format("the command uses one of {} visible GPUs; start it with python -m "
                     "paddle.distributed.launch and the others are tried too",
@@ -207,7 +207,7 @@ std::optional<Refusal> refuse(const CommandWorkload& workload, const PaddleOcrCo
 Knobs current_setting(const CommandWorkload& workload, const PaddleOcrConfig& config,
                       std::size_t gpus) {
   Knobs knobs;
-  if (has(workload.command, kLauncher)) knobs.nproc = std::max(1, static_cast<int>(gpus));
+  if (has(workload.command, kPaddleLauncher)) knobs.nproc = std::max(1, static_cast<int>(gpus));
   knobs.batch = config.batch;
   knobs.workers = config.workers;
   const auto nproc = flag_value(workload.command, "--nproc_per_node");
@@ -220,7 +220,7 @@ Knobs current_setting(const CommandWorkload& workload, const PaddleOcrConfig& co
 }
 
 Status place_launcher(CommandWorkload& workload, std::vector<std::string>& command) {
-  if (!has(command, kLauncher)) {
+  if (!has(command, kPaddleLauncher)) {
     if (!turns(workload, "nproc")) return Status();
     return Error{ErrorKind::usage,
                  "--nproc needs the launcher: python -m paddle.distributed.launch "
@@ -328,12 +328,13 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine,
       std::any_of(workload.environment.begin(), workload.environment.end(),
                   [](const auto& one) { return one.first == "OMP_NUM_THREADS"; });
   if (!on_gpus && !own_threads) command.turnable.emplace_back("threads");
-  if (has(workload.command, kLauncher)) {
+  if (has(workload.command, kPaddleLauncher)) {
     command.turnable.insert(command.turnable.end(), {"nproc", "binding"});
     if (workload.gpus.size() > 1) command.turnable.emplace_back("p2p");
   }
   if (on_gpus)
-    command.gpus = has(workload.command, kLauncher) ? static_cast<int>(workload.gpus.size()) : 1;
+    command.gpus =
+        has(workload.command, kPaddleLauncher) ? static_cast<int>(workload.gpus.size()) : 1;
   if (choose) OCRTUNE_TRY(choose(command));
   std::vector<std::string> base = workload.command;
   if (machine.gpus.empty()) drop_devices(command, base);
@@ -351,7 +352,7 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine,
   }
   for (auto& key : trial_overrides(*config, interval, workload.rehearses))
     keys.push_back(std::move(key));
-  if (has(base, kLauncher)) {
+  if (has(base, kPaddleLauncher)) {
     if (const auto own = flag_value(base, "--log_dir"); own && *own != "{trial_dir}/log") {
       command.warnings.push_back("trials write their logs to folders of their own, not to " + *own);
     }
