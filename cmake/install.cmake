@@ -12,7 +12,7 @@ function(add_document file)
     OUTPUT ${documents}/${file}
     COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0
             sh -c "\"$<TARGET_FILE:ocrtune>\" ${arguments} > ${file}.part && mv ${file}.part ${file}"
-    WORKING_DIRECTORY ${documents} DEPENDS ocrtune VERBATIM COMMENT "Printing ${file}")
+    WORKING_DIRECTORY ${documents} DEPENDS ocrtune ocrtune-engine VERBATIM COMMENT "Printing ${file}")
   set_property(GLOBAL APPEND PROPERTY ocrtune_documents ${documents}/${file})
 endfunction()
 add_document(ocrtune.1 man)
@@ -25,7 +25,7 @@ set_property(GLOBAL APPEND PROPERTY ocrtune_documents ${documents}/ocrtune.1.gz)
 get_property(document_files GLOBAL PROPERTY ocrtune_documents)
 add_custom_target(documents ALL DEPENDS ${document_files})
 
-install(TARGETS ocrtune ocrtune-gpu-worker RUNTIME)
+install(TARGETS ocrtune ocrtune-engine ocrtune-gpu-worker RUNTIME)
 if(TARGET ocrtune-cuda-worker)
   install(TARGETS ocrtune-cuda-worker RUNTIME)
 endif()
@@ -64,6 +64,8 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# It is loaded when a request is to be sent.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libcurl4 | libcurl3-gnutls")
 # make-data draws with the fonts that are installed.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "fonts-dejavu-core, fonts-liberation")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

@@ -14,7 +14,7 @@ def run(*words: str) -> str:
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     run(SOURCE / "scripts/build", "build-pip", "--", "-DOCRTUNE_TESTS=OFF")
-    packed = run(SOURCE / "scripts/wheel", "build-pip", wheel_directory)
+    packed = run(SOURCE / "scripts/wheel", "--whole", "build-pip", wheel_directory)
     return pathlib.Path(packed.strip().splitlines()[-1]).name
 
 
