@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "tests/support/ran.h"
 #include "tests/support/schema_text.h"
 
@@ -56,6 +57,19 @@ TEST(SloCommand, BadInputIsOneClearLine) {
     EXPECT_THAT(out, HasSubstr(words)) << arguments;
     EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 1) << out;
   }
+}
+
+// A library of that name which cannot be loaded stands for one that is not there.
+TEST(SloCommand, NamesTheLibraryThatSendsRequestsWhereItIsMissing) {
+  const std::string folder = *make_temporary_directory("curl");
+  for (const char* name : {"/libcurl.so.4", "/libcurl-gnutls.so.4"}) {
+    ASSERT_TRUE(write_file(folder + name, "no library").ok());
+  }
+  const Ran ran = run_line("LD_LIBRARY_PATH=" + folder + " " + OCRTUNE_BINARY +
+                           " slo p90=200ms --budget 3s --url http://127.0.0.1:1/ 2>&1");
+  EXPECT_EQ(ran.code, 3) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("libcurl.so.4, which is not here: apt-get install libcurl4"));
+  EXPECT_TRUE(remove_tree(folder).ok());
 }
 
 }  // namespace

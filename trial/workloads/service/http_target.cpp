@@ -37,12 +37,12 @@ bool answers_http(const std::string&) { return false; }
 
 #else
 
+#include <dlfcn.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <random>
 #include <unordered_map>
 #include <utility>
@@ -58,10 +58,71 @@ namespace {
 
 constexpr std::uint64_t kFirstRequest = UINT64_MAX;
 constexpr double kHttpLookSeconds = 0.2;  // between two looks at whether to go on waiting
-std::once_flag g_started;
 
-void start_curl() {
-  std::call_once(g_started, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+// libcurl is loaded when the first request is to be sent: most commands send none, and it brings
+// two dozen libraries with it.
+struct CurlLibrary {
+  decltype(&curl_easy_cleanup) easy_cleanup = nullptr;
+  decltype(&curl_easy_getinfo) easy_getinfo = nullptr;
+  decltype(&curl_easy_init) easy_init = nullptr;
+  decltype(&curl_easy_perform) easy_perform = nullptr;
+  decltype(&curl_easy_setopt) easy_setopt = nullptr;
+  decltype(&curl_easy_strerror) easy_strerror = nullptr;
+  decltype(&curl_global_init) global_init = nullptr;
+  decltype(&curl_multi_add_handle) multi_add_handle = nullptr;
+  decltype(&curl_multi_cleanup) multi_cleanup = nullptr;
+  decltype(&curl_multi_info_read) multi_info_read = nullptr;
+  decltype(&curl_multi_init) multi_init = nullptr;
+  decltype(&curl_multi_perform) multi_perform = nullptr;
+  decltype(&curl_multi_poll) multi_poll = nullptr;
+  decltype(&curl_multi_remove_handle) multi_remove_handle = nullptr;
+  decltype(&curl_multi_setopt) multi_setopt = nullptr;
+  decltype(&curl_slist_append) slist_append = nullptr;
+  decltype(&curl_slist_free_all) slist_free_all = nullptr;
+};
+CurlLibrary g_curl;
+
+template <typename Function>
+bool find_function(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+bool load_curl(void* library, CurlLibrary& curl) {
+  return find_function(library, "curl_easy_cleanup", curl.easy_cleanup) &&
+         find_function(library, "curl_easy_getinfo", curl.easy_getinfo) &&
+         find_function(library, "curl_easy_init", curl.easy_init) &&
+         find_function(library, "curl_easy_perform", curl.easy_perform) &&
+         find_function(library, "curl_easy_setopt", curl.easy_setopt) &&
+         find_function(library, "curl_easy_strerror", curl.easy_strerror) &&
+         find_function(library, "curl_global_init", curl.global_init) &&
+         find_function(library, "curl_multi_add_handle", curl.multi_add_handle) &&
+         find_function(library, "curl_multi_cleanup", curl.multi_cleanup) &&
+         find_function(library, "curl_multi_info_read", curl.multi_info_read) &&
+         find_function(library, "curl_multi_init", curl.multi_init) &&
+         find_function(library, "curl_multi_perform", curl.multi_perform) &&
+         find_function(library, "curl_multi_poll", curl.multi_poll) &&
+         find_function(library, "curl_multi_remove_handle", curl.multi_remove_handle) &&
+         find_function(library, "curl_multi_setopt", curl.multi_setopt) &&
+         find_function(library, "curl_slist_append", curl.slist_append) &&
+         find_function(library, "curl_slist_free_all", curl.slist_free_all);
+}
+
+// missing: the library is not here.
+Status start_curl() {
+  static const bool loaded = [] {
+    for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"}) {
+      void* const library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      if (library == nullptr || !load_curl(library, g_curl)) continue;
+      g_curl.global_init(CURL_GLOBAL_DEFAULT);
+      return true;
+    }
+    return false;
+  }();
+  if (loaded) return Status();
+  return Error{ErrorKind::missing,
+               "requests are sent by libcurl.so.4, which is not here: apt-get install libcurl4, or "
+               "pip install ocrtune-engine, which has it"};
 }
 
 constexpr std::size_t kMaxAnswerBytes = 64 << 20;
@@ -102,7 +163,7 @@ std::string plain_words(CURLcode code) {
     case CURLE_URL_MALFORMAT:
       return "this is no address; {port} and the like need the command after --";
     default:
-      return curl_easy_strerror(code);
+      return g_curl.easy_strerror(code);
   }
 }
 
@@ -117,7 +178,7 @@ bool may_still_start(CURLcode code, long status) {
 bool is_refusal(CURL* easy, CURLcode code, long status) {
   if (code == CURLE_COULDNT_CONNECT || status == 429) return true;
   curl_off_t again = 0;
-  curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &again);
+  g_curl.easy_getinfo(easy, CURLINFO_RETRY_AFTER, &again);
   return status == 503 && again > 0;
 }
 
@@ -132,26 +193,26 @@ class HttpTarget final : public LoadTarget {
  public:
   explicit HttpTarget(HttpTargetOptions options)
       : options_(std::move(options)),
-        multi_(curl_multi_init()),
+        multi_(g_curl.multi_init()),
         timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
-    curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, long{options_.max_connections});
-    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, long{options_.max_connections});
+    g_curl.multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, long{options_.max_connections});
+    g_curl.multi_setopt(multi_, CURLMOPT_MAXCONNECTS, long{options_.max_connections});
     for (const HttpBody& body : options_.bodies) {
       const std::string type = "Content-Type: " + body.content_type;
-      curl_slist* list = curl_slist_append(nullptr, type.c_str());
-      headers_.push_back(curl_slist_append(list, "Expect:"));  // no waiting for 100-continue
+      curl_slist* list = g_curl.slist_append(nullptr, type.c_str());
+      headers_.push_back(g_curl.slist_append(list, "Expect:"));  // no waiting for 100-continue
       if (body.job) times_.poll_seconds = body.job->poll_seconds;
     }
   }
 
   ~HttpTarget() override {
     for (const auto& [easy, request] : running_) {
-      curl_multi_remove_handle(multi_, easy);
-      curl_easy_cleanup(easy);
+      g_curl.multi_remove_handle(multi_, easy);
+      g_curl.easy_cleanup(easy);
     }
-    for (CURL* easy : idle_) curl_easy_cleanup(easy);
-    curl_multi_cleanup(multi_);
-    for (curl_slist* list : headers_) curl_slist_free_all(list);
+    for (CURL* easy : idle_) g_curl.easy_cleanup(easy);
+    g_curl.multi_cleanup(multi_);
+    for (curl_slist* list : headers_) g_curl.slist_free_all(list);
     ::close(timer_);
   }
   HttpTarget(const HttpTarget&) = delete;
@@ -171,7 +232,7 @@ class HttpTarget final : public LoadTarget {
     while (true) {
       send_due();
       int running = 0;
-      curl_multi_perform(multi_, &running);
+      g_curl.multi_perform(multi_, &running);
       take_finished(finished);
       double until = until_seconds;
       if (!due_.empty()) until = std::min(until, due_.begin()->first);
@@ -186,7 +247,7 @@ class HttpTarget final : public LoadTarget {
 
   void set_timeout(double seconds) {
     options_.timeout_seconds = seconds;
-    for (CURL* easy : idle_) curl_easy_cleanup(easy);
+    for (CURL* easy : idle_) g_curl.easy_cleanup(easy);
     idle_.clear();
   }
   bool may_still_start() const { return may_still_start_; }
@@ -235,13 +296,13 @@ class HttpTarget final : public LoadTarget {
       idle_.pop_back();
       return easy;
     }
-    CURL* easy = curl_easy_init();
+    CURL* easy = g_curl.easy_init();
     // A server beside this one is asked itself, whatever http_proxy says.
-    if (is_nearby_url(options_.url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
-                     static_cast<long>(std::ceil(options_.timeout_seconds * 1000)));
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    if (is_nearby_url(options_.url)) g_curl.easy_setopt(easy, CURLOPT_PROXY, "");
+    g_curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    g_curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS,
+                       static_cast<long>(std::ceil(options_.timeout_seconds * 1000)));
+    g_curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     return easy;
   }
 
@@ -250,29 +311,29 @@ class HttpTarget final : public LoadTarget {
     const HttpBody* body = body_of(asked.kind);
     const bool posts = body != nullptr && asked.stage == Stage::submit;
     if (posts) {
-      curl_easy_setopt(easy, CURLOPT_URL, options_.url.c_str());
-      curl_easy_setopt(easy, CURLOPT_POST, 1L);
-      curl_easy_setopt(easy, CURLOPT_POSTFIELDS, nullptr);
-      curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                       static_cast<curl_off_t>(body->bytes.size()));
-      curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_[at(asked.kind)]);
+      g_curl.easy_setopt(easy, CURLOPT_URL, options_.url.c_str());
+      g_curl.easy_setopt(easy, CURLOPT_POST, 1L);
+      g_curl.easy_setopt(easy, CURLOPT_POSTFIELDS, nullptr);
+      g_curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                         static_cast<curl_off_t>(body->bytes.size()));
+      g_curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers_[at(asked.kind)]);
       asked.body = body;
       asked.sent = 0;
     } else {
-      curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
-      curl_easy_setopt(easy, CURLOPT_HTTPHEADER, nullptr);
-      curl_easy_setopt(easy, CURLOPT_URL, url_of(asked).c_str());
+      g_curl.easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+      g_curl.easy_setopt(easy, CURLOPT_HTTPHEADER, nullptr);
+      g_curl.easy_setopt(easy, CURLOPT_URL, url_of(asked).c_str());
     }
     const bool whole = options_.check || (body != nullptr && (!body->answer.empty() || body->job));
     asked.answer.clear();
     Request& running = running_[easy] = std::move(asked);
-    curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
-    curl_easy_setopt(easy, CURLOPT_READDATA, &running);
-    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, rewind_body);
-    curl_easy_setopt(easy, CURLOPT_SEEKDATA, &running);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, whole ? keep : keep_begin);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &running.answer);
-    curl_multi_add_handle(multi_, easy);
+    g_curl.easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
+    g_curl.easy_setopt(easy, CURLOPT_READDATA, &running);
+    g_curl.easy_setopt(easy, CURLOPT_SEEKFUNCTION, rewind_body);
+    g_curl.easy_setopt(easy, CURLOPT_SEEKDATA, &running);
+    g_curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, whole ? keep : keep_begin);
+    g_curl.easy_setopt(easy, CURLOPT_WRITEDATA, &running.answer);
+    g_curl.multi_add_handle(multi_, easy);
   }
 
   std::string url_of(const Request& asked) const {
@@ -292,7 +353,7 @@ class HttpTarget final : public LoadTarget {
 
   void take_finished(std::vector<Completion>& finished) {
     int left = 0;
-    while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+    while (CURLMsg* message = g_curl.multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       CURL* easy = message->easy_handle;
       const CURLcode code = message->data.result;
@@ -300,9 +361,9 @@ class HttpTarget final : public LoadTarget {
       Request asked = std::move(found->second);
       running_.erase(found);
       long status = 0;
-      curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+      g_curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
       const bool refused = is_refusal(easy, code, status);
-      curl_multi_remove_handle(multi_, easy);
+      g_curl.multi_remove_handle(multi_, easy);
       idle_.push_back(easy);
       const double now = steady_clock().now_seconds();
       Completion one{asked.id, now, false, refused};
@@ -403,7 +464,7 @@ class HttpTarget final : public LoadTarget {
     time.it_value.tv_nsec = static_cast<long>((held - std::floor(held)) * 1e9);
     ::timerfd_settime(timer_, 0, &time, nullptr);
     curl_waitfd timer{timer_, CURL_WAIT_POLLIN, 0};
-    curl_multi_poll(multi_, &timer, 1, static_cast<int>(held * 1000) + 1, nullptr);
+    g_curl.multi_poll(multi_, &timer, 1, static_cast<int>(held * 1000) + 1, nullptr);
     std::uint64_t ticks = 0;
     [[maybe_unused]] const ssize_t got = ::read(timer_, &ticks, sizeof ticks);
   }
@@ -430,7 +491,7 @@ Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& op
     return Error{ErrorKind::usage,
                  "'" + options.url + "' is no HTTP address; it starts with http://"};
   }
-  start_curl();
+  OCRTUNE_TRY(start_curl());
   HttpTargetOptions first = options;
   first.timeout_seconds = options.timeout_seconds > 0
                               ? std::min(options.timeout_seconds, options.start_seconds)
@@ -474,33 +535,33 @@ struct Got {
   std::string text;
 };
 
-Got get(const std::string& url, double timeout_seconds) {
-  start_curl();
+Result<Got> get(const std::string& url, double timeout_seconds) {
+  OCRTUNE_TRY(start_curl());
   Got got;
-  CURL* easy = curl_easy_init();
-  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep);
-  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &got.text);
-  if (is_nearby_url(url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout_seconds * 1000));
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  got.code = curl_easy_perform(easy);
-  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &got.status);
-  curl_easy_cleanup(easy);
+  CURL* easy = g_curl.easy_init();
+  g_curl.easy_setopt(easy, CURLOPT_URL, url.c_str());
+  g_curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep);
+  g_curl.easy_setopt(easy, CURLOPT_WRITEDATA, &got.text);
+  if (is_nearby_url(url)) g_curl.easy_setopt(easy, CURLOPT_PROXY, "");
+  g_curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  g_curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout_seconds * 1000));
+  g_curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  got.code = g_curl.easy_perform(easy);
+  g_curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &got.status);
+  g_curl.easy_cleanup(easy);
   return got;
 }
 
 }  // namespace
 
 Result<std::string> get_text(const std::string& url, double timeout_seconds) {
-  Got got = get(url, timeout_seconds);
+  Got got = OCRTUNE_TRY(get(url, timeout_seconds));
   if (got.code != CURLE_OK) return Error{ErrorKind::failed, url + ": " + plain_words(got.code)};
   if (got.status >= 200 && got.status < 300) return std::move(got.text);
   return Error{ErrorKind::failed, fmt::format("{} answers HTTP {}", url, got.status)};
 }
 
-bool answers_http(const std::string& url) { return get(url, 1).status > 0; }
+bool answers_http(const std::string& url) { return get(url, 1).value_or({}).status > 0; }
 
 }  // namespace ocrtune
 
