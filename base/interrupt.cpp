@@ -76,7 +76,8 @@ void release_interrupts() {
   sigset_t all;
   ::sigemptyset(&all);
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) {
-    std::signal(number, SIG_DFL);
+    const bool ignored = std::signal(number, SIG_DFL) == SIG_IGN;
+    if (number == SIGHUP && ignored) std::signal(number, SIG_IGN);  // by nohup, not by us
     ::sigaddset(&all, number);
   }
   ::pthread_sigmask(SIG_UNBLOCK, &all, nullptr);

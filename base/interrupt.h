@@ -14,7 +14,7 @@ namespace ocrtune {
 // handler then lands in the heap.
 void catch_interrupts();
 
-// The usual effect again, nothing blocked: in a forked child, and before exec.
+// The usual effect again, nothing blocked: in a forked child, and before exec. nohup still holds.
 void release_interrupts();
 
 bool interrupted();

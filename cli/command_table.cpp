@@ -1,5 +1,7 @@
 // One row for each command; a command adds its row here and its file in cli/commands/.
 #include "cli/commands.h"
+#include "cli/engine_commands.h"
+#include "trial/workloads/engine_parts.h"
 
 namespace ocrtune {
 namespace {
@@ -7,6 +9,13 @@ namespace {
 constexpr const char* kFind = "Find settings";
 constexpr const char* kLaunch = "Use them";
 constexpr const char* kHidden = "";
+
+// Without the engine's part a command has no flags here.
+template <CommandRun (*EngineCommands::*Declare)(Flags& flags)>
+CommandRun of_engine(Flags& flags) {
+  if (engine_commands() != nullptr) return (engine_commands()->*Declare)(flags);
+  return []() -> Result<int> { return engine_elsewhere(); };
+}
 
 // clang-format off
 const std::vector<Command> kTable = {
@@ -72,19 +81,19 @@ const std::vector<Command> kTable = {
      declare_diagnose},
     {"train", kEngineGroup, "Train the built-in model on labelled lines",
      "ocrtune engine train lines --steps 2000 --checkpoint lines.ckpt --evaluate held-out", "",
-     declare_train},
+     of_engine<&EngineCommands::train>, true},
     {"infer", kEngineGroup, "Recognise line images on all cores, one process for each group of cores",
-     "ocrtune engine infer lines --weights lines.ckpt -o results.tsv", "", declare_infer},
+     "ocrtune engine infer lines --weights lines.ckpt -o results.tsv", "", of_engine<&EngineCommands::infer>, true},
     {"import", kEngineGroup, "Check an exported ONNX recogniser, and write it with its dictionary for infer and tune",
      "ocrtune engine import ch_PP-OCRv4_rec_infer.onnx\n"
      "ocrtune engine import rec.onnx --alphabet ppocr_keys_v1.txt --height 48 -o rec.ocrtune.onnx\n"
      "ocrtune engine import rec.onnx --weights tuned -o tuned.onnx",
      "Exit code: 0 written, 2 a flag contradicts the model, 3 it cannot be read or translated.",
-     declare_import},
+     of_engine<&EngineCommands::import>, true},
     {"make-data", kEngineGroup, "Draw line images with labels, to train and to test on",
-     "ocrtune engine make-data lines --count 2000 --seed 7 --alphabet alnum", "", declare_make_data},
+     "ocrtune engine make-data lines --count 2000 --seed 7 --alphabet alnum", "", of_engine<&EngineCommands::make_data>, true},
     {"worker", kEngineGroup, "Measure one setting once",
-     "ocrtune engine worker nproc=2 threads=1 batch=16 --data lines", "", declare_worker},
+     "ocrtune engine worker nproc=2 threads=1 batch=16 --data lines", "", of_engine<&EngineCommands::worker>, true},
     {"replay", kEngineGroup, "Score search strategies on a recorded table, without hardware",
      "ocrtune engine replay --table machine.csv --trials 25 --repeat 10 --strategy ours,random",
      "The table: a column per knob, then samples_per_second, peak_bytes, outcome and\n"
@@ -142,7 +151,7 @@ const std::vector<Command> kTable = {
     {"node", kHidden, "Answer for this host; started by probe --hosts, not by hand",
      "ocrtune probe --hosts a,b", "", declare_node},
     {"infer-worker", kHidden, "Be one process of ocrtune infer; started by it, not by hand",
-     "ocrtune infer lines", "", declare_infer_worker},
+     "ocrtune infer lines", "", of_engine<&EngineCommands::infer_worker>, true},
 };
 // clang-format on
 

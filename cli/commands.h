@@ -31,6 +31,7 @@ struct Command {
   const char* examples;  // one a line
   const char* notes;     // what else help says: exit codes, the form of a file
   CommandRun (*declare)(Flags& flags);
+  bool of_engine = false;  // it is ocrtune-engine's: cli/engine_commands.h
 
   bool hidden() const { return *section == '\0'; }
 };
@@ -51,13 +52,9 @@ CommandRun declare_diagnose(Flags& flags);
 CommandRun declare_doctor(Flags& flags);
 CommandRun declare_export(Flags& flags);
 CommandRun declare_help(Flags& flags);
-CommandRun declare_import(Flags& flags);
-CommandRun declare_infer(Flags& flags);
 CommandRun declare_infer_trial(Flags& flags);
-CommandRun declare_infer_worker(Flags& flags);
 CommandRun declare_init(Flags& flags);
 CommandRun declare_list(Flags& flags);
-CommandRun declare_make_data(Flags& flags);
 CommandRun declare_man(Flags& flags);
 CommandRun declare_node(Flags& flags);
 CommandRun declare_p2p(Flags& flags);
@@ -71,10 +68,8 @@ CommandRun declare_rm(Flags& flags);
 CommandRun declare_run(Flags& flags);
 CommandRun declare_show(Flags& flags);
 CommandRun declare_slo(Flags& flags);
-CommandRun declare_train(Flags& flags);
 CommandRun declare_tune(Flags& flags);
 CommandRun declare_verify(Flags& flags);
 CommandRun declare_why_not(Flags& flags);
-CommandRun declare_worker(Flags& flags);
 
 }  // namespace ocrtune

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/commands.h"
+#include "cli/engine_commands.h"
 #include "cli/shell/progress.h"
 #include "core/backends/backend_table.h"
 #include "core/models/model.h"
@@ -14,6 +14,7 @@
 #include "trial/logs/log_reader.h"
 #include "trial/workloads/command/command_preset.h"
 #include "trial/workloads/engine_infer/framework_table.h"
+#include "trial/workloads/engine_parts.h"
 #include "tuner/search/search.h"
 #include "tuner/session/session.h"
 #include "tuner/store/program_versions.h"
@@ -144,6 +145,9 @@ Result<Table> runs(const std::string& database) {
     if (verdict.empty()) {
       // A run of a version that knew other strategies has no verdict here.
       const auto judged = settled_run(**store, run.id);
+      if (!judged && engine_was_asked() && engine_is_elsewhere()) {
+        return judged.error();
+      }
       verdict = judged ? verdict_name(judged->result.verdict) : "unknown";
     }
     table.add_row({run.id, run.name, run.started, run.state, std::int64_t{run.trials}, verdict,

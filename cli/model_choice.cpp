@@ -6,7 +6,6 @@
 #include "core/infer/initial_model.h"
 #include "core/models/model.h"
 #include "core/onnx/onnx_recognizer.h"
-#include "core/train/training_run.h"
 
 namespace ocrtune {
 

@@ -11,12 +11,14 @@
 #include "base/text.h"
 #include "cli/command_words.h"
 #include "cli/commands.h"
+#include "cli/engine_commands.h"
 #include "cli/help.h"
 #include "cli/here.h"
 #include "cli/shell/terminal.h"
 #include "cli/shell/uncaught.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/console/label_lines.h"
+#include "trial/workloads/engine_parts.h"
 
 namespace ocrtune {
 namespace {
@@ -79,6 +81,13 @@ int fail(const Command& command, const Error& error, std::string tail) {
   return exit_code(error);
 }
 
+int engine_version(const std::vector<std::string>& words) {
+  if (engine_commands() != nullptr) return print(version_text());
+  const Error error = start_engine(words);
+  std::fprintf(stderr, "ocrtune: %s\n", said(error.what, terminal_language()).c_str());
+  return exit_code(error);
+}
+
 int run_command_line(const std::vector<std::string>& words) {
   catch_interrupts();
   std::vector<std::string> arguments = words;
@@ -91,6 +100,8 @@ int run_command_line(const std::vector<std::string>& words) {
         program_help(help_width(stdout), arguments[0] == "--help-all", terminal_language()));
   }
   if (arguments[0] == "--version" || arguments[0] == "-V") return print(version_text());
+  if (arguments == std::vector<std::string>{kEngineGroup, "--version"})
+    return engine_version(words);
   const bool group = arguments[0] == kEngineGroup || arguments[0] == kHostsGroup;
   const bool asks = arguments.size() == 1 || arguments[1] == "--help" || arguments[1] == "-h";
   if (group && asks)
@@ -103,6 +114,9 @@ int run_command_line(const std::vector<std::string>& words) {
   // `ocrtune --probe` is the same as `ocrtune probe`, for every command's name.
   const Command* command = find_command(starts_with(name, "--") ? name.substr(2) : name);
   if (command == nullptr) return unknown_command(name);
+  if (command->of_engine && engine_commands() == nullptr) {
+    return fail(*command, start_engine(words), "");
+  }
   arguments.erase(arguments.begin());
   Flags flags;
   flags.started_by(words);
@@ -115,8 +129,9 @@ int run_command_line(const std::vector<std::string>& words) {
     const bool all = *parsed == Parsed::help_all;
     return print(command_help(*command, flags, help_width(stdout), all, terminal_language()));
   }
-  const Result<int> result = run();
+  Result<int> result = run();
   if (result) return *result;
+  if (engine_was_asked()) result = start_engine(words);
   // A reader that has seen enough (| head) is no error.
   if (std::ferror(stdout) != 0 && reader_is_gone(stdout)) return kExitPipe;
   return fail(*command, result.error(), "");

@@ -82,6 +82,6 @@ compile_cuda(core_objects ${core_sources} ${rank_sources})
 set_source_files_properties(${core_objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 add_executable(ocrtune-cuda-core ${core_objects} ${cuda_objects})
 set_target_properties(ocrtune-cuda-core PROPERTIES LINKER_LANGUAGE CXX INSTALL_RPATH_USE_LINK_PATH ON)
-target_link_libraries(ocrtune-cuda-core PRIVATE ocrtune_trial ${OCRTUNE_CUBLAS}
+target_link_libraries(ocrtune-cuda-core PRIVATE ocrtune_engine ${OCRTUNE_CUBLAS}
                       ${OCRTUNE_CUDNN} ${OCRTUNE_CUDART} ${CMAKE_DL_LIBS} rt)
 add_dependencies(ocrtune-gpu-worker ocrtune-cuda-core)

@@ -1,6 +1,6 @@
 # What `tune --engine paddle` starts: a training script, and each model's layers as JSON.
 add_executable(graph_dump trial/workloads/engine_paddle/graph_dump_main.cpp)
-target_link_libraries(graph_dump PRIVATE ocrtune_core CLI11::CLI11)
+target_link_libraries(graph_dump PRIVATE ocrtune_networks CLI11::CLI11)
 
 set(paddle_folder ${CMAKE_BINARY_DIR}/share/ocrtune/paddle)
 file(MAKE_DIRECTORY ${paddle_folder})

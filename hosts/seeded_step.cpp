@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/clock.h"
-#include "base/random.h"
 #include "base/stats.h"
-#include "core/comm/comm.h"
-#include "core/train/trainer.h"
+#include "trial/workloads/engine_parts.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr int kBatch = 8;
-constexpr int kLetters = 10;           // of a line
 constexpr std::size_t kManyHosts = 4;  // from here on their own spread is one
 constexpr double kSlowLog = 0.05;
 constexpr double kSlowDeviations = 3.5;
@@ -43,29 +38,7 @@ double usual_log(const std::vector<double>& logs) {
 }  // namespace
 
 Result<std::vector<double>> seeded_step_rates(int threads) {
-  TrainerOptions options;
-  options.batch = kBatch;
-  options.threads = threads;
-  const auto comm = make_single_comm();
-  const auto trainer = OCRTUNE_TRY(Trainer::create(options, *comm));
-  Random random(1);
-  const Batch batch =
-      noise_batch({kBatch, options.height, options.width}, random, kLetters, options.classes);
-  constexpr int kWarmUp = 2;
-  for (int i = 0; i < kWarmUp; ++i) OCRTUNE_TRY(trainer->step(batch));
-  std::vector<double> rates;
-  for (int window = 0; window < kStepWindows; ++window) {
-    const double start = steady_seconds();
-    double seconds = 0;
-    int steps = 0;
-    do {
-      OCRTUNE_TRY(trainer->step(batch));
-      ++steps;
-      seconds = steady_seconds() - start;
-    } while (seconds < kWindowSeconds);
-    rates.push_back(steps * kBatch / seconds);
-  }
-  return rates;
+  return engine_parts() == nullptr ? engine_elsewhere() : engine_parts()->step_rates(threads);
 }
 
 std::vector<std::size_t> slow_hosts(const std::vector<HostRates>& hosts) {

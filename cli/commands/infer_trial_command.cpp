@@ -6,6 +6,7 @@
 #include "trial/ipc/event_writer.h"
 #include "trial/workloads/engine_infer/infer_trial.h"
 #include "trial/workloads/engine_infer/infer_trial_spec.h"
+#include "trial/workloads/engine_parts.h"
 #include "tuner/slo/load_trial.h"
 
 namespace ocrtune {
@@ -13,6 +14,7 @@ namespace {
 
 Result<int> run_infer_trial_process(const std::string& text) {
   const auto spec = OCRTUNE_TRY(parse_infer_trial_spec(text));
+  if (!spec.user_service() && engine_parts() == nullptr) return engine_elsewhere();
   auto events = OCRTUNE_TRY(EventWriter::from_environment());
   const bool load = spec.user_service() || !spec.slo.empty();
   const bool done = load ? run_load_trial(spec, events) : run_infer_trial(spec, events);

@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/commands/plan_demand.h"
 #include "cli/commands/plan_sources.h"
+#include "cli/engine_commands.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
@@ -26,6 +27,7 @@
 #include "reports/plan/plan_objects.h"
 #include "reports/plan/plan_text.h"
 #include "reports/plan/plan_words.h"
+#include "trial/workloads/engine_parts.h"
 #include "tuner/session/session.h"
 #include "tuner/store/store.h"
 
@@ -109,6 +111,9 @@ Result<std::vector<RunRecord>> finished_runs(const std::string& db) {
   for (const RunListing& listing : listings) {
     if (listing.state != "done") continue;
     auto run = judged_run(*store, listing.id);
+    if (!run && engine_was_asked() && engine_is_elsewhere()) {
+      return run.error();
+    }
     if (run) runs.push_back(*std::move(run));
   }
   std::reverse(runs.begin(), runs.end());

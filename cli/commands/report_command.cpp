@@ -9,12 +9,14 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/stored_run.h"
+#include "cli/engine_commands.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
 #include "reports/html/page.h"
 #include "reports/html/page_comparison.h"
 #include "reports/html/run_index.h"
 #include "reports/report_files.h"
+#include "trial/workloads/engine_parts.h"
 #include "tuner/session/session.h"
 #include "tuner/store/program_versions.h"
 #include "tuner/store/store.h"
@@ -109,6 +111,9 @@ Result<int> report_all(const ReportFlags& flags) {
       continue;
     }
     const auto run = judged_run(*store, listing.id);
+    if (!run && engine_was_asked() && engine_is_elsewhere()) {
+      return run.error();
+    }
     if (!run) {
       rows.push_back(unreadable_row(listing.id, listing.name, listing.started, listing.command_line,
                                     run.error().what));

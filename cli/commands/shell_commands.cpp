@@ -6,9 +6,11 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
+#include "cli/engine_commands.h"
 #include "cli/help.h"
 #include "cli/manual.h"
 #include "cli/shell/terminal.h"
+#include "trial/workloads/engine_parts.h"
 
 namespace ocrtune {
 
@@ -32,6 +34,9 @@ CommandRun declare_help(Flags& flags) {
                                          (near.empty() ? "; ocrtune help lists them"
                                                        : "; did you mean " + near + "?")};
     }
+    if (command != nullptr && command->of_engine && engine_is_elsewhere()) {
+      return engine_elsewhere();
+    }
     std::string text = program_help(help_width(stdout), *all, terminal_language());
     if (command != nullptr) {
       Flags of_command;
@@ -45,6 +50,7 @@ CommandRun declare_help(Flags& flags) {
 
 CommandRun declare_man(Flags& /*flags*/) {
   return []() -> Result<int> {
+    if (engine_is_elsewhere()) return engine_elsewhere();  // the flags of all commands
     std::fputs(manual_page().c_str(), stdout);
     return kExitOk;
   };
@@ -56,6 +62,7 @@ CommandRun declare_completion(Flags& flags) {
       .one_of({"bash", "zsh", "fish"})
       .require("name the shell, for example: ocrtune completion bash");
   return [shell]() -> Result<int> {
+    if (engine_is_elsewhere()) return engine_elsewhere();
     std::fputs(completion_script(*shell).c_str(), stdout);
     return kExitOk;
   };

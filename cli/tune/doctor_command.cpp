@@ -23,6 +23,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/console/label_lines.h"
+#include "trial/workloads/engine_parts.h"
 #include "tuner/session/checkup.h"
 #include "tuner/session/session.h"
 #include "tuner/session/tune_setup.h"
@@ -187,6 +188,7 @@ CommandRun declare_doctor(Flags& cli) {
   cli.show_first({"--budget", "--preset", "--log-reader", "--metric", "--nproc", "--threads",
                   "--batch", "--url", "--input", "--json"});
   return [flags]() -> Result<int> {
+    if (needs_engine(*flags)) return engine_elsewhere();
     say_settings(*flags, "doctor");
     return doctor(*flags);
   };

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "core/infer/recognizer.h"
 #include "core/onnx/onnx_recognizer.h"
-#include "trial/workloads/engine_infer/framework_recognizer.h"
+#include "trial/workloads/engine_infer/framework_answer.h"
 
 namespace ocrtune {
 namespace {

@@ -32,7 +32,6 @@
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_flags.h"
 #include "cli/tune/tune_inference.h"
-#include "core/train/trainer.h"
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
 #include "reports/catalogue/headline.h"
@@ -43,6 +42,7 @@
 #include "reports/console/label_lines.h"
 #include "reports/export/run_json.h"
 #include "reports/report_files.h"
+#include "trial/workloads/engine_parts.h"
 #include "tuner/job/job_workload.h"
 #include "tuner/session/quiet_wait.h"
 #include "tuner/session/session.h"
@@ -270,7 +270,7 @@ void print_buckets(const TuneFlags& flags) {
   trainer.width = typed.widest_bucket;
   trainer.batch = flags.search.baseline.batch;
   trainer.threads = flags.search.baseline.threads;
-  const auto planned = Trainer::footprint_bytes(trainer);
+  const auto planned = training_bytes(trainer);
   if (!planned) return;
   std::printf("Memory of the worst bucket, %d px: %s a process with batch %d\n",
               typed.widest_bucket, format_bytes(*planned).c_str(), flags.search.baseline.batch);
@@ -348,6 +348,7 @@ Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors, double& s
 }
 
 Result<int> tune_as_asked(TuneFlags& flags) {
+  if (needs_engine(flags)) return engine_elsewhere();
   if (const Status fits = check_resume(flags.words); flags.resuming && !fits) return fits.error();
   say_settings(flags, "tune");
   OCRTUNE_TRY(read_tune_flags(flags));

@@ -10,15 +10,14 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/stored_run.h"
-#include "cli/label_images.h"
-#include "core/data/loader.h"
+#include "cli/engine_commands.h"
 #include "core/data/samples.h"
-#include "core/infer/recognizer.h"
+#include "core/infer/initial_model.h"
 #include "core/onnx/onnx_recognizer.h"
-#include "core/train/trainer.h"
 #include "probes/placement/partition.h"
 #include "trial/workloads/engine_infer/framework_table.h"
 #include "trial/workloads/engine_paddle/paddle_training.h"
+#include "trial/workloads/engine_parts.h"
 #include "trial/workloads/engine_train/mpi_training.h"
 #include "trial/workloads/service/slo.h"
 #include "trial/workloads/usual_axes.h"
@@ -51,6 +50,13 @@ void make_paths_absolute(JobFlags& typed) {
 }
 
 }  // namespace
+
+bool needs_engine(const TuneFlags& flags) {
+  if (engine_parts() != nullptr || flags.resuming) return false;
+  const JobFlags& typed = flags.typed;
+  const bool lines = !flags.data.empty() && !typed.infers();  // are read where they can be
+  return (typed.built_in() && typed.program.preset.empty()) || (lines && engine_is_elsewhere());
+}
 
 Status read_lists(TuneFlags& flags) {
   for (const auto& [name, text] : flags.lists) {
@@ -254,22 +260,18 @@ Status read_data(TuneFlags& flags) {
   }
   if (flags.data.empty() || typed.infers()) return Status();
   typed.training.label_file = samples_path(flags.data);
-  if (path_exists(typed.training.label_file)) {
-    OCRTUNE_TRY(check_label_images(typed.training.label_file));
-  }
+  if (engine_parts() == nullptr) return Status();  // a command of the user's: it counts its lines
   LoaderOptions loader;
   loader.label_file = typed.training.label_file;
   loader.batch = 1;
   loader.height = typed.training.height;
   loader.width = typed.training.width;
   loader.width_buckets = typed.training.width_buckets;
-  const auto opened = OCRTUNE_TRY(Loader::create(loader));
-  typed.lines = opened->size();
-  typed.training.classes = static_cast<int>(opened->alphabet().size()) + 1;
-  const auto& buckets = opened->width_buckets();
-  if (buckets.empty()) return Status();
-  typed.widest_bucket = buckets.back().width;
-  flags.buckets = describe_width_buckets(buckets, typed.training.width);
+  const auto read = OCRTUNE_TRY(engine_parts()->training_lines(loader));
+  typed.lines = read.lines;
+  typed.training.classes = read.classes;
+  typed.widest_bucket = read.widest_bucket;
+  flags.buckets = read.buckets;
   return Status();
 }
 
@@ -287,6 +289,11 @@ Status check_names(const TuneFlags& flags) {
   }
   const auto check = [&](const std::string& backend) -> Status {
     if (!flags.inference.refusal.empty()) return Status();
+    if (engine_parts() == nullptr) {
+      const TrainingWorkload& trained = typed.training;
+      OCRTUNE_TRY(recognition_graph(trained.model, trained.height, trained.classes));
+      return Status();
+    }
     if (typed.infers()) {
       RecognizerOptions reader;
       reader.model = typed.training.model;
@@ -294,7 +301,7 @@ Status check_names(const TuneFlags& flags) {
       reader.batch = 1;
       reader.height = typed.training.height;
       reader.width = typed.training.width;
-      OCRTUNE_TRY(Recognizer::footprint_bytes(reader, typed.training.classes));
+      OCRTUNE_TRY(reading_bytes(reader, typed.training.classes));
       return Status();
     }
     TrainerOptions trainer;
@@ -303,7 +310,7 @@ Status check_names(const TuneFlags& flags) {
     trainer.batch = 1;
     trainer.height = typed.training.height;
     trainer.width = typed.training.width;
-    OCRTUNE_TRY(Trainer::footprint_bytes(trainer));
+    OCRTUNE_TRY(training_bytes(trainer));
     return Status();
   };
   OCRTUNE_TRY(check(TrainerOptions().backend));

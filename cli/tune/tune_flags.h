@@ -46,6 +46,8 @@ struct TuneFlags {
 void declare_amounts(Flags& cli, TuneFlags& flags);
 void declare_workload(Flags& cli, TuneFlags& flags);
 
+// Whether ocrtune-engine is to do it: asked before anything is read or said.
+bool needs_engine(const TuneFlags& flags);
 // What is wrong with the flags by themselves: those below and all others that need no machine.
 Status read_tune_flags(TuneFlags& flags);
 // What the flags leave open, once the machine was looked at.

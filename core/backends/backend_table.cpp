@@ -20,14 +20,6 @@ Error unknown_backend(const std::string& name) {
 
 }  // namespace
 
-const std::vector<BackendRow>& backend_table() {
-  static const std::vector<BackendRow> table = {
-      {"onednn", "oneDNN convolutions and products, own vector loops for the rest"},
-      {"reference", "plain loops, the reference for the others; slow"},
-  };
-  return table;
-}
-
 Result<std::unique_ptr<Backend>> make_backend(const BackendOptions& options) {
   const bool bf16 = options.precision == "bf16", int8 = options.precision == "int8";
   if (!bf16 && !int8 && options.precision != "fp32") {

@@ -149,4 +149,6 @@ std::string Alphabet::decode(const std::vector<int>& classes) const {
   return text;
 }
 
+std::string alphabet_path(const std::string& checkpoint) { return checkpoint + ".alphabet"; }
+
 }  // namespace ocrtune

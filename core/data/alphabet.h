@@ -14,6 +14,9 @@ namespace ocrtune {
 // Code points, in order, each as its UTF-8 bytes. invalid: not UTF-8.
 Result<std::vector<std::string>> split_characters(std::string_view text);
 
+// The dictionary beside a checkpoint.
+std::string alphabet_path(const std::string& checkpoint);
+
 class Alphabet {
  public:
   Alphabet() = default;

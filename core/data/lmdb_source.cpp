@@ -63,31 +63,7 @@ void limit_cpu_seconds(time_t seconds) {
   ::timer_settime(timer, 0, &due, nullptr);
 }
 
-constexpr int kDeepest = 8;
-
-void add_folders(const std::string& path, int depth, std::vector<std::string>& found) {
-  if (path_exists(join_path(path, "data.mdb"))) {
-    found.push_back(path);
-    return;
-  }
-  auto names = list_directory(path);
-  if (!names || depth == kDeepest) return;
-  std::sort(names->begin(), names->end());
-  for (const std::string& name : *names) {
-    const std::string below = join_path(path, name);
-    if (is_directory(below)) add_folders(below, depth + 1, found);
-  }
-}
-
 }  // namespace
-
-std::vector<std::string> lmdb_folders(const std::string& path) {
-  std::vector<std::string> found;
-  if (is_directory(path)) add_folders(path, 0, found);
-  return found;
-}
-
-bool is_lmdb_folder(const std::string& path) { return !lmdb_folders(path).empty(); }
 
 #if __has_include(<lmdb.h>)
 

@@ -9,12 +9,6 @@
 
 namespace ocrtune {
 
-std::string samples_path(const std::string& place) {
-  if (!is_directory(place)) return place;
-  const std::string labels = join_path(place, kLabelFileName);
-  return path_exists(labels) || !is_lmdb_folder(place) ? labels : place;
-}
-
 Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path,
                                                    const std::string& alphabet_text) {
   if (is_lmdb_folder(path)) {

@@ -308,8 +308,6 @@ Result<TrainingMemory> plan_memory(const TrainerOptions& trainer,
   return memory;
 }
 
-std::string alphabet_path(const std::string& checkpoint) { return checkpoint + ".alphabet"; }
-
 Result<TrainingOutcome> run_training(const TrainingRunOptions& options,
                                      const std::function<void(const TrainingProgress&)>& report) {
   TrainingRunOptions adjusted = options;

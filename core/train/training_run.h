@@ -73,8 +73,6 @@ struct TrainingOutcome {
   LabelErrors evaluation;
 };
 
-std::string alphabet_path(const std::string& checkpoint);
-
 // At an interrupt the checkpoint is written and the outcome says so. Forks loader workers before
 // the first OpenMP region. exhausted: the plan does not fit; invalid: `resume` is damaged, of
 // another model or alphabet.

@@ -176,6 +176,14 @@ const std::vector<Phrase>& command_line_table() {
        "已等待 {}（{}）：请结束它，或用 OCRTUNE_LOCK_DIR 指定另一目录以同时测量"},
       // Errors of the command line.
       {"'{}' is not in PATH", "PATH 中没有 '{}'"},
+      {"requests are sent by libcurl.so.4, which is not here: apt-get install libcurl4, or pip "
+       "install ocrtune-engine, which has it",
+       "请求由 libcurl.so.4 发送，但此处没有它：apt-get install libcurl4，或 pip install "
+       "ocrtune-engine（其中包含它）"},
+      {"the built-in OCR engine is not installed: pip install ocrtune-engine, or put "
+       "ocrtune-engine "
+       "into {}",
+       "未安装内置 OCR 引擎：pip install ocrtune-engine，或将 ocrtune-engine 放入 {}"},
       {"{} '{}': an empty value; write values as {}", "{} '{}'：空值；请写成 {}"},
       {"{} '{}': needs a whole number", "{} '{}'：需要整数"},
       {"{} '{}': not a number like {}", "{} '{}'：不是 {} 这样的数"},

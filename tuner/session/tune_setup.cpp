@@ -10,6 +10,7 @@
 #include "probes/placement/partition.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_preset.h"
+#include "trial/workloads/engine_parts.h"
 #include "tuner/job/job_workload.h"
 #include "tuner/session/learning_trials.h"
 #include "tuner/session/recipe_batch.h"
@@ -108,6 +109,10 @@ std::int64_t recipe_batch(const Job& job, const SearchRequest& search) {
 }
 
 Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const Machine& here) {
+  // Its memory is planned by the engine, for a verdict on a stored run as well.
+  const bool built_in =
+      std::holds_alternative<TrainingJob>(job.kind) || std::holds_alternative<ReadingJob>(job.kind);
+  if (built_in && engine_parts() == nullptr) return engine_elsewhere();
   const auto workload = workload_of(job, search);
   Machine machine = here;  // what a mask in the command's words leaves of it
   machine.cpu = cpus_of(here.cpu, job.command());

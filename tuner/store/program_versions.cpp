@@ -4,16 +4,14 @@
 #include <sqlite3.h>
 
 #include <Eigen/Core>
-#include <dnnl.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
-#ifdef OCRTUNE_HAS_LMDB
-#include <lmdb.h>
-#endif
+#include "trial/workloads/engine_parts.h"
+
 #ifdef OCRTUNE_HAS_CURL
-#include <curl/curl.h>
+#include <curl/curlver.h>
 #endif
 
 namespace ocrtune {
@@ -21,12 +19,6 @@ namespace {
 
 std::string three(unsigned major, unsigned minor, unsigned patch) {
   return fmt::format("{}.{}.{}", major, minor, patch);
-}
-
-std::string onednn() {
-  const dnnl_version_t* version = dnnl_version();
-  return three(static_cast<unsigned>(version->major), static_cast<unsigned>(version->minor),
-               static_cast<unsigned>(version->patch));
 }
 
 std::string hwloc() {
@@ -118,7 +110,6 @@ const std::vector<std::pair<std::string, std::string>>& program_versions() {
   static const auto kVersions = [] {
     std::vector<std::pair<std::string, std::string>> versions = {
         {"ocrtune", program_version()},
-        {"oneDNN", onednn()},
         {"hwloc", hwloc()},
         {"SQLite", sqlite3_libversion()},
         {"fmt", three(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
@@ -126,12 +117,13 @@ const std::vector<std::pair<std::string, std::string>>& program_versions() {
                                 NLOHMANN_JSON_VERSION_PATCH)},
         {"Eigen", three(EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
     };
-#ifdef OCRTUNE_HAS_LMDB
-    versions.emplace_back("LMDB", three(MDB_VERSION_MAJOR, MDB_VERSION_MINOR, MDB_VERSION_PATCH));
-#endif
 #ifdef OCRTUNE_HAS_CURL
-    versions.emplace_back("libcurl", curl_version_info(CURLVERSION_NOW)->version);
+    versions.emplace_back("libcurl", LIBCURL_VERSION);  // loaded when it is needed
 #endif
+    if (engine_parts() != nullptr) {
+      const auto of_engine = engine_parts()->versions();
+      versions.insert(versions.begin() + 1, of_engine.begin(), of_engine.end());
+    }
     versions.emplace_back("OpenMP", openmp());
     versions.emplace_back("compiler", compiler());
     return versions;
@@ -148,6 +140,8 @@ const std::vector<Feature>& program_features() {
       {"mpi", kMpi, "ranks on several machines; needs an MPI library at build"},
       {"vector-loops", kClones,
        "loops for x86-64-v3 and -v4, picked at start; the rest is for " + compiled_for()},
+      {"engine", engine_parts() != nullptr || engine_program().ok(),
+       "the built-in OCR engine: ocrtune-engine, beside ocrtune or in PATH"},
       {"lmdb", kLmdb, "PaddleOCR's LMDB folders as training data; needs liblmdb at build"},
       {"http", kCurl, "slo --url; needs libcurl at build"},
       {"sanitizers", kSanitized, "address and undefined-behaviour checks; such a build is slow"},

@@ -1,5 +1,5 @@
 // A recogniser in a framework's process, played by tests/support/played_framework.py.
-#include "trial/workloads/engine_infer/framework_recognizer.h"
+#include "engine/work/framework_recognizer.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "trial/workloads/engine_infer/framework_answer.h"
 
 namespace ocrtune {
 namespace {

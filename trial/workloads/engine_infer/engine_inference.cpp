@@ -14,6 +14,7 @@
 #include "core/onnx/onnx_recognizer.h"
 #include "probes/placement/partition.h"
 #include "trial/workloads/engine_infer/framework_table.h"
+#include "trial/workloads/engine_parts.h"
 #include "trial/workloads/planned_bytes.h"
 #include "trial/workloads/usual_axes.h"
 
@@ -144,7 +145,7 @@ class EngineInference : public Workload {
                        process.precision = knobs.precision;
                        process.batch = knobs.batch;
                        process.threads = knobs.threads;
-                       return Recognizer::footprint_bytes(process, classes).value_or(0);
+                       return reading_bytes(process, classes).value_or(0);
                      });
     return [plans](const Knobs& knobs) {
       const double planned = plans->of(knobs);

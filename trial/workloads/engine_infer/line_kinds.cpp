@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
-#include "base/random.h"
-#include "core/data/image_file.h"
-#include "core/infer/recognizer.h"
+#include "trial/workloads/engine_parts.h"
 
 namespace ocrtune {
 namespace {
@@ -21,18 +19,20 @@ constexpr int kNoiseEach = 4;
 }  // namespace
 
 Result<LineKinds> line_kinds(const std::vector<std::string>& paths, int height, int max_width) {
+  const EngineParts* parts = engine_parts();
+  if (parts == nullptr) return engine_elsewhere();
   std::map<int, std::vector<std::string>> by_width;
   const std::size_t looks = std::min(kMaxLooks, paths.size());
   std::string problem = "there is no line";
   std::size_t good = 0;
   for (std::size_t i = 0; i < looks; ++i) {
     const std::string& path = paths[i * paths.size() / looks];
-    const auto image = read_image(path);
-    if (!image) {
-      problem = image.error().what;
+    const auto width = parts->line_width(path, height, max_width);
+    if (!width) {
+      problem = width.error().what;
       continue;
     }
-    by_width[width_bucket(*image, height, max_width)].push_back(path);
+    by_width[*width].push_back(path);
     ++good;
   }
   if (good == 0) return Error{ErrorKind::invalid, "no line can be read: " + problem};
@@ -48,15 +48,14 @@ Result<LineKinds> line_kinds(const std::vector<std::string>& paths, int height, 
 
 Result<std::vector<std::string>> write_noise_lines(const std::string& folder, int height,
                                                    int max_width) {
+  const EngineParts* parts = engine_parts();
+  if (parts == nullptr) return engine_elsewhere();
   std::vector<std::string> paths;
   for (int width = std::min(kNoiseStep, max_width);; width += kNoiseStep) {
     width = std::min(width, max_width);
     for (int i = 0; i < kNoiseEach; ++i) {
-      Random random(static_cast<std::uint64_t>(width * kNoiseEach + i));
-      Image image{width, height, {}};
-      image.pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
-      for (auto& pixel : image.pixels) pixel = static_cast<std::uint8_t>(random.next());
-      const auto bytes = OCRTUNE_TRY(encode_png(image));
+      const auto seed = static_cast<std::uint64_t>(width * kNoiseEach + i);
+      const auto bytes = OCRTUNE_TRY(parts->noise_picture(width, height, seed));
       paths.push_back(join_path(folder, fmt::format("{:05}-{}.png", width, i)));
       OCRTUNE_TRY(write_file(paths.back(), bytes));
     }

@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "core/gpu/device_footprint.h"
 #include "core/graph/batch.h"
-#include "core/train/trainer.h"
 #include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/engine_parts.h"
 #include "trial/workloads/engine_train/gpu_runner.h"
 #include "trial/workloads/planned_bytes.h"
 #include "trial/workloads/usual_axes.h"
@@ -39,7 +39,7 @@ MemoryPrior cpu_prior(const EngineTrainingOptions& options) {
     rank.batch = knobs.batch;
     rank.threads = knobs.threads;
     rank.accumulate = knobs.accumulate;
-    return Trainer::footprint_bytes(rank).value_or(0);
+    return training_bytes(rank).value_or(0);
   });
   return [trainer, plans, depth = options.training.queue_depth](const Knobs& knobs) {
     const double planned = plans->of(knobs);

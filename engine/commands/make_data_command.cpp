@@ -9,10 +9,10 @@
 #include "base/files.h"
 #include "base/plural.h"
 #include "base/text.h"
-#include "cli/commands.h"
 #include "cli/shell/progress.h"
 #include "core/synth/fonts.h"
 #include "core/synth/line_dataset.h"
+#include "engine/commands/engine_commands.h"
 
 namespace ocrtune {
 namespace {

@@ -1,16 +1,10 @@
-// Recognisers whose network is computed by a framework of the user's Python.
-//
-// Pictures, batches and dictionary stay those of the built-in engine: where the texts differ it is
-// the framework's arithmetic. The network comes from the ONNX file (Paddle: from its own form
-// beside that). The framework runs in a process of its own, framework_engine.py.
+// What the frameworks of the user's Python say of a model before anything is measured.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "core/infer/recognizer.h"
 #include "trial/workloads/engine_infer/framework_table.h"
 
 namespace ocrtune {
@@ -31,10 +25,9 @@ std::string framework_python();
 std::vector<FrameworkAnswer> ask_frameworks(const std::vector<const FrameworkRow*>& frameworks,
                                             const std::string& model, int height, int width);
 
-// options.backend is a framework's. unsupported: it cannot read the model; missing: no Python, or
-// this program was installed without its share/ folder. Its check_against_reference() gives 0: its
-// texts are compared instead.
-Result<std::unique_ptr<Recognizer>> make_framework_recognizer(const RecognizerOptions& options,
-                                                              const Alphabet& alphabet);
+// What starts framework_engine.py for a backend and a model. missing: this program was installed
+// without its share/ folder.
+Result<std::vector<std::string>> framework_command(const std::string& backend,
+                                                   const std::string& model);
 
 }  // namespace ocrtune

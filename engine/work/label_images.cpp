@@ -1,4 +1,4 @@
-#include "cli/label_images.h"
+#include "engine/work/label_images.h"
 
 #include <cstdio>
 

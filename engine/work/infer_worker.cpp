@@ -14,8 +14,9 @@
 #include "base/cpu_set.h"
 #include "base/interrupt.h"
 #include "core/data/image_file.h"
+#include "engine/work/framework_recognizer.h"
 #include "trial/ipc/frames.h"
-#include "trial/workloads/engine_infer/framework_recognizer.h"
+#include "trial/workloads/engine_infer/framework_table.h"
 #include "trial/workloads/engine_infer/infer_process.h"
 
 namespace ocrtune {

@@ -9,7 +9,6 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/commands.h"
 #include "cli/shell/progress.h"
 #include "core/backends/backend_table.h"
 #include "core/graph/inference_form.h"
@@ -23,6 +22,7 @@
 #include "core/synth/fonts.h"
 #include "core/synth/line_images.h"
 #include "core/train/training_run.h"
+#include "engine/commands/engine_commands.h"
 
 namespace ocrtune {
 namespace {

@@ -1,4 +1,5 @@
-#include "trial/workloads/engine_infer/framework_recognizer.h"
+// A recogniser whose network a framework of Python computes.
+#include "engine/work/framework_recognizer.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,40 +10,19 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "base/environment.h"
-#include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "core/onnx/onnx_recognizer.h"
 #include "trial/ipc/frames.h"
+#include "trial/workloads/engine_infer/framework_answer.h"
 #include "trial/workloads/engine_infer/infer_process.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr int kPixelPipeBytes = 1 << 20;  // fewer turns between the two processes; a wish
-constexpr double kAskSeconds = 120;       // of an import from a slow disk, and of a compilation
 constexpr const char* kSpinVariable = "GOMP_SPINCOUNT";  // start_infer_process() sets it to 0
-
-Result<std::vector<std::string>> engine_command(const std::string& backend,
-                                                const std::string& model) {
-  const std::string here = parent_path(own_program());
-  std::string folder = join_path(parent_path(here), "share/ocrtune/frameworks");
-  if (!path_exists(folder)) folder = join_path(here, "share/ocrtune/frameworks");
-  const std::string script = join_path(folder, "framework_engine.py");
-  if (!path_exists(script)) {
-    return Error{ErrorKind::missing,
-                 backend + " needs " + script + ": install ocrtune with its share/ folder"};
-  }
-  return std::vector<std::string>{framework_python(), script, backend, model};
-}
-
-std::string missing_words(const FrameworkRow& row) {
-  return fmt::format("{} cannot import it; pip install {}, or activate the environment that has it",
-                     framework_python(), row.package);
-}
 
 class FrameworkRecognizer final : public Recognizer {
  public:
@@ -85,7 +65,7 @@ Status FrameworkRecognizer::start() {
                              row.backend)};
   }
   ProcessOptions process;
-  process.arguments = OCRTUNE_TRY(engine_command(options_.backend, options_.model));
+  process.arguments = OCRTUNE_TRY(framework_command(options_.backend, options_.model));
   int requests[2] = {-1, -1}, answers[2] = {-1, -1};
   if (::pipe2(requests, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
   PipeEnd request_out(requests[0]);
@@ -168,61 +148,7 @@ Result<std::vector<DecodedLine>> FrameworkRecognizer::ask(const Batch& batch, st
   return decoded;
 }
 
-FrameworkAnswer answer_of(const FrameworkRow& row, Process& process, double seconds) {
-  FrameworkAnswer answer;
-  answer.framework = &row;
-  const auto exit = process.wait(seconds);
-  constexpr std::string_view kMark = "ocrtune: ";
-  for (const std::string& line : split(process.output().contents(), '\n')) {
-    if (!starts_with(line, kMark)) continue;
-    const auto json = nlohmann::json::parse(line.substr(kMark.size()), nullptr, false);
-    if (!json.is_object()) continue;
-    answer.version = json.value("version", "");
-    answer.classes = json.value("classes", 0);
-    answer.refusal = json.value("error", "");
-    answer.missing = !json.value("missing", "").empty();
-    if (answer.missing) answer.refusal = missing_words(row);
-    return answer;
-  }
-  answer.refusal = exit ? "it ended: " + exit->text()
-                        : "it did not read a batch within " + format_duration(seconds);
-  return answer;
-}
-
 }  // namespace
-
-std::string framework_python() {
-  const std::string active = environment_value(process_environment(), "VIRTUAL_ENV");
-  return active.empty() ? "python3" : join_path(active, "bin/python");
-}
-
-std::vector<FrameworkAnswer> ask_frameworks(const std::vector<const FrameworkRow*>& frameworks,
-                                            const std::string& model, int height, int width) {
-  std::vector<Result<Process>> processes;
-  for (const FrameworkRow* row : frameworks) {
-    ProcessOptions options;
-    auto command = engine_command(row->backend, model);
-    if (!command) {
-      processes.emplace_back(command.error());
-      continue;
-    }
-    options.arguments = *std::move(command);
-    options.arguments.insert(options.arguments.end(),
-                             {"--check", fmt::format("{}x{}", height, width)});
-    processes.push_back(Process::start(options));
-  }
-  std::vector<FrameworkAnswer> answers;
-  for (std::size_t i = 0; i < frameworks.size(); ++i) {
-    if (processes[i]) {
-      answers.push_back(answer_of(*frameworks[i], *processes[i], kAskSeconds));
-    } else {
-      answers.emplace_back();
-      answers.back().framework = frameworks[i];
-      answers.back().refusal = processes[i].error().what;
-    }
-  }
-  return answers;
-}
 
 Result<std::unique_ptr<Recognizer>> make_framework_recognizer(const RecognizerOptions& options,
                                                               const Alphabet& alphabet) {

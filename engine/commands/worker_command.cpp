@@ -11,10 +11,10 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
 #include "core/data/samples.h"
 #include "core/data/width_buckets.h"
+#include "engine/commands/engine_commands.h"
 #include "probes/probe.h"
 #include "trial/ipc/events.h"
 #include "trial/workloads/engine_train/gpu_runner.h"

@@ -1,0 +1,12 @@
+// The seeded training step that hosts are compared by: hosts/seeded_step.h.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+
+namespace ocrtune {
+
+Result<std::vector<double>> measure_step_rates(int threads);
+
+}  // namespace ocrtune
