@@ -72,8 +72,8 @@ constexpr EngineCommands kCommands = {declare_train,     declare_infer,  declare
 }  // namespace ocrtune
 
 // The linker is told this name, and takes this file for it (CMakeLists.txt).
-extern "C" const bool ocrtune_engine_is_here;
-extern "C" const bool ocrtune_engine_is_here = [] {
+extern "C" const bool kOcrtuneEngineIsHere;
+extern "C" const bool kOcrtuneEngineIsHere = [] {
   ocrtune::set_engine_parts(&ocrtune::kParts);
   ocrtune::set_engine_commands(&ocrtune::kCommands);
   return true;

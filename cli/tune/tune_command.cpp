@@ -321,6 +321,7 @@ Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
   if (flags.budget_given) request.budget_seconds = flags.search.budget_seconds;
   request.wait = !flags.no_wait;
   const RunRecord stored = OCRTUNE_TRY(store.load_run(request.run));
+  if (lacks_engine(stored.job)) return engine_elsewhere();  // before the run is taken
   const auto doors = OCRTUNE_TRY(doors_of(flags.hosts, stored.job, flags.no_wait));
   auto states = user_states(stored.job, stored.search);
   TuneLine line(flags.progress == "json", flags.out, states);

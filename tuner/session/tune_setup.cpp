@@ -108,11 +108,15 @@ std::int64_t recipe_batch(const Job& job, const SearchRequest& search) {
   return known && preset_trains(job.program().preset) ? global_batch(search.baseline) : 0;
 }
 
-Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const Machine& here) {
-  // Its memory is planned by the engine, for a verdict on a stored run as well.
+bool lacks_engine(const Job& job) {
   const bool built_in =
       std::holds_alternative<TrainingJob>(job.kind) || std::holds_alternative<ReadingJob>(job.kind);
-  if (built_in && engine_parts() == nullptr) return engine_elsewhere();
+  return built_in && engine_parts() == nullptr;
+}
+
+Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const Machine& here) {
+  // Its memory is planned by the engine, for a verdict on a stored run as well.
+  if (lacks_engine(job)) return engine_elsewhere();
   const auto workload = workload_of(job, search);
   Machine machine = here;  // what a mask in the command's words leaves of it
   machine.cpu = cpus_of(here.cpu, job.command());

@@ -19,6 +19,9 @@ struct TuneSetup {
   RecommendOptions recommend;
 };
 
+// The built-in engine computes it, and this program does not hold the engine.
+bool lacks_engine(const Job& job);
+
 // usage: axes, constraints or a baseline that make no sense; names the one.
 Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const Machine& machine);
 

@@ -96,7 +96,8 @@ TEST(ProbeHosts, AnotherVersionAStoppedAgentAndNoProgramAreNamed) {
       fake.replace(at, std::string("$OCRTUNE_REAL").size(), real);
     }
     const BedSaid said =
-        run_in_bed({"a", "b"}, "cp $OCRTUNE " + real + "; " + on_b(*folder, fake) +
+        run_in_bed({"a", "b"}, "cp $OCRTUNE " + real + "; cp $OCRTUNE-engine " + *folder + "; " +
+                                   on_b(*folder, fake) +
                                    "$OCRTUNE probe --hosts a,b --quick --deadline 3s; code=$?; "
                                    "ssh b ps -e; exit $code");
     EXPECT_EQ(said.code, 1) << said.text;
@@ -114,9 +115,10 @@ TEST(ProbeHosts, NamesTheSlowHostTheSlowLinkAndTheInterface) {
   const std::string real = *folder + "/real";
   const std::string fake =
       real + " node | sed -u 's/\"rates\":.[^]]*]/\"rates\":[0.2,0.2,0.2,0.2,0.2]/'\n";
-  const BedSaid said = run_in_bed({"a:docker0", "b:out=20mbit", "c:docker0"},
-                                  "cp $OCRTUNE " + real + "; " + on_b(*folder, fake) +
-                                      "$OCRTUNE probe --hosts a,b,c --json 2>/dev/null");
+  const BedSaid said =
+      run_in_bed({"a:docker0", "b:out=20mbit", "c:docker0"},
+                 "cp $OCRTUNE " + real + "; cp $OCRTUNE-engine " + *folder + "; " +
+                     on_b(*folder, fake) + "$OCRTUNE probe --hosts a,b,c --json 2>/dev/null");
   EXPECT_EQ(said.code, 0) << said.text;
   const Json json = Json::parse(said.text, nullptr, false);
   ASSERT_TRUE(json.is_object()) << said.text;

@@ -54,8 +54,9 @@ Result<std::vector<std::string>> write_noise_lines(const std::string& folder, in
   for (int width = std::min(kNoiseStep, max_width);; width += kNoiseStep) {
     width = std::min(width, max_width);
     for (int i = 0; i < kNoiseEach; ++i) {
-      const auto seed = static_cast<std::uint64_t>(width * kNoiseEach + i);
-      const auto bytes = OCRTUNE_TRY(parts->noise_picture(width, height, seed));
+      const int seed = width * kNoiseEach + i;
+      const auto bytes =
+          OCRTUNE_TRY(parts->noise_picture(width, height, static_cast<std::uint64_t>(seed)));
       paths.push_back(join_path(folder, fmt::format("{:05}-{}.png", width, i)));
       OCRTUNE_TRY(write_file(paths.back(), bytes));
     }
