@@ -16,7 +16,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kAskSeconds = 5;
-constexpr double kWaitSeconds = 1.5;
+constexpr double kWaitSeconds = 5;  // for the last answer, which takes seconds on busy CPUs
 constexpr int kReadings = 3;
 // A CUDA context alone takes more than this, what a display does in a trial less.
 constexpr std::uint64_t kMinGainBytes = 100ULL << 20;
