@@ -8,6 +8,8 @@
 #include <re2/re2.h>
 #include <re2/set.h>
 
+#include "diagnosis/context/card_report.h"
+
 namespace ocrtune {
 namespace {
 
@@ -19,6 +21,7 @@ struct Matcher {
   std::unique_ptr<re2::RE2::Set> literals;
   std::vector<std::string> unsound;
   std::vector<int> rows;  // pattern id -> row of the table
+  int atom_count = 0;     // of the patterns; the literals behind them are the card report's
 
   Matcher() {
     re2::RE2::Options options;
@@ -45,6 +48,10 @@ struct Matcher {
     options.set_max_mem(128 << 20);
     literals = std::make_unique<re2::RE2::Set>(options, re2::RE2::UNANCHORED);
     for (const std::string& atom : atoms) literals->Add(atom, nullptr);
+    atom_count = static_cast<int>(atoms.size());
+    for (const std::string_view word : CardReport::kFirstWords) {
+      literals->Add(re2::StringPiece(word.data(), word.size()), nullptr);
+    }
     literals->Compile();
   }
 };
@@ -76,6 +83,7 @@ std::vector<SignatureMatch> match_line(std::string_view line, std::string_view b
   const re2::StringPiece text(line.data(), line.size());
   std::vector<int> atoms;
   if (!matcher().literals->Match(text, &atoms)) return matches;
+  std::erase_if(atoms, [](int atom) { return atom >= matcher().atom_count; });
   std::vector<int> ids;
   matcher().patterns.AllMatches(text, atoms, &ids);
   if (behind_names.size() < line.size()) {

@@ -26,6 +26,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kBlock = 64UL * 1024;
+constexpr std::size_t kPart = 2048;                // of a block of which something matches
 constexpr std::size_t kLongestLine = 16UL * 1024;  // longer ones are looked at in pieces
 constexpr std::size_t kKeptText = 500;
 constexpr std::size_t kKeptSubjects = 16;
@@ -146,13 +147,13 @@ struct LogScanner::State {
 
   void look_at_first_bytes(std::string_view bytes);
   void take_block(std::string_view block);
-  void take_line(std::string_view line, bool hot);
+  void take_line(std::string_view line, bool hot, bool may_fit);
   void take_progress(std::string_view line);
   void take_matches(const Told& told);
   void take_match(const SignatureMatch& match, const Told& told);
   void continue_message(std::string_view line);
   void begin_run();
-  Told told_by(std::string_view line, bool hot);
+  Told told_by(std::string_view line, bool hot, bool may_fit);
   LogLine line_of(std::string_view text) const;
 };
 
@@ -242,8 +243,9 @@ void LogScanner::State::take_progress(std::string_view line) {
   costs.take_line(line);
 }
 
-// What the line says in the program's own words.
-LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool hot) {
+// What the line says in the program's own words. `hot`: something of its block may match, and
+// `may_fit`: of its part of the block.
+LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool hot, bool may_fit) {
   Told told;
   if (report.open() || (hot && LauncherReport::begins(line))) {
     report.take_line(line, scan.lines + 1);
@@ -252,7 +254,7 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
     node_report.take_line(line, scan.lines + 1);
   }
   // Older launchers dump their whole environment in one line when a rank fails.
-  if (hot && !starts_with(line, "env {") && may_match(line) && !is_typed_command(line)) {
+  if (may_fit && !starts_with(line, "env {") && may_match(line) && !is_typed_command(line)) {
     const std::optional<std::string> own = without_payload(line);
     told.origin = origin_of(own ? *own : line);
     if (!own || may_match(*own)) told.matches = match_line(own ? *own : line, told.origin.text);
@@ -299,7 +301,7 @@ void LogScanner::State::take_matches(const Told& told) {
   if (telling || ended) run_spoke.back() = true;  // that it failed says nothing anew
 }
 
-void LogScanner::State::take_line(std::string_view line, bool hot) {
+void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit) {
   if (trim(line).empty()) return;
   const char lead = line[0];
   const bool of_rank = starts_with(line, "[rank") && !contains(line.substr(0, 16), "]:[");
@@ -327,11 +329,12 @@ void LogScanner::State::take_line(std::string_view line, bool hot) {
   }
   asked = hot ? asked_by(line) : "";
   if (starts_with(line, "==> ")) heading = heading_of(line);
-  const std::string card = cards.take_line(line);
+  const std::string card = hot || cards.open() ? cards.take_line(line) : "";
   if (!card.empty()) line = card;
   if (unfinished) continue_message(line);
   const bool quoted = payload.take_line(line);
-  Told told = told_by(line, hot || !card.empty());
+  const bool composed = !card.empty() || !answer.empty();
+  Told told = told_by(line, hot || composed, may_fit || composed);
   if (quoted) {
     if (!told.matches.empty()) in_payload.push_back(std::move(told));
     return;
@@ -362,20 +365,26 @@ void LogScanner::State::take_block(std::string_view block) {
     scan.programs |= programs_in(block);
   }
   std::string_view last;
-  while (!block.empty()) {
+  bool may_fit = hot;
+  for (std::size_t left = 0; !block.empty();) {  // bytes of the part that was asked as a whole
     const std::size_t end = line_end(block);
+    if (hot && !coloured && left == 0) {
+      left = std::min(block.find('\n', std::max(end, kPart)), block.size());
+      may_fit = may_match(block.substr(0, left));
+    }
     std::string_view line = block.substr(0, end);
     if (!trim(line).empty()) {
       last = line.substr(0, kKeptText);
       scan.last_line.number = scan.lines + 1;
     }
     for (; line.size() > kLongestLine; line.remove_prefix(kLongestLine - 512)) {
-      take_line(line.substr(0, kLongestLine), hot);
+      take_line(line.substr(0, kLongestLine), hot, may_fit);
     }
-    take_line(line, hot);
+    take_line(line, hot, may_fit);
     if (end == block.size()) break;
     if (block[end] == '\n') scan.lines += 1;
     block.remove_prefix(end + 1);
+    left -= std::min(left, end + 1);
   }
   if (!last.empty()) scan.last_line.text.assign(last);
   if (!dated_here.empty()) dated.assign(dated_here);
@@ -417,7 +426,7 @@ LogScan LogScanner::finish() {
   for (const auto& told : state.in_payload) state.take_matches(told);
   if (ends_with(trim(scan.last_line.text), "^C") && scan.progress_lines > 0) {
     const std::int64_t lines = std::exchange(scan.lines, scan.last_line.number - 1);
-    state.take_line(scan.last_line.text + "   (the log ends there)", true);
+    state.take_line(scan.last_line.text + "   (the log ends there)", true, true);
     scan.lines = lines;
   }
   const std::int64_t last_number = scan.last_line.number;

@@ -11,6 +11,11 @@ namespace ocrtune {
 
 class CardReport {
  public:
+  // What the first line of a table or of a link has in it.
+  static constexpr std::string_view kFirstWords[] = {"Link Width", "pcie.link.width.current",
+                                                     "_reasons.", " swpd ", "mem_used"};
+
+  bool open() const { return in_link_ || !columns_.empty(); }
   // The line that stands for this one; empty: this one says nothing of the kind.
   std::string take_line(std::string_view line);
 

@@ -105,13 +105,14 @@ double share_of(const Costs& costs) {
 }  // namespace
 
 void StepCostReader::take_line(std::string_view line) {
-  constexpr std::int64_t kAll = 256, kEach = 8;  // of more lines a part is enough
+  constexpr std::int64_t kAll = 256, kEach = 7;  // of more lines a part is enough
   constexpr std::size_t kMostSeries = 16;
+  if (++lines_ > kAll && lines_ % kEach != 0) return;
   const std::int64_t steps = steps_of_bar(line);
   if (series_.size() >= kMostSeries && !series_.contains(steps)) return;
   Series& series = series_[steps];
   series.lines += 1;
-  if (series.lines == 1 || (series.lines > kAll && series.lines % kEach != 0)) return;
+  if (series.lines == 1) return;
   Cost cost;
   cost.rate = rate_of(line);
   for (const StepWords& words : kStepWords) {

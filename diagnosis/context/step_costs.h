@@ -35,6 +35,7 @@ class StepCostReader {
     std::size_t oldest = 0;         // of last, a ring
   };
 
+  std::int64_t lines_ = 0;
   std::map<std::int64_t, Series> series_;  // by the steps of its progress bar; 0: of no bar
 };
 
