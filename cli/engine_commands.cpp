@@ -21,6 +21,8 @@ void set_engine_commands(const EngineCommands* commands) { g_commands = commands
 
 bool engine_is_elsewhere() { return g_commands == nullptr && engine_program().ok(); }
 
+bool left_to_engine() { return engine_was_asked() && engine_is_elsewhere(); }
+
 Error start_engine(const std::vector<std::string>& words) {
   const auto program = engine_program();
   if (!program) return program.error();

@@ -27,6 +27,10 @@ void set_engine_commands(const EngineCommands* commands);
 // Whether another program is to answer that has more than this one, and is there.
 bool engine_is_elsewhere();
 
+// What failed here wants the engine, and the program that has it is there: give the error on, and
+// main() starts that program.
+bool left_to_engine();
+
 // The engine's program in place of this one, with the same words. Returns only an error: missing,
 // or interrupted meanwhile.
 Error start_engine(const std::vector<std::string>& words);

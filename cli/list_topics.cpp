@@ -145,9 +145,7 @@ Result<Table> runs(const std::string& database) {
     if (verdict.empty()) {
       // A run of a version that knew other strategies has no verdict here.
       const auto judged = settled_run(**store, run.id);
-      if (!judged && engine_was_asked() && engine_is_elsewhere()) {
-        return judged.error();
-      }
+      if (!judged && left_to_engine()) return judged.error();
       verdict = judged ? verdict_name(judged->result.verdict) : "unknown";
     }
     table.add_row({run.id, run.name, run.started, run.state, std::int64_t{run.trials}, verdict,

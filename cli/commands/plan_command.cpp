@@ -111,9 +111,7 @@ Result<std::vector<RunRecord>> finished_runs(const std::string& db) {
   for (const RunListing& listing : listings) {
     if (listing.state != "done") continue;
     auto run = judged_run(*store, listing.id);
-    if (!run && engine_was_asked() && engine_is_elsewhere()) {
-      return run.error();
-    }
+    if (!run && left_to_engine()) return run.error();
     if (run) runs.push_back(*std::move(run));
   }
   std::reverse(runs.begin(), runs.end());

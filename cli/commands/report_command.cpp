@@ -111,9 +111,7 @@ Result<int> report_all(const ReportFlags& flags) {
       continue;
     }
     const auto run = judged_run(*store, listing.id);
-    if (!run && engine_was_asked() && engine_is_elsewhere()) {
-      return run.error();
-    }
+    if (!run && left_to_engine()) return run.error();
     if (!run) {
       rows.push_back(unreadable_row(listing.id, listing.name, listing.started, listing.command_line,
                                     run.error().what));
