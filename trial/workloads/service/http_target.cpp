@@ -61,24 +61,28 @@ constexpr double kHttpLookSeconds = 0.2;  // between two looks at whether to go 
 
 // libcurl is loaded when the first request is to be sent: most commands send none, and it brings
 // two dozen libraries with it.
+#define OCRTUNE_CURL_FUNCTIONS(X) \
+  X(easy_cleanup)                 \
+  X(easy_getinfo)                 \
+  X(easy_init)                    \
+  X(easy_perform)                 \
+  X(easy_setopt)                  \
+  X(easy_strerror)                \
+  X(global_init)                  \
+  X(multi_add_handle)             \
+  X(multi_cleanup)                \
+  X(multi_info_read)              \
+  X(multi_init)                   \
+  X(multi_perform)                \
+  X(multi_poll)                   \
+  X(multi_remove_handle)          \
+  X(multi_setopt)                 \
+  X(slist_append)                 \
+  X(slist_free_all)
 struct CurlLibrary {
-  decltype(&curl_easy_cleanup) easy_cleanup = nullptr;
-  decltype(&curl_easy_getinfo) easy_getinfo = nullptr;
-  decltype(&curl_easy_init) easy_init = nullptr;
-  decltype(&curl_easy_perform) easy_perform = nullptr;
-  decltype(&curl_easy_setopt) easy_setopt = nullptr;
-  decltype(&curl_easy_strerror) easy_strerror = nullptr;
-  decltype(&curl_global_init) global_init = nullptr;
-  decltype(&curl_multi_add_handle) multi_add_handle = nullptr;
-  decltype(&curl_multi_cleanup) multi_cleanup = nullptr;
-  decltype(&curl_multi_info_read) multi_info_read = nullptr;
-  decltype(&curl_multi_init) multi_init = nullptr;
-  decltype(&curl_multi_perform) multi_perform = nullptr;
-  decltype(&curl_multi_poll) multi_poll = nullptr;
-  decltype(&curl_multi_remove_handle) multi_remove_handle = nullptr;
-  decltype(&curl_multi_setopt) multi_setopt = nullptr;
-  decltype(&curl_slist_append) slist_append = nullptr;
-  decltype(&curl_slist_free_all) slist_free_all = nullptr;
+#define OCRTUNE_DECLARE(name) decltype(&curl_##name) name = nullptr;
+  OCRTUNE_CURL_FUNCTIONS(OCRTUNE_DECLARE)
+#undef OCRTUNE_DECLARE
 };
 CurlLibrary g_curl;
 
@@ -89,24 +93,11 @@ bool find_function(void* library, const char* name, Function& function) {
 }
 
 bool load_curl(void* library, CurlLibrary& curl) {
-  return find_function(library, "curl_easy_cleanup", curl.easy_cleanup) &&
-         find_function(library, "curl_easy_getinfo", curl.easy_getinfo) &&
-         find_function(library, "curl_easy_init", curl.easy_init) &&
-         find_function(library, "curl_easy_perform", curl.easy_perform) &&
-         find_function(library, "curl_easy_setopt", curl.easy_setopt) &&
-         find_function(library, "curl_easy_strerror", curl.easy_strerror) &&
-         find_function(library, "curl_global_init", curl.global_init) &&
-         find_function(library, "curl_multi_add_handle", curl.multi_add_handle) &&
-         find_function(library, "curl_multi_cleanup", curl.multi_cleanup) &&
-         find_function(library, "curl_multi_info_read", curl.multi_info_read) &&
-         find_function(library, "curl_multi_init", curl.multi_init) &&
-         find_function(library, "curl_multi_perform", curl.multi_perform) &&
-         find_function(library, "curl_multi_poll", curl.multi_poll) &&
-         find_function(library, "curl_multi_remove_handle", curl.multi_remove_handle) &&
-         find_function(library, "curl_multi_setopt", curl.multi_setopt) &&
-         find_function(library, "curl_slist_append", curl.slist_append) &&
-         find_function(library, "curl_slist_free_all", curl.slist_free_all);
+#define OCRTUNE_FIND(name) find_function(library, "curl_" #name, curl.name)&&
+  return OCRTUNE_CURL_FUNCTIONS(OCRTUNE_FIND) true;
+#undef OCRTUNE_FIND
 }
+#undef OCRTUNE_CURL_FUNCTIONS
 
 // missing: the library is not here.
 Status start_curl() {
