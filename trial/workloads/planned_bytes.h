@@ -26,6 +26,7 @@ class PlannedBytes {
   explicit PlannedBytes(std::function<std::uint64_t(const Knobs&)> plan) : plan_(std::move(plan)) {}
 
   double of(const Knobs& knobs) {
+    const std::lock_guard lock(mutex_);
     const auto [planned, fresh] = plans_.try_emplace(
         {knobs.backend, knobs.precision, knobs.batch, knobs.threads}, std::uint64_t{0});
     if (fresh) planned->second = plan_(knobs);
@@ -34,6 +35,7 @@ class PlannedBytes {
 
  private:
   std::function<std::uint64_t(const Knobs&)> plan_;
+  std::mutex mutex_;
   std::map<std::tuple<std::string, std::string, int, int>, std::uint64_t> plans_;
 };
 
