@@ -24,14 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Closes on every way out; close errors matter only to writers, who call close() themselves.
-struct Descriptor {
-  int number = -1;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-};
-
 // The path that a chain of links ends at; a link to what does not exist yet counts too.
 std::string link_target(const std::string& path) {
   constexpr int kMaxLinks = 40;
@@ -55,7 +47,7 @@ Status sync_and_close(Descriptor& file, const std::string& path) {
 
 Status write_in_place(const std::string& path, std::string_view contents) {
   Descriptor file{::open(path.c_str(), O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC)};
-  if (file.number < 0) return system_error(errno, "write " + path);
+  if (!file.is_open()) return system_error(errno, "write " + path);
   OCRTUNE_TRY(write_all(file.number, contents, path));
   return sync_and_close(file, path);
 }
@@ -78,7 +70,7 @@ void remove_abandoned(const std::string& folder) {
     const std::string path = join_path(folder, name);
     const Descriptor file{::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
     struct stat facts {};
-    if (file.number < 0 || ::fstat(file.number, &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+    if (!file.is_open() || ::fstat(file.number, &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
     if (facts.st_uid != ::geteuid()) continue;
     if (std::difftime(std::time(nullptr), facts.st_mtime) < kAbandonedSeconds) continue;
     if (::flock(file.number, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
@@ -106,14 +98,14 @@ void sync_folder(const std::string& path) {
   const Descriptor folder{
       ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   // Some file systems cannot sync a folder; the file's own bytes are safe by then.
-  if (folder.number >= 0) ::fsync(folder.number);
+  if (folder.is_open()) ::fsync(folder.number);
 }
 
 // `old` null: there is no such file yet. Errors: denied if the folder refuses a new file or name.
 Status replace_file(const std::string& path, const struct stat* old, std::string_view contents) {
   std::string beside;
   Descriptor file{create_beside(path, beside)};
-  if (file.number < 0) return system_error(errno, "create " + path);
+  if (!file.is_open()) return system_error(errno, "create " + path);
   if (old != nullptr) {
     // Of another's file root keeps the owner; who may not give it away owns the new one.
     const bool owned = ::fchown(file.number, old->st_uid, old->st_gid) == 0;
@@ -135,6 +127,10 @@ Status replace_file(const std::string& path, const struct stat* old, std::string
 
 }  // namespace
 
+Descriptor::~Descriptor() {
+  if (number >= 0) ::close(number);
+}
+
 Status write_all(int descriptor, std::string_view contents, const std::string& name) {
   while (!contents.empty()) {
     const ssize_t written = ::write(descriptor, contents.data(), contents.size());
@@ -147,7 +143,7 @@ Status write_all(int descriptor, std::string_view contents, const std::string& n
 
 Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.number < 0) return system_error(errno, "open " + path);
+  if (!file.is_open()) return system_error(errno, "open " + path);
   std::string contents;
   char block[65536];
   while (contents.size() < max_bytes) {
@@ -252,6 +248,8 @@ Result<std::string> real_path(const std::string& path) {
 }
 
 std::string parent_path(const std::string& path) { return fs::path(path).parent_path().string(); }
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 namespace {
 

@@ -4,11 +4,28 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 
 namespace ocrtune {
+
+// An open file: closed on every way out. A close that fails matters to writers alone, who call it
+// themselves.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int descriptor) : number(descriptor) {}
+  Descriptor(Descriptor&& other) noexcept : number(std::exchange(other.number, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number, other.number);
+    return *this;
+  }
+  ~Descriptor();
+  bool is_open() const { return number >= 0; }
+  int number = -1;
+};
 
 // The whole file, at most `max_bytes` of it. Works for /proc and /sys, whose sizes read as 0.
 Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes = 1ULL << 30);
@@ -36,6 +53,7 @@ bool is_directory(const std::string& path);
 Result<std::vector<std::string>> list_directory(const std::string& path);
 std::string join_path(std::string_view folder, std::string_view name);
 std::string parent_path(const std::string& path);
+std::string base_name(const std::string& path);          // what stands after the last slash
 Result<std::string> real_path(const std::string& path);  // absolute, links followed; must exist
 // A fresh private "<TMPDIR or /tmp>/ocrtune.tmp.<host>.<tag>.XXXXXX"; those of dead processes of
 // this host are removed.

@@ -23,15 +23,14 @@ constexpr double kAgainSeconds = 0.2;  // after a round of SIGKILL, before the n
 constexpr std::size_t kMaxNamed = 20;
 
 ProcessFacts facts_of(const ProcessStat& stat) {
-  static const double kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   ProcessFacts facts;
   facts.pid = stat.pid;
   facts.parent = stat.parent;
   facts.session = stat.session;
   facts.state = stat.state;
   facts.start_ticks = stat.start_ticks;
-  facts.cpu_seconds = static_cast<double>(stat.cpu_ticks) / kTicks;
-  facts.children_cpu_seconds = static_cast<double>(stat.children_ticks) / kTicks;
+  facts.cpu_seconds = tick_seconds(stat.cpu_ticks);
+  facts.children_cpu_seconds = tick_seconds(stat.children_ticks);
   facts.name = stat.name;
   return facts;
 }

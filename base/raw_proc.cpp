@@ -52,6 +52,13 @@ void each_descriptor_from(int first, void (*visit)(int, void*)) {
 
 }  // namespace
 
+double ticks_per_second() {
+  static const auto kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return kTicks;
+}
+
+double tick_seconds(std::uint64_t ticks) { return static_cast<double>(ticks) / ticks_per_second(); }
+
 bool parse_stat_line(std::string_view line, ProcessStat& stat) {
   const std::size_t open = line.find('(');
   const std::size_t close = line.rfind(')');  // a name may hold blanks and parentheses

@@ -25,6 +25,10 @@ struct ProcessStat {
   bool ended() const { return state == 'Z' || state == 'X'; }
 };
 
+// The unit of the CPU times in /proc.
+double ticks_per_second();
+double tick_seconds(std::uint64_t ticks);
+
 inline constexpr std::size_t kStatBytes = 1024;
 inline constexpr std::size_t kProcPathBytes = 64;
 

@@ -21,8 +21,6 @@ constexpr const char* kListPackages =
     "print('python==' + platform.python_version())\n"
     "for d in m.distributions(): print('%s==%s' % (d.metadata['Name'], d.version))\n";
 
-std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
-
 // Only what a rule speaks of: the rest is nobody's business.
 std::string environment_lines(const std::map<std::string, std::string>& environment) {
   std::string lines;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "diagnosis/cause_ranker.h"
 
@@ -62,7 +63,7 @@ void CauseRanker::weigh_listed_object(const Finding& finding, Clue& clue) const 
   if (name.empty() || finding.count > 1) return;
   const auto has_log = [&](const std::string& object) {
     return std::ranges::any_of(logs_, [&](const LogScan& log) {
-      std::string stem = log.file.substr(log.file.rfind('/') + 1);
+      std::string stem = base_name(log.file);
       stem = stem.substr(0, stem.find('.'));
       return &log != &table && !stem.empty() && starts_with(object + "-", stem + "-");
     });

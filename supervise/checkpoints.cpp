@@ -71,8 +71,6 @@ bool names_one_state(const std::string& folder) {
   return std::any_of(kWords.begin(), kWords.end(), [&](const char* one) { return word == one; });
 }
 
-std::string last_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 // The files of one state, by their paths below it.
 struct Parts {
   std::set<std::string> names;
@@ -105,13 +103,13 @@ void look_in(const std::string& folder, int depth, States& states) {
   const auto names = list_directory(folder).value_or({});
   // Beside weights that belong to their folder, a .pt is the optimizer's.
   const bool one_state =
-      (depth > 0 && names_one_state(last_name(folder)) &&
-       (starts_with(last_name(folder), "checkpoint") ||
+      (depth > 0 && names_one_state(base_name(folder)) &&
+       (starts_with(base_name(folder), "checkpoint") ||
         std::none_of(names.begin(), names.end(),
                      [](const std::string& name) { return has_end(name, kPaddleEnds); }))) ||
       std::any_of(names.begin(), names.end(),
                   [](const std::string& name) { return has_end(name, kFolderEnds); });
-  const bool numbered = one_state && depth > 0 && names_one_state(last_name(folder));
+  const bool numbered = one_state && depth > 0 && names_one_state(base_name(folder));
   if (numbered) {
     Parts parts;
     parts.add_folder(folder, "", depth);
@@ -236,7 +234,7 @@ std::vector<Checkpoint> find_checkpoints(const std::string& name) {
   std::vector<Parts*> sorted;
   for (auto& [path, parts] : states) {
     parts.state.path = path;
-    parts.state.number = number_of(last_name(path));
+    parts.state.number = number_of(base_name(path));
     sorted.push_back(&parts);
   }
   std::sort(sorted.begin(), sorted.end(), [](const Parts* a, const Parts* b) {

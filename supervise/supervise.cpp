@@ -265,7 +265,7 @@ bool Supervisor::cannot_load(const AttemptStatus& last, const Diagnosis& diagnos
   if (resumed_from_.empty() || last.progress_lines > 0 || !diagnosis.failed) return false;
   const Cause& cause = diagnosis.causes[0];
   if (cause.row == &find_cause("checkpoint_damaged")) return true;
-  const std::string name = resumed_from_.substr(resumed_from_.rfind('/') + 1);
+  const std::string name = base_name(resumed_from_);
   return cause.row->remedy == Remedy::none &&
          std::any_of(cause.evidence.begin(), cause.evidence.end(), [&](const EvidenceLine& line) {
            return line.text.find(name) != std::string::npos;

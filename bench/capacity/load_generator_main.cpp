@@ -1,7 +1,6 @@
 // What the load generator itself costs, and whether it measures the truth in real time.
 //
 //   build/capacity_load_generator [seconds]
-#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,17 +13,12 @@
 #include "base/stats.h"
 #include "bench/synthetic/function_target.h"
 #include "bench/synthetic/simulated_server.h"
+#include "trial/proc/cpu_time.h"
 #include "trial/workloads/service/load_generator.h"
 
 namespace {
 
 using namespace ocrtune;
-
-double thread_cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 // Answers at once: what is left is the generator.
 class NullTarget final : public LoadTarget {

@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <map>
 
 #include "base/stats.h"
+#include "trial/proc/cpu_time.h"
 #include "tuner/session/replay.h"
 
 namespace ocrtune {
 namespace {
-
-// Of this thread: other programs and other threads do not count.
-double cpu_milliseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
 
 // CPU milliseconds of each proposal of one search of `trials` trials, in order.
 std::vector<double> proposal_milliseconds(const SyntheticMachine& machine, int trials,
@@ -34,19 +27,19 @@ std::vector<double> proposal_milliseconds(const SyntheticMachine& machine, int t
   TableRunner runner(machine.table, clock, seed, machine.faults);
   std::vector<double> spent;
   for (int trial = 0; trial < trials; ++trial) {
-    const double before = cpu_milliseconds();
+    const double before = 1e3 * thread_cpu_seconds();
     auto proposal = search->next(trials - trial);
     if (!proposal && search->stop_reason() != "budget") {
       const auto question = open_question(space, *search, done, answer);
       if (question) proposal = search->settle(*question, trials - trial);
     }
-    spent.push_back(cpu_milliseconds() - before);
+    spent.push_back(1e3 * thread_cpu_seconds() - before);
     if (!proposal) break;
     done.push_back(runner.run(proposal->knobs, {}));
     done.back().phase = proposal->phase;
-    const double told = cpu_milliseconds();
+    const double told = 1e3 * thread_cpu_seconds();
     search->tell(done.back());
-    spent.back() += cpu_milliseconds() - told;
+    spent.back() += 1e3 * thread_cpu_seconds() - told;
   }
   return spent;
 }

@@ -73,7 +73,7 @@ Result<std::unique_ptr<LabelFile>> LabelFile::open(const std::string& path) {
   auto text = OCRTUNE_TRY(read_file(path, 8ULL << 30));
   std::unique_ptr<LabelFile> file(new LabelFile);
   file->folder_ = parent_path(path);
-  file->file_name_ = path.substr(path.rfind('/') + 1);
+  file->file_name_ = base_name(path);
   file->text_ = std::move(text);
   file->split_lines();
   return file;

@@ -92,7 +92,7 @@ Result<TrainedModel> with_checkpoint(OnnxRecognizer model, const std::string& pa
 }
 
 std::string default_output(const std::string& model) {
-  const std::string name = model.substr(model.rfind('/') + 1);
+  const std::string name = base_name(model);
   return name.substr(0, name.size() - std::string(".onnx").size()) + ".ocrtune.onnx";
 }
 

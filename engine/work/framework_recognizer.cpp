@@ -46,7 +46,7 @@ class FrameworkRecognizer final : public Recognizer {
   Alphabet alphabet_;
   Batch batch_;
   std::optional<Process> process_;
-  PipeEnd requests_, answers_;
+  Descriptor requests_, answers_;
   FrameReader reader_;
   std::vector<Frame> frames_;
   std::size_t taken_ = 0;  // of frames_
@@ -68,11 +68,11 @@ Status FrameworkRecognizer::start() {
   process.arguments = OCRTUNE_TRY(framework_command(options_.backend, options_.model));
   int requests[2] = {-1, -1}, answers[2] = {-1, -1};
   if (::pipe2(requests, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
-  PipeEnd request_out(requests[0]);
-  requests_ = PipeEnd(requests[1]);
+  Descriptor request_out(requests[0]);
+  requests_ = Descriptor(requests[1]);
   if (::pipe2(answers, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
-  answers_ = PipeEnd(answers[0]);
-  PipeEnd answer_in(answers[1]);
+  answers_ = Descriptor(answers[0]);
+  Descriptor answer_in(answers[1]);
   ::fcntl(requests_.number, F_SETPIPE_SZ, kPixelPipeBytes);
   for (const auto& [flag, value] : {std::pair("--threads", std::to_string(options_.threads)),
                                     std::pair("--precision", options_.precision),
@@ -83,7 +83,7 @@ Status FrameworkRecognizer::start() {
   process.descriptors = {answer_in.number};
   process.environment = {{kSpinVariable, std::nullopt}};
   process_ = OCRTUNE_TRY(Process::start(process));
-  answer_in = PipeEnd();  // so that its end is seen
+  answer_in = Descriptor();  // so that its end is seen
   const Frame hello = OCRTUNE_TRY(next_frame());
   if (hello.kind == 'H') return Status();
   return Error{ErrorKind::unsupported, options_.backend + ": " + hello.body};

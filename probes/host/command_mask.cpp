@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/files.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -78,7 +79,7 @@ std::optional<CpuSet> numactl_cpus(const std::vector<std::string>& command, std:
 void collect_masks(const std::vector<std::string>& command, const CpuFacts& cpu,
                    std::vector<CpuSet>& masks) {
   for (std::size_t i = 0; i < command.size(); ++i) {
-    const std::string name = program_name(command[i]);
+    const std::string name = base_name(command[i]);
     std::optional<CpuSet> mask;
     if (name == "taskset") mask = taskset_cpus(command, i);
     if (name == "numactl") mask = numactl_cpus(command, i, cpu);
@@ -90,8 +91,6 @@ void collect_masks(const std::vector<std::string>& command, const CpuFacts& cpu,
 }
 
 }  // namespace
-
-std::string program_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::optional<std::string> numactl_value(const std::vector<std::string>& command,
                                          std::size_t numactl,

@@ -28,7 +28,4 @@ std::optional<std::string> numactl_value(const std::vector<std::string>& command
                                          std::size_t numactl,
                                          std::initializer_list<std::string_view> names);
 
-// Of a path, the program's name.
-std::string program_name(const std::string& path);
-
 }  // namespace ocrtune

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/cpu_set.h"
 #include "base/files.h"
+#include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/pinned_team.h"
 
@@ -89,7 +90,7 @@ struct BusyTime {
 // user + nice + system + irq + softirq of the "cpuN" lines in /proc/stat.
 BusyTime busy_time(const std::vector<int>& cpus) {
   BusyTime time;
-  const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const double tick = 1.0 / ticks_per_second();
   const CpuSet wanted(cpus);
   for (const std::string& line : split(read_file("/proc/stat").value_or(""), '\n')) {
     const auto fields = words(line);

@@ -105,7 +105,7 @@ std::string describe_holder(int file, int pid) {
   if (pid == 0) return "a process of another container" + since;
   const std::string arguments = read_file(fmt::format("/proc/{}/cmdline", pid), 4096).value_or("");
   const std::vector<std::string> parts = split(arguments, '\0');
-  std::string name = parts.empty() ? "" : parts[0].substr(parts[0].rfind('/') + 1);
+  std::string name = parts.empty() ? "" : base_name(parts[0]);
   if (parts.size() > 1) name += " " + parts[1];
   return fmt::format("{} (process {}{})", name.empty() ? "another" : name, pid, since);
 }

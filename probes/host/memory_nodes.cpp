@@ -239,7 +239,7 @@ std::optional<CpuSet> bound_by_policy(const FileRoot& root, const std::string& p
 std::optional<CpuSet> bound_by_words(const std::vector<std::string>& command,
                                      const std::vector<MemoryNode>& nodes) {
   for (std::size_t i = 0; i < command.size(); ++i) {
-    if (program_name(command[i]) == "numactl") {
+    if (base_name(command[i]) == "numactl") {
       const auto value = numactl_value(command, i, {"--membind", "-m"});
       if (const auto bound = value ? parse_nodes(*value, nodes) : std::nullopt) return bound;
     }
@@ -252,7 +252,7 @@ std::optional<CpuSet> bound_by_words(const std::vector<std::string>& command,
 
 bool sets_memory_policy(const std::vector<std::string>& command) {
   for (std::size_t i = 0; i < command.size(); ++i) {
-    if (program_name(command[i]) == "numactl") return true;
+    if (base_name(command[i]) == "numactl") return true;
     if (i > 0 && command[i - 1] == "-c" && sets_memory_policy(words(command[i]))) return true;
   }
   return false;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
@@ -279,7 +280,7 @@ std::string command_words(const std::vector<std::string>& command) {
   std::vector<std::string> words;
   for (const std::string& word : command) {
     if (word.find('{') == std::string::npos) {
-      words.push_back(starts_with(word, "/") ? word.substr(word.rfind('/') + 1) : word);
+      words.push_back(starts_with(word, "/") ? base_name(word) : word);
     } else if (starts_with(word, "{") && !words.empty() && starts_with(words.back(), "-")) {
       words.pop_back();  // the option whose value it is
     }

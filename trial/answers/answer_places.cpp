@@ -173,7 +173,7 @@ void AnswerCollector::read_files(const std::vector<std::string>& patterns, doubl
         if (!text) continue;
         const bool json = nlohmann::json::parse(*text, nullptr, false).is_structured();
         answers_.json = answers_.json || json;
-        add(path.substr(path.rfind('/') + 1), json ? *text : text_answer(split(*text, '\n')));
+        add(base_name(path), json ? *text : text_answer(split(*text, '\n')));
       }
     }
     ::globfree(&found);

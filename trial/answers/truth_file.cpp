@@ -17,8 +17,6 @@ using Texts = std::vector<std::string>;
 constexpr const char* kTranscription = "transcription";
 constexpr const char* kNotCounted = "###";  // PaddleOCR's word for "do not care"
 
-std::string last_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 Texts label_texts(const std::string& label) {
   const auto json = nlohmann::json::parse(label, nullptr, false);
   if (!json.is_array()) return {label};
@@ -53,12 +51,12 @@ Result<std::vector<Texts>> read_truth(const std::string& path,
     }
     const std::string named = line.substr(0, tab);
     by_path[named] = label_texts(std::string(trim(line.substr(tab + 1))));
-    ++names[last_name(named)];
-    path_of[last_name(named)] = named;
+    ++names[base_name(named)];
+    path_of[base_name(named)] = named;
   }
   std::vector<Texts> truths;
   for (const std::string& input : inputs) {
-    const std::string name = last_name(input);
+    const std::string name = base_name(input);
     if (by_path.contains(input)) {
       truths.push_back(by_path[input]);
     } else if (names[name] == 1) {

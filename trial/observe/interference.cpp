@@ -11,16 +11,12 @@
 
 #include <fmt/format.h>
 
+#include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/cgroups.h"
 
 namespace ocrtune {
 namespace {
-
-double ticks_per_second() {
-  static const double kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return kTicks;
-}
 
 double number_or_zero(const std::string& text) { return parse_number(text).value_or(0); }
 

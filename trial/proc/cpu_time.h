@@ -1,17 +1,9 @@
-// CPU time: the kernel's ticks of /proc/<pid>/stat, and what this thread has used itself.
+// The CPU time that this thread has used itself.
 #pragma once
 
-#include <unistd.h>
-
-#include <cstdint>
 #include <ctime>
 
 namespace ocrtune {
-
-inline double tick_seconds(std::uint64_t ticks) {
-  static const auto kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return static_cast<double>(ticks) / kTicks;
-}
 
 inline double thread_cpu_seconds() {
   timespec used{};

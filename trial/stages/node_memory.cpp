@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,24 +56,6 @@ std::map<int, double> mapped_bytes(const std::string& line) {
   return pages;
 }
 
-NodeMemory::~NodeMemory() {
-  if (maps_ >= 0) ::close(maps_);
-}
-
-NodeMemory::NodeMemory(NodeMemory&& other) noexcept { *this = std::move(other); }
-
-NodeMemory& NodeMemory::operator=(NodeMemory&& other) noexcept {
-  std::swap(root_, other.root_);
-  std::swap(begun_, other.begun_);
-  std::swap(nodes_, other.nodes_);
-  std::swap(pid_, other.pid_);
-  std::swap(maps_, other.maps_);
-  std::swap(rest_, other.rest_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(threads_, other.threads_);
-  return *this;
-}
-
 void NodeMemory::look(int pid) {
   if (!begun_) {
     nodes_ = read_memory_nodes(root_);
@@ -85,7 +66,7 @@ void NodeMemory::look(int pid) {
   if (pid_ == 0) {
     pid_ = pid;
     const std::string path = root_.path(fmt::format("/proc/{}/numa_maps", pid_));
-    maps_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    maps_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   }
   read_some();
   count_threads();
@@ -94,10 +75,10 @@ void NodeMemory::look(int pid) {
 void NodeMemory::read_some() {
   const double begin = thread_cpu_seconds();
   std::array<char, 4096> part{};
-  while (maps_ >= 0 && thread_cpu_seconds() - begin < kStep) {
-    const ssize_t got = ::read(maps_, part.data(), part.size());
+  while (maps_.is_open() && thread_cpu_seconds() - begin < kStep) {
+    const ssize_t got = ::read(maps_.number, part.data(), part.size());
     if (got <= 0) {
-      ::close(std::exchange(maps_, -1));
+      maps_ = Descriptor();
       return;
     }
     rest_.append(part.data(), static_cast<std::size_t>(got));
@@ -126,7 +107,7 @@ void NodeMemory::count_threads() {
 
 void NodeMemory::fill(StageUse& use) const {
   const double bytes = sum_of(bytes_), threads = sum_of(threads_);
-  if (maps_ >= 0 || bytes < kLeastBytes || threads < kLeastLooks) return;
+  if (maps_.is_open() || bytes < kLeastBytes || threads < kLeastLooks) return;
   double together = 0;
   for (const auto& [node, looks] : threads_) {
     const auto held = bytes_.find(node);

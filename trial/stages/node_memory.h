@@ -20,9 +20,6 @@ std::map<int, double> mapped_bytes(const std::string& line);
 class NodeMemory {
  public:
   explicit NodeMemory(FileRoot root = FileRoot()) : root_(std::move(root)) {}
-  ~NodeMemory();
-  NodeMemory(NodeMemory&&) noexcept;
-  NodeMemory& operator=(NodeMemory&&) noexcept;
 
   // `pid`: of the process that ran most until now. Nothing on a machine with one node.
   void look(int pid);
@@ -38,7 +35,7 @@ class NodeMemory {
   bool begun_ = false;
   std::vector<MemoryNode> nodes_;  // where there are several
   int pid_ = 0;
-  int maps_ = -1;  // numa_maps of the process, until all of it was read
+  Descriptor maps_;  // numa_maps of the process, until all of it was read
   std::string rest_;
   std::map<int, double> bytes_, threads_;  // by node
 };

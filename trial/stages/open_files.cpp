@@ -37,31 +37,12 @@ std::string target_of(int folder, int number) {
 
 }  // namespace
 
-OpenFiles::~OpenFiles() {
-  for (const auto& [pid, reader] : readers_) ::close(reader.folder);
-}
-
-OpenFiles::OpenFiles(OpenFiles&& other) noexcept { *this = std::move(other); }
-
-OpenFiles& OpenFiles::operator=(OpenFiles&& other) noexcept {
-  std::swap(root_, other.root_);
-  std::swap(readers_, other.readers_);
-  std::swap(next_, other.next_);
-  std::swap(files_, other.files_);
-  std::swap(paths_, other.paths_);
-  std::swap(brief_, other.brief_);
-  return *this;
-}
-
-void OpenFiles::forget(int pid) {
-  const auto found = readers_.find(pid);
-  if (found == readers_.end()) return;
-  ::close(found->second.folder);
-  readers_.erase(found);
+void OpenFiles::forget_others(const std::set<int>& alive) {
+  std::erase_if(readers_, [&](const auto& reader) { return !alive.contains(reader.first); });
 }
 
 void OpenFiles::look(int pid, bool reads_much) {
-  forget(pid);
+  readers_.erase(pid);
   const std::string folder = root_.path(fmt::format("/proc/{}/fd", pid));
   const auto descriptors = list_directory(folder);
   if (!descriptors) return;
@@ -75,8 +56,8 @@ void OpenFiles::look(int pid, bool reads_much) {
     note(link, false);
   }
   if (!reads_much || readers_.size() >= kMaxReaders || descriptors->size() > kMaxOpen) return;
-  const int opened = ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (opened >= 0) readers_[pid] = {opened, std::move(standing)};
+  Descriptor opened(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (opened.is_open()) readers_[pid] = {std::move(opened), std::move(standing)};
 }
 
 void OpenFiles::note(const std::string& path, bool at_a_glance) {
@@ -107,7 +88,8 @@ void OpenFiles::glance() {
   }
   std::string last;
   for (std::size_t i = 0; i < kProbes; ++i) {  // the lowest number at every second one
-    const std::string path = target_of(folder, free.at(i % 2 == 0 ? 0 : i / 2 % free.size()));
+    const std::string path =
+        target_of(folder.number, free.at(i % 2 == 0 ? 0 : i / 2 % free.size()));
     if (!path.empty() && path != last) note(path, true);
     if (!path.empty()) last = path;
   }

@@ -18,13 +18,12 @@ namespace ocrtune {
 class OpenFiles {
  public:
   explicit OpenFiles(FileRoot root = FileRoot()) : root_(std::move(root)) {}
-  ~OpenFiles();
-  OpenFiles(OpenFiles&&) noexcept;
-  OpenFiles& operator=(OpenFiles&&) noexcept;
 
   // All descriptors of a process; about 5 us for each. `reads_much`: glance() is of it, too, until
   // the next look.
   void look(int pid, bool reads_much);
+  // Those of other processes make room for others.
+  void forget_others(const std::set<int>& alive);
   // About 30 us of one of those that read much, at most 16 of them in turn; nothing once enough
   // files were seen so.
   void glance();
@@ -34,12 +33,11 @@ class OpenFiles {
 
  private:
   struct Reader {
-    int folder = -1;         // of its descriptors
+    Descriptor folder;       // of its descriptors
     std::set<int> standing;  // open at the last look
   };
 
   void note(const std::string& path, bool at_a_glance);
-  void forget(int pid);
 
   FileRoot root_;
   std::map<int, Reader> readers_;

@@ -50,7 +50,7 @@ std::set<Kind> kinds_of(const std::vector<std::string>& seen, const std::set<std
                         int least) {
   std::map<Kind, int> counts;
   for (const std::string& path : seen) {
-    const std::string folder = parent_path(path), name = path.substr(path.rfind('/') + 1);
+    const std::string folder = parent_path(path), name = base_name(path);
     if (!ending(name).empty()) counts[{folder, ending(name)}] += surely.contains(path) ? least : 1;
   }
   std::set<Kind> kinds;

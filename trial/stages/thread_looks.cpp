@@ -8,7 +8,6 @@
 
 #include "base/raw_proc.h"
 #include "base/text.h"
-#include "trial/proc/cpu_time.h"
 
 namespace ocrtune {
 namespace {

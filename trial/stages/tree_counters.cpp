@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include "base/raw_proc.h"
 #include "base/text.h"
 #include "trial/observe/thread_runtimes.h"
-#include "trial/proc/cpu_time.h"
 
 namespace ocrtune {
 namespace {
@@ -24,6 +24,9 @@ double number(const std::string& text) { return std::strtod(text.c_str(), nullpt
 
 void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
   Sums sums;
+  std::set<int> alive;
+  for (const ProcessFacts& process : members) alive.insert(process.pid);
+  files_.forget_others(alive);
   for (const ProcessFacts& process : members) {
     const std::string folder = root_.path(fmt::format("/proc/{}", process.pid));
     const auto stat_line = read_file(folder + "/stat", 4096);

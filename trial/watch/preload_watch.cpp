@@ -22,7 +22,7 @@ std::string why_not_loaded(const std::string& maps) {
 
 PreloadWatch::PreloadWatch(const std::string& library) {
   const std::string path = real_path(library).value_or(library);
-  file_ = path.substr(path.rfind('/') + 1);
+  file_ = base_name(path);
 }
 
 void PreloadWatch::look(const std::vector<ProcessFacts>& members) {

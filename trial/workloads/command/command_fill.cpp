@@ -19,8 +19,6 @@
 namespace ocrtune {
 namespace {
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 struct Launcher {
   std::size_t at = 0;  // of its name in the command
   bool torch = false;

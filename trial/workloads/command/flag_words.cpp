@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/files.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -10,7 +11,7 @@ namespace {
 std::vector<std::string> spellings(const std::string& flag) { return split(flag, '|'); }
 
 bool is_one_of(const std::string& word, const std::vector<std::string>& words) {
-  return std::find(words.begin(), words.end(), word.substr(word.rfind('/') + 1)) != words.end();
+  return std::find(words.begin(), words.end(), base_name(word)) != words.end();
 }
 
 bool has_one_of(const std::vector<std::string>& command, const std::vector<std::string>& words) {

@@ -28,7 +28,7 @@ bool is_on(const Words& command, const std::string& flag, bool usual) {
 // has read all images.
 Result<std::string> program_of(const CommandWorkload& workload) {
   for (const std::string& word : workload.command) {
-    const std::string name = word.substr(word.rfind('/') + 1);
+    const std::string name = base_name(word);
     if (name == "predict_system.py" || name == "predict_det.py") return name;
     if (name != "predict_rec.py") continue;
     if (!times_whole_runs(workload)) {

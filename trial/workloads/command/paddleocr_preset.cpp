@@ -68,7 +68,7 @@ Overrides trial_overrides(const PaddleOcrConfig& config, int print_interval, boo
 
 std::optional<std::string> python_of(const std::vector<std::string>& command) {
   for (const std::string& argument : command) {
-    const std::string name = argument.substr(argument.rfind('/') + 1);
+    const std::string name = base_name(argument);
     if (starts_with(name, "python")) return argument;
   }
   return std::nullopt;

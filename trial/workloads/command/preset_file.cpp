@@ -100,7 +100,7 @@ Result<PresetFile> parse_preset(const std::string& text, const std::string& path
   TomlReader reader(path);
   PresetFile preset;
   preset.path = path;
-  preset.name = path.substr(path.rfind('/') + 1);
+  preset.name = base_name(path);
   preset.name = preset.name.substr(0, preset.name.rfind(".toml"));
   reader.allow(document, "",
                {"help", "words", "notes", "files", "behind", "trains", "tried", "read", "knobs",

@@ -19,10 +19,6 @@ constexpr double kReapSeconds = 5;  // a driver may hold a killed process for so
 
 }  // namespace
 
-PipeEnd::~PipeEnd() {
-  if (number >= 0) ::close(number);
-}
-
 void EndOfRoot::operator()(Process* process) const {
   process->signal(SIGKILL);
   process->wait(kReapSeconds);
@@ -32,9 +28,9 @@ Result<InferProcess> start_infer_process(ProcessTree& tree, const std::string& p
                                          InferSpec spec, const CpuSet& mask) {
   int requests[2] = {-1, -1}, answers[2] = {-1, -1};
   if (::pipe2(requests, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
-  PipeEnd request_out(requests[0]), request_in(requests[1]);
+  Descriptor request_out(requests[0]), request_in(requests[1]);
   if (::pipe2(answers, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
-  PipeEnd answer_out(answers[0]), answer_in(answers[1]);
+  Descriptor answer_out(answers[0]), answer_in(answers[1]);
   ::fcntl(requests[1], F_SETPIPE_SZ, kRequestBytes);
   spec.request_descriptor = requests[0];
   spec.result_descriptor = answers[1];

@@ -4,29 +4,15 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "base/cpu_set.h"
+#include "base/files.h"
 #include "base/process_tree.h"
 #include "base/result.h"
 #include "trial/ipc/frames.h"
 #include "trial/workloads/engine_infer/infer_spec.h"
 
 namespace ocrtune {
-
-// Closed on every way out.
-class PipeEnd {
- public:
-  PipeEnd() = default;
-  explicit PipeEnd(int descriptor) : number(descriptor) {}
-  PipeEnd(PipeEnd&& other) noexcept : number(std::exchange(other.number, -1)) {}
-  PipeEnd& operator=(PipeEnd&& other) noexcept {
-    std::swap(number, other.number);
-    return *this;
-  }
-  ~PipeEnd();
-  int number = -1;
-};
 
 // Kills and reaps; the tree that it was started in keeps the object.
 struct EndOfRoot {
@@ -35,7 +21,7 @@ struct EndOfRoot {
 
 struct InferProcess {
   std::unique_ptr<Process, EndOfRoot> process;
-  PipeEnd requests, answers;
+  Descriptor requests, answers;
   FrameReader reader;
 };
 

@@ -100,8 +100,6 @@ std::string media_type(const std::string& path) {
   return "application/octet-stream";
 }
 
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 // Values that need no escape within JSON.
 Values values_of(const std::string& path, const std::string& bytes) {
   Values values;
@@ -109,7 +107,7 @@ Values values_of(const std::string& path, const std::string& bytes) {
   values["base64"] = base64(bytes);
   values["data_uri"] = "data:" + values["media_type"] + ";base64," + values["base64"];
   const std::string quoted =
-      Json(file_name(path)).dump(-1, ' ', false, Json::error_handler_t::replace);
+      Json(base_name(path)).dump(-1, ' ', false, Json::error_handler_t::replace);
   values["file_name"] = quoted.substr(1, quoted.size() - 2);
   return values;
 }

@@ -77,6 +77,21 @@ TEST_F(OpenFilesTest, GlancesAreOfThoseThatReadMuch) {
   EXPECT_THAT(*seen().opened_files, IsEmpty());
 }
 
+// Workers of an epoch that are gone, each under a number of its own.
+TEST_F(OpenFilesTest, ThoseThatEndedMakeRoomForTheNext) {
+  files_ = OpenFiles(FileRoot(folder_));
+  pictures("pages", 3);
+  for (int pid = 11; pid < 50; ++pid) {
+    ASSERT_TRUE(make_directories(fmt::format("{}/proc/{}/fd", folder_, pid)));
+    files_.look(pid, true);
+  }
+  files_.forget_others({10});
+  files_.look(10, true);
+  descriptor(2, picture("pages", 1));
+  files_.glance();
+  EXPECT_THAT(*seen().opened_files, ElementsAre(picture("pages", 1)));
+}
+
 // One that stays open is read alone: a model beside other models.
 TEST_F(OpenFilesTest, TwoThatStayOpenStandForTheirFolder) {
   files_ = OpenFiles(FileRoot(folder_));
