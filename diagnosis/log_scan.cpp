@@ -62,7 +62,6 @@ bool is_typed_command(std::string_view line) {
 
 // How a whole output names what a typed command answers with a bare word; "": it asks nothing so.
 std::string_view asked_by(std::string_view line) {
-  if (!is_typed_command(line)) return "";
   if (contains(line, ".OOMKilled}}")) return R"("OOMKilled": )";
   return contains(line, "echo $?") ? "exit code " : "";
 }
@@ -327,9 +326,10 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
     answer = std::string(asked).append(line);
     line = answer;
   }
-  asked = hot ? asked_by(line) : "";
+  const bool typed = hot && is_typed_command(line);
+  asked = typed ? asked_by(line) : "";
   if (starts_with(line, "==> ")) heading = heading_of(line);
-  const std::string card = hot || cards.open() ? cards.take_line(line) : "";
+  const std::string card = may_fit || cards.open() ? cards.take_line(line) : "";
   if (!card.empty()) line = card;
   if (unfinished) continue_message(line);
   const bool quoted = payload.take_line(line);
@@ -349,7 +349,7 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   });
   if (step && is_progress_line(line)) take_progress(line);
   if (scan.progress_lines < 8) config.take_line(line);
-  const std::string_view script = hot && is_typed_command(line) ? typed_script(line) : "";
+  const std::string_view script = typed ? typed_script(line) : "";
   const bool again = !script.empty() && !scripts.emplace(script).second;
   if (failing_since_start && told.matches.empty() && (again || begins_a_run(line))) begin_run();
 }
