@@ -170,7 +170,7 @@
   /* tuner/slo: rates that meet a latency target. */ \
   X(target_in_milliseconds, 2) \
   X(target_in_seconds, 2) \
-  X(no_rate_proved, 3) \
+  X(no_rate_proved, 4) \
   X(target_missed, 5) \
   X(launch_at_target, 4) \
   X(proved_at_length, 2) \

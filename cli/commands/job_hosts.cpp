@@ -105,8 +105,8 @@ Status JobHosts::measure_links() {
 SessionDoors JobHosts::doors() const {
   SessionDoors doors;
   doors.probe = [here = machine](const ProbeOptions&) -> Result<Machine> { return here; };
-  doors.runner = [asked = agents](const Job& job, const SearchRequest& search, const Machine& here,
-                                  const RateToProve&) -> Result<std::unique_ptr<Runner>> {
+  doors.runner = [asked = agents](const Job& job, const SearchRequest& search,
+                                  const Machine& here) -> Result<std::unique_ptr<Runner>> {
     const JobRunnerOptions runner = {asked, [](const std::string& note) {
                                        std::fprintf(stderr, "ocrtune: note: %s\n", note.c_str());
                                      }};

@@ -351,9 +351,9 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::target_in_seconds, "p{} under {} s", "p{} 低于 {} 秒"},
     {ReasonCode::no_rate_proved,
      "No setting was proved to keep {}; one request alone takes {} ms with {}, so a longer "
-     "--trial-time may prove a rate.",
-     "没有证实任何配置满足延迟目标（{}）；单个请求用时 {} 毫秒（{}），更长的 --trial-time "
-     "或可证实某个速率。"},
+     "budget may prove a rate (--budget {}).",
+     "没有证实任何配置满足延迟目标（{}）；单个请求用时 {} 毫秒（{}），更长的预算"
+     "或可证实某个速率（--budget {}）。"},
     {ReasonCode::target_missed,
      "No setting keeps {}: the nearest, {}, takes {} ms for one request alone, {} ms too long "
      "({} times the target).",

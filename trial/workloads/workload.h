@@ -11,7 +11,6 @@
 #include "base/result.h"
 #include "probes/machine/machine.h"
 #include "trial/knobs.h"
-#include "trial/load_point.h"
 #include "trial/reason.h"
 #include "trial/runner.h"
 #include "trial/workloads/launch.h"
@@ -58,11 +57,9 @@ class Workload {
   // Of a trial before and after its measuring, until one has run.
   virtual double overhead_seconds() const { return 2; }
 
-  // Who measures it. With a rate to prove, trials run that rate of requests at full length instead
-  // of searching for one. Errors: missing (what it measures), and those of a command that cannot be
+  // Who measures it. Errors: missing (what it measures), and those of a command that cannot be
   // tried here.
-  virtual Result<std::unique_ptr<Runner>> runner(const Machine& machine,
-                                                 const RateToProve& rate = {}) const = 0;
+  virtual Result<std::unique_ptr<Runner>> runner(const Machine& machine) const = 0;
   // What starts `knobs` for good: the one way in which an answer, a stored run and `run` make it.
   // Of the variables of thread pools it has those that something of the program reads.
   virtual Result<Launch> launch(const Machine& machine, const Knobs& knobs,

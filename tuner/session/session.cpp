@@ -17,17 +17,15 @@
 #include "tuner/slo/slo_words.h"
 #include "tuner/store/program_versions.h"
 #include "tuner/verdict/growth.h"
+#include "tuner/verdict/soak.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr double kProofStartSeconds = 30;
-
 Result<std::unique_ptr<Runner>> runner_of(const SessionDoors& doors, const Job& job,
-                                          const SearchRequest& search, const Machine& machine,
-                                          const RateToProve& rate = {}) {
-  return doors.runner ? doors.runner(job, search, machine, rate)
-                      : workload_of(job, search)->runner(machine, rate);
+                                          const SearchRequest& search, const Machine& machine) {
+  return doors.runner ? doors.runner(job, search, machine)
+                      : workload_of(job, search)->runner(machine);
 }
 
 Result<MachineLock> take_turn(bool wait, SessionObserver& observer, const SessionDoors& doors) {
@@ -64,6 +62,8 @@ double seconds_of(const std::vector<Trial>& trials) {
   return seconds;
 }
 
+constexpr double kLeastSoakSeconds = 5;  // shorter shows no growth
+
 // Of a long trial: the seconds to measure, where `left` seconds are there for `count` of them. 0:
 // too few to show more than the usual trials did.
 double long_seconds(const RunRecord& run, double left, std::size_t count) {
@@ -90,15 +90,20 @@ class Session {
         observer_(observer),
         doors_(doors),
         end_(end_seconds),
-        end_of_search_(end_seconds - proof_seconds(run_.job, run_.search) -
-                       rehearsal_seconds(run_.job, run_.search) -
-                       noise_seconds(run_.job, run_.search) -
-                       (run_.search.soak_seconds < 0 ? soak_seconds(run_.job, run_.search) : 0)) {}
+        end_of_proof_(end_seconds - rehearsal_seconds(run_.job, run_.search) -
+                      noise_seconds(run_.job, run_.search) -
+                      (asks_for_soak() ? 0 : soak_seconds(run_.job, run_.search))),
+        end_of_search_(end_of_proof_ - proof_seconds(run_.job, run_.search)) {}
 
   // Searches, proves, and judges.
   Result<RunRecord> run();
 
  private:
+  double now() const { return doors_.clock->now_seconds(); }
+  bool asks_for_soak() const { return run_.search.soak_seconds >= 0; }  // after the budget
+  // Who measures the job. What one trial learnt, such as the answers to compare with, the later
+  // ones know.
+  Result<Runner*> runner();
   Result<TuneLoopEnd> search();
   Status keep(Trial trial, const Knobs& knobs, const char* phase, const char* why,
               std::vector<Trial>& into);
@@ -114,8 +119,14 @@ class Session {
   Store& store_;
   SessionObserver& observer_;
   const SessionDoors& doors_;
-  double end_, end_of_search_;  // of the clock: of all, and of the search alone
+  std::unique_ptr<Runner> runner_;
+  double end_, end_of_proof_, end_of_search_;  // of the clock
 };
+
+Result<Runner*> Session::runner() {
+  if (!runner_) runner_ = OCRTUNE_TRY(runner_of(doors_, run_.job, run_.search, run_.machine));
+  return runner_.get();
+}
 
 // Commits a trial that `into` keeps beside those of the search.
 Status Session::keep(Trial trial, const Knobs& knobs, const char* phase, const char* why,
@@ -134,12 +145,8 @@ Status Session::prove() {
   constexpr int kMaxWinners = 2;
   for (int i = 0; i < kMaxWinners && !run_.job.slo().empty() && !interrupted(); ++i) {
     OCRTUNE_TRY(judge(run_, setup_));
-    const double left = end_ - doors_.clock->now_seconds();
-    const auto runner = [&](const RateToProve& rate) {
-      return runner_of(doors_, run_.job, run_.search, run_.machine, rate);
-    };
     observer_.proves();
-    auto trial = prove_winner(run_, runner, std::min(left, proof_seconds(run_.job, run_.search)));
+    auto trial = prove_winner(run_, *OCRTUNE_TRY(runner()), end_of_proof_ - now());
     if (!trial) break;
     OCRTUNE_TRY(store_.add_trial(run_.id, *trial));
     run_.trials.push_back(std::move(*trial));
@@ -163,20 +170,20 @@ Status Session::read_cold() {
   if (warm == run_.trials.rend()) return Status();
   constexpr double kSlower = 3;  // times as long as a warm one, at most
   const double seconds = kSlower * warm->seconds;
-  const auto has_time = [&] { return end_of_search_ - doors_.clock->now_seconds() >= seconds; };
+  const auto has_time = [&] { return end_of_search_ - now() >= seconds; };
   if (!has_time()) return Status();
-  const auto runner = OCRTUNE_TRY(runner_of(doors_, run_.job, run_.search, run_.machine));
+  Runner* const measures = OCRTUNE_TRY(runner());
   observer_.reads_cold();
   if (doors_.drop_from_memory(*warm->stages.opened_files) == 0) return Status();
   TrialLimits limits = trial_limits(run_.job, run_.search);
   limits.max_seconds = seconds;
-  Trial trial = runner->run(knobs, limits);
+  Trial trial = measures->run(knobs, limits);
   if (!trial.ok()) return Status();
   const bool beside_load = trial.noisy();
   OCRTUNE_TRY(keep(std::move(trial), knobs, kColdPhase,
                    "its files out of memory, as in a first epoch", run_.cold));
   if (!beside_load || interrupted() || !has_time()) return Status();
-  trial = runner->run(knobs, limits);
+  trial = measures->run(knobs, limits);
   if (!trial.ok()) return Status();
   return keep(std::move(trial), knobs, kColdPhase,
               "its files in memory again, beside the same load", run_.cold);
@@ -186,7 +193,7 @@ Status Session::read_cold() {
 Status Session::look_longer() {
   const bool goal = run_.search.objective.goal == Goal::throughput;
   if (!run_.job.prints() || !goal || interrupted() || long_look(run_.trials).seconds > 0 ||
-      long_seconds(run_, end_of_search_ - doors_.clock->now_seconds(), 1) <= 0) {
+      long_seconds(run_, end_of_search_ - now(), 1) <= 0) {
     return Status();
   }
   OCRTUNE_TRY(judge(run_, setup_));
@@ -195,16 +202,15 @@ Status Session::look_longer() {
   if (run_.result.baseline.outcome == Outcome::ok && run_.result.baseline.knobs != settings[0]) {
     settings.insert(settings.begin(), run_.result.baseline.knobs);
   }
-  const double left = end_of_search_ - doors_.clock->now_seconds();
+  const double left = end_of_search_ - now();
   const double seconds = long_seconds(run_, left, settings.size());
   if (seconds <= 0) return Status();
-  const auto runner = OCRTUNE_TRY(runner_of(doors_, run_.job, run_.search, run_.machine));
   for (const Knobs& knobs : settings) {
     TrialLimits limits = trial_limits(run_.job, run_.search);
     limits.measure_seconds = seconds;
     limits.max_seconds = left / static_cast<double>(settings.size());
     observer_.soaks(seconds);
-    Trial trial = runner->run(knobs, limits);
+    Trial trial = OCRTUNE_TRY(runner())->run(knobs, limits);
     // One that was cut short says nothing; one that ran out of memory is evidence as any other.
     if (!trial.ok() && trial.outcome != Outcome::out_of_memory) return Status();
     trial.growth = memory_growth(trial);
@@ -222,8 +228,7 @@ Status Session::rehearse() {
   Job job = run_.job;
   if (UserCommandOptions* user = job.user()) user->command.rehearses = true;
   for (int i = 0; i < kMaxWinners && most > 0 && !interrupted(); ++i) {
-    const double left = end_ - doors_.clock->now_seconds();
-    const double seconds = std::min(left, most);
+    const double seconds = std::min(end_ - now(), most);
     OCRTUNE_TRY(judge(run_, setup_));
     const Knobs& knobs = run_.result.recommendation.knobs;
     const auto known = [&](const Trial& trial) { return trial.knobs == knobs; };
@@ -245,25 +250,31 @@ Status Session::rehearse() {
   return Status();
 }
 
-// The recommended setting at full load for longer; without a latency target, which would have it
-// searched for at low loads.
+// The recommended setting at full load for longer: of a service with as many requests in flight as
+// its trials found best, since a search for them has no end of its own.
 Status Session::soak() {
-  const double seconds = soak_seconds(run_.job, run_.search);
+  double seconds = soak_seconds(run_.job, run_.search);
   if (seconds <= 0 || interrupted()) return Status();
   OCRTUNE_TRY(judge(run_, setup_));
-  if (!run_.result.found || nodes_of(run_.result.recommendation.knobs) > 1) return Status();
-  const Job job = without_target(run_.job);
-  SearchRequest search = run_.search;
-  search.trial_seconds = seconds;
+  const Knobs knobs = run_.result.recommendation.knobs;
+  if (!run_.result.found || nodes_of(knobs) > 1) return Status();
+  const FullLoad load = full_load(run_.trials, knobs);
+  const bool asks = run_.job.serves() || !run_.job.slo().empty();
+  if (asks && load.in_flight == 0) return Status();
+  TrialLimits limits = trial_limits(run_.job, run_.search);
+  limits.measure_seconds = seconds;
+  limits.in_flight = load.in_flight;
+  limits.max_seconds += 3 * seconds;
+  if (!asks_for_soak()) {
+    limits.max_seconds = end_ - now();
+    seconds = std::min(seconds, limits.max_seconds - load.start_seconds);
+    if (seconds < kLeastSoakSeconds) return Status();
+  }
   observer_.soaks(seconds);
-  const auto runner = OCRTUNE_TRY(runner_of(doors_, job, search, run_.machine));
-  TrialLimits limits = trial_limits(job, search);
-  limits.max_seconds += 2 * seconds;
-  Trial trial = runner->run(run_.result.recommendation.knobs, limits);
+  Trial trial = OCRTUNE_TRY(runner())->run(knobs, limits);
   if (interrupted() && !trial.ok()) return Status();
   trial.growth = memory_growth(trial);
-  return keep(std::move(trial), run_.result.recommendation.knobs, kSoakPhase,
-              "does memory grow as it works?", run_.soaks);
+  return keep(std::move(trial), knobs, kSoakPhase, "does memory grow as it works?", run_.soaks);
 }
 
 // What a sample of the fastest other recipe is worth, beside one of the recommended setting.
@@ -288,9 +299,9 @@ Status Session::learn() {
 
 Result<TuneLoopEnd> Session::search() {
   const auto search = find_strategy(run_.search.strategy)->make(setup_.space, setup_.search);
-  const auto runner = OCRTUNE_TRY(runner_of(doors_, run_.job, run_.search, run_.machine));
+  Runner* const measures = OCRTUNE_TRY(runner());
   TuneLoopOptions loop;
-  loop.budget_seconds = std::max(0.0, end_of_search_ - doors_.clock->now_seconds());
+  loop.budget_seconds = std::max(0.0, end_of_search_ - now());
   loop.limits = trial_limits(run_.job, run_.search);
   loop.earlier = run_.trials;
   loop.open_question = [&](const std::vector<Trial>& trials) {
@@ -304,7 +315,7 @@ Result<TuneLoopEnd> Session::search() {
   };
   callbacks.on_progress = [&](const TuneProgress& progress) { observer_.progress(progress); };
   observer_.begins(run_, run_.machine, loop.budget_seconds);
-  return tune_loop(*search, *runner, *doors_.clock, loop, callbacks);
+  return tune_loop(*search, *measures, *doors_.clock, loop, callbacks);
 }
 
 Result<RunRecord> Session::run() {
@@ -485,15 +496,16 @@ double rehearsal_seconds(const Job& job, const SearchRequest& search) {
   return user != nullptr && user->evaluation_steps >= 0 ? winner_seconds(search) : 0;
 }
 
-std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runner, double seconds) {
-  if (run.job.slo().empty() || !run.result.found || seconds <= 0) return std::nullopt;
-  const Knobs& knobs = run.result.recommendation.knobs;
-  const auto prover = runner(rate_to_prove(run, knobs));
-  if (!prover) return std::nullopt;
+std::optional<Trial> prove_winner(const RunRecord& run, Runner& runner, double seconds) {
+  const auto slo = parse_slo(run.job.slo());
+  const auto setting = setting_to_prove(run);
+  if (!slo || !setting || seconds <= 0) return std::nullopt;
+  const Knobs& knobs = *setting;
   TrialLimits limits = trial_limits(run.job, run.search);
-  limits.measure_seconds = seconds;
-  limits.max_seconds = 2 * seconds + kProofStartSeconds;
-  Trial trial = (*prover)->run(knobs, limits);
+  limits.proves = rate_to_prove(run, knobs);
+  limits.measure_seconds = std::min(seconds, full_proof_seconds(*slo));
+  limits.max_seconds = seconds;
+  Trial trial = runner.run(knobs, limits);
   const bool refuted = trial.outcome == Outcome::unsupported && trial.cause == "promise";
   if (interrupted() || (!trial.ok() && !refuted)) return std::nullopt;
   trial.knobs = knobs;

@@ -46,10 +46,9 @@ class SessionObserver {
 struct SessionDoors {
   Clock* clock = &steady_clock();
   std::function<Result<Machine>(const ProbeOptions&)> probe = probe_machine;
-  // Who runs the trials, or proves a rate.
-  std::function<Result<std::unique_ptr<Runner>>(const Job&, const SearchRequest&, const Machine&,
-                                                const RateToProve& rate)>
-      runner;  // empty: the workload's own
+  // Who runs the trials; empty: the workload's own.
+  std::function<Result<std::unique_ptr<Runner>>(const Job&, const SearchRequest&, const Machine&)>
+      runner;
   std::function<std::uint64_t(const std::vector<std::string>&)> drop_from_memory =
       ocrtune::drop_from_memory;
 };
@@ -134,11 +133,8 @@ double rehearsal_seconds(const Job& job, const SearchRequest& search);
 // of a budget that is long enough. 0: not at all.
 double soak_seconds(const Job& job, const SearchRequest& search);
 
-// Who runs `rate` at full length.
-using ProofRunner = std::function<Result<std::unique_ptr<Runner>>(const RateToProve& rate)>;
-
-// Proves the recommended setting of a run that was judged, in about `seconds`. Nothing: there is
+// Proves the recommended setting of a run that was judged, within `seconds`. Nothing: there is
 // nothing to prove, or the time was too short to tell.
-std::optional<Trial> prove_winner(const RunRecord& run, const ProofRunner& runner, double seconds);
+std::optional<Trial> prove_winner(const RunRecord& run, Runner& runner, double seconds);
 
 }  // namespace ocrtune

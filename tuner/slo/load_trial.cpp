@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -35,6 +36,7 @@ constexpr double kFewer = 0.8;            // in flight, where the measurement wa
 constexpr double kMaxFailedShare = 0.01;  // of the requests, beyond which no rate is told
 constexpr double kMinTrial = 12;          // seconds
 constexpr double kTrialLimits = 250;      // multiples of the SLO's time
+constexpr double kEndSeconds = 3;         // of a trial, for its last answers and its facts
 
 // Tells of answers while they come: a probe of a slow service takes minutes, and is no silence.
 class HeardTarget final : public LoadTarget {
@@ -83,7 +85,7 @@ class LoadTrial {
       if (spec_.ask_only) return finish(1, 1, 1, "");
     }
     warm_up();
-    if (spec_.slo.empty()) return saturated();
+    if (spec_.slo.empty() || spec_.in_flight > 0) return saturated();
     events_.say(ReadyEvent{0, 0});
     return within_slo();
   }
@@ -191,22 +193,35 @@ class LoadTrial {
     }
   }
 
-  // No SLO was asked for: as many in flight as bring more.
-  bool saturated() {
+  // Until the trial is ended by its watcher.
+  double left() const {
+    if (spec_.max_seconds <= 0) return std::numeric_limits<double>::infinity();
+    return spec_.max_seconds - kEndSeconds - (steady_clock().now_seconds() - start_);
+  }
+
+  // As many in flight as bring more, or as many as earlier trials found.
+  Result<ClosedMaximum> climb() {
+    if (spec_.in_flight > 0) {
+      ClosedMaximum found;
+      found.in_flight = spec_.in_flight;
+      return found;
+    }
     ClosedMaximumOptions options;
     options.step_seconds = std::max(0.2, kStepShare * spec_.seconds);
     options.seconds = kClimbShare * spec_.seconds;
     options.rising_seconds = kRisingSeconds;
-    if (spec_.max_seconds > 0) {
-      const double left = spec_.max_seconds - (steady_clock().now_seconds() - start_);
-      options.max_seconds = kClimbOfTrial * left;
-    }
+    options.max_seconds = kClimbOfTrial * left();
     options.max_in_flight = spec_.max_in_flight;
     options.patience_seconds = patience_seconds_;
     options.kind_weights = weights_;
     options.on_step = [this](const ClosedStep& step) { say_step(step); };
     options.restart = restart();
-    auto found = find_closed_maximum(*asked_.target, steady_clock(), options);
+    return find_closed_maximum(*asked_.target, steady_clock(), options);
+  }
+
+  // The most that it answers, without a target.
+  bool saturated() {
+    auto found = climb();
     if (!found) return fail(found.error());
     if (const Status empty = settle(*found); !empty) return fail(empty.error());
     if (answers_) {
@@ -220,15 +235,20 @@ class LoadTrial {
       found->in_flight = fewer_in_flight(*found, measured);
       measured = measure(*found);
     }
+    // What a limit of the rate had saved up for a burst is used up by now.
+    if (found->refused_from == 1) measured = measure(*found);
     facts_.in_flight = found->in_flight;
     add_loads(*found);
     facts_.alone_seconds = found->alone.latency.quantile(0.5);
     facts_.p50_seconds = measured.all.latency.quantile(0.5);
     facts_.p99_seconds = measured.all.latency.quantile(0.99);
-    const std::vector<std::string> limits = limits_of(*found);
+    const std::vector<std::string> limits = limits_of(*found, measured);
     say_facts(metrics, limits);
     if (interrupted()) return true;
-    if (const Status answers = check_answers(measured.all); !answers) return fail(answers.error());
+    const double refused = found->refused_from == 1 ? 0 : measured.all.refused_share();
+    if (const Status answers = check_answers(measured.all, refused); !answers) {
+      return fail(answers.error());
+    }
     return finish(measured.rate(), measured.seconds, measured.all.issued,
                   closed_words(*found, measured, limits));
   }
@@ -243,7 +263,7 @@ class LoadTrial {
   // answers may show that it is fewer than the search found.
   int fewer_in_flight(ClosedMaximum& found, const Measured& measured) {
     int fewer = found.in_flight;
-    if (measured.all.refused_share() > kMaxFailedShare && fewer > 1) {
+    if (measured.all.refused_share() > kMaxFailedShare && measured.all.latency.count() > 0) {
       found.refused_from = fewer;
       fewer = std::max(1, static_cast<int>(kFewer * fewer));
     }
@@ -255,15 +275,19 @@ class LoadTrial {
     const ClosedStep* step = found.step_of(found.in_flight);
     const double round = step == nullptr ? found.alone.latency.quantile(0.5) : step->p50_seconds;
     const int windows = round > kFewerSeconds ? 2 : kWindows;
+    const double seconds =
+        std::min(spec_.in_flight > 0 ? spec_.seconds : spec_.seconds / 2, left());
     ClosedPlan plan;
-    plan.in_flight = plan.connected = found.in_flight;
-    plan.min_seconds = std::max(spec_.seconds / 2 / windows, round);
-    plan.patience_seconds = patience_seconds_;
-    plan.max_seconds = plan.min_seconds + patience_seconds_;
+    plan.in_flight = found.in_flight;
+    plan.connected = found.steps.empty() ? 1 : found.in_flight;
+    plan.min_seconds = std::max(seconds / windows, round);
+    plan.patience_seconds = std::min(patience_seconds_, std::max(left(), 1.0));
+    plan.max_seconds = plan.min_seconds + plan.patience_seconds;
     plan.kind_weights = weights_;
     plan.first_request = found.next_request;
     Measured measured;
     for (int window = 0; window < windows && !interrupted(); ++window) {
+      if (window > 0 && left() < plan.min_seconds + round) break;
       const ClosedResult one = closed(plan);
       measured.answers += one.requests_per_second * one.seconds;
       measured.seconds += one.seconds;
@@ -272,7 +296,8 @@ class LoadTrial {
       measured.all.failed += one.failed;
       measured.all.refused += one.refused;
       measured.all.unanswered += one.unanswered;
-      if (!asked_.target->ended().empty() || one.refused_share() > kMaxFailedShare) break;
+      const bool sheds = found.in_flight > 1 && one.refused_share() > kMaxFailedShare;
+      if (!asked_.target->ended().empty() || sheds) break;
     }
     found.next_request = plan.first_request;
     return measured;
@@ -283,7 +308,8 @@ class LoadTrial {
     if (found.unanswered == 0 && found.failed_from == 0) return Status();
     const Settled settled = wait_until_empty(
         *asked_.target, steady_clock(), found.unanswered, found.alone.latency.quantile(0.5),
-        std::max(patience_seconds_, kStartSeconds), found.next_request);
+        std::min(std::max(patience_seconds_, kStartSeconds), kClimbOfTrial * left()),
+        found.next_request);
     found.next_request = settled.next_request;
     events_.say(NoteEvent{0, fmt::format("waited {} until the server was empty again",
                                          format_duration(settled.seconds))});
@@ -337,9 +363,13 @@ class LoadTrial {
   }
 
   // What bounds the load of this server, each in words of its own.
-  std::vector<std::string> limits_of(const ClosedMaximum& found) const {
+  std::vector<std::string> limits_of(const ClosedMaximum& found, const Measured& measured) const {
     std::vector<std::string> limits;
-    if (found.refused_from > 0) {
+    if (found.refused_from == 1) {
+      limits.push_back(
+          fmt::format("it turns requests away beyond {} a second, however few there are",
+                      format_count(measured.rate())));
+    } else if (found.refused_from > 0) {
       limits.push_back(
           fmt::format("it turns requests away from {} in flight on: its clients may "
                       "have {} at most",
@@ -383,8 +413,8 @@ class LoadTrial {
   }
 
   // failed: a rate of the answered requests alone would hide those that were not.
-  Status check_answers(const ClosedResult& result) const {
-    const double bad = std::max(result.failed_share(), result.refused_share());
+  Status check_answers(const ClosedResult& result, double refused_share) const {
+    const double bad = std::max(result.failed_share(), refused_share);
     if (result.latency.count() > 0 && bad <= kMaxFailedShare) return Status();
     if (result.latency.count() > 0) return Error{ErrorKind::failed, failed_words(result)};
     const std::string why = asked_.target->failure();
@@ -428,7 +458,7 @@ class LoadTrial {
     const double claimed = spec_.proves.requests_per_second;
     SloSearchOptions options = claimed > 0 ? SloSearchOptions() : search_of_a_trial();
     options.slo = *slo;
-    options.budget_seconds = spec_.seconds;
+    options.budget_seconds = std::min(spec_.seconds, left() - slo->seconds);
     options.seed = spec_.seed;
     options.kind_weights = weights_;
     options.max_in_flight = spec_.max_in_flight;

@@ -12,6 +12,18 @@
 namespace ocrtune {
 namespace {
 
+// A search that ended before it had proved a rate, and what it measured on the way.
+bool out_of_time(const Trial& trial) {
+  return trial.outcome == Outcome::timed_out && trial.cause == "promise";
+}
+
+// The budget that leaves a proof its time; of a run that had it, twice its own.
+std::string proof_budget(const RunRecord& run, const LatencySlo& slo) {
+  const double budget = full_proof_seconds(slo) / kProofShare;
+  const bool had_it = run.search.budget_seconds >= budget;
+  return fmt::format("{}m", std::ceil((had_it ? 2 * run.search.budget_seconds : budget) / 60));
+}
+
 // By how much the SLO is missed where no setting keeps it: the setting that comes nearest.
 Reason slo_missed(const RunRecord& run, const LatencySlo& slo) {
   const Trial* nearest = nullptr;
@@ -25,24 +37,20 @@ Reason slo_missed(const RunRecord& run, const LatencySlo& slo) {
   if (nearest == nullptr) return {};
   const Number alone = general(1e3 * least, 3);
   if (least <= slo.seconds) {
-    return reason<ReasonCode::no_rate_proved>(slo_reason(slo), alone, knobs_text(nearest->knobs));
+    return reason<ReasonCode::no_rate_proved>(slo_reason(slo), alone, knobs_text(nearest->knobs),
+                                              proof_budget(run, slo));
   }
   return reason<ReasonCode::target_missed>(slo_reason(slo), knobs_text(nearest->knobs), alone,
                                            general(1e3 * (least - slo.seconds), 3),
                                            general(least / slo.seconds, 2));
 }
 
-// The budget that leaves a proof its time; of a run that had it, twice its own.
-Reason not_proved(const RunRecord& run, const LatencySlo& slo) {
-  const double full = full_proof_seconds(slo), budget = full / kProofShare;
-  const bool had_it = run.search.budget_seconds >= budget;
-  const double minutes = std::ceil((had_it ? 2 * run.search.budget_seconds : budget) / 60);
-  return reason<ReasonCode::not_proved_at_length>(in_seconds(full), fmt::format("{}m", minutes));
-}
-
 Reason proof_reason(const RunRecord& run, const LatencySlo& slo) {
   const Trial* proof = proof_of(run, run.result.recommendation.knobs);
-  if (proof == nullptr) return not_proved(run, slo);
+  if (proof == nullptr) {
+    return reason<ReasonCode::not_proved_at_length>(in_seconds(full_proof_seconds(slo)),
+                                                    proof_budget(run, slo));
+  }
   std::int64_t requests = 0;
   for (const Sample& sample : proof->samples) requests += sample.steps;
   return reason<ReasonCode::proved_at_length>(as_rate(static_cast<double>(requests)),
@@ -58,6 +66,25 @@ const Trial* proof_of(const RunRecord& run, const Knobs& knobs) {
   return found == run.trials.rend() ? nullptr : &*found;
 }
 
+std::optional<Knobs> setting_to_prove(const RunRecord& run) {
+  if (run.result.found) return run.result.recommendation.knobs;
+  const auto proof_failed = [&](const Knobs& knobs) {
+    return std::any_of(run.trials.begin(), run.trials.end(), [&](const Trial& trial) {
+      return trial.phase == kProofPhase && trial.knobs == knobs;
+    });
+  };
+  std::optional<Knobs> best;
+  double most = 0;  // requests/s
+  for (const Trial& trial : run.trials) {
+    if (!out_of_time(trial) || proof_failed(trial.knobs)) continue;
+    const double rate = rate_to_prove(run, trial.knobs).requests_per_second;
+    if (rate <= most) continue;
+    most = rate;
+    best = trial.knobs;
+  }
+  return best;
+}
+
 RateToProve rate_to_prove(const RunRecord& run, const Knobs& knobs) {
   // Of the search: the recommendation's own rate may be lowered to this one already.
   double claimed = run.result.recommendation.samples_per_second.median;
@@ -67,7 +94,8 @@ RateToProve rate_to_prove(const RunRecord& run, const Knobs& knobs) {
   const auto slo = parse_slo(run.job.slo());
   std::vector<std::vector<LoadPoint>> loads;
   for (const Trial& trial : run.trials) {
-    if (trial.ok() && trial.phase != kProofPhase && trial.knobs == knobs) {
+    const bool searched = trial.ok() || out_of_time(trial);
+    if (searched && trial.phase != kProofPhase && trial.knobs == knobs) {
       loads.push_back(trial.service.loads);
     }
   }

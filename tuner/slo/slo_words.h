@@ -1,6 +1,8 @@
 // What a run under a latency SLO answers, in words, and the rate that it claims.
 #pragma once
 
+#include <optional>
+
 #include "tuner/store/run_record.h"
 
 namespace ocrtune {
@@ -10,6 +12,11 @@ inline constexpr const char* kProofPhase =
 
 // The last proof among the trials of this setting; null: none.
 const Trial* proof_of(const RunRecord& run, const Knobs& knobs);
+
+// The setting whose rate is to be proved: the recommended one, and where no trial had the time to
+// prove a rate, the one that a queue like it says the most of. None: nothing was measured to begin
+// with, or its proof has failed already.
+std::optional<Knobs> setting_to_prove(const RunRecord& run);
 
 // Where the proof of this setting begins (tuner/slo/proof_start.h), by its trials.
 RateToProve rate_to_prove(const RunRecord& run, const Knobs& knobs);

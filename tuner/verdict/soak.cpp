@@ -9,6 +9,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kRecycleShare = 0.5;  // of the way to the limit
+constexpr double kWorthMore = 1.05;    // more in flight must bring this much
 
 // Two digits, so that it reads like advice.
 double rounded_down(double value) {
@@ -17,6 +18,23 @@ double rounded_down(double value) {
 }
 
 }  // namespace
+
+FullLoad full_load(const std::vector<Trial>& trials, const Knobs& knobs) {
+  for (auto trial = trials.rbegin(); trial != trials.rend(); ++trial) {
+    if (!trial->ok() || trial->knobs != knobs) continue;
+    FullLoad full{trial->service.in_flight, trial->start_seconds};
+    double most = 0;  // requests/s
+    for (const LoadPoint& load : trial->service.loads) {
+      const bool closed = load.in_flight > 0 && load.late == 0;
+      if (trial->service.in_flight > 0 || !closed) continue;
+      if (load.requests_per_second <= kWorthMore * most) continue;
+      most = load.requests_per_second;
+      full.in_flight = load.in_flight;
+    }
+    if (full.in_flight > 0) return full;
+  }
+  return {};
+}
 
 Reason soak_reason(const std::vector<Trial>& soaks, const Knobs& knobs, std::uint64_t limit_bytes,
                    bool counts_requests) {

@@ -10,6 +10,14 @@
 
 namespace ocrtune {
 
+// The fewest requests in flight with which the trials of this setting found a service to do its
+// most; 0: none did. And how long that service takes to start.
+struct FullLoad {
+  int in_flight = 0;
+  double start_seconds = 0;
+};
+FullLoad full_load(const std::vector<Trial>& trials, const Knobs& knobs);
+
 // What the last soak of these knobs showed; empty: there was none. `counts_requests`: the rate is
 // of requests, after so many of which a server can be started anew.
 Reason soak_reason(const std::vector<Trial>& soaks, const Knobs& knobs, std::uint64_t limit_bytes,

@@ -56,7 +56,7 @@ TEST(SessionLock, IsHeldWhileTuneResumeAndVerifyMeasure) {
   SessionDoors doors;
   doors.probe = [](const ProbeOptions&) { return Result<Machine>(Machine()); };
   int sessions = 0;
-  doors.runner = [&](const Job&, const SearchRequest&, const Machine&, const RateToProve&) {
+  doors.runner = [&](const Job&, const SearchRequest&, const Machine&) {
     ++sessions;
     return Result<std::unique_ptr<Runner>>(std::make_unique<LookingRunner>(path));
   };

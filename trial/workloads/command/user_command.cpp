@@ -37,8 +37,7 @@ class UserCommand : public Workload {
   // It loads an interpreter, a framework and its lists.
   double overhead_seconds() const override { return 6; }
 
-  Result<std::unique_ptr<Runner>> runner(const Machine& machine,
-                                         const RateToProve& /*rate*/) const override {
+  Result<std::unique_ptr<Runner>> runner(const Machine& machine) const override {
     OCRTUNE_TRY(check_measured_files({options_.label_file}));
     const auto prepared = OCRTUNE_TRY(prepared_command(options_, machine));
     SilenceRule silence;

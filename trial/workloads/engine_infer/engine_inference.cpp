@@ -74,14 +74,11 @@ class EngineInference : public Workload {
     return limits;
   }
 
-  Result<std::unique_ptr<Runner>> runner(const Machine& machine,
-                                         const RateToProve& rate) const override {
+  Result<std::unique_ptr<Runner>> runner(const Machine& machine) const override {
     const std::string& model = inference_.model;
     OCRTUNE_TRY(check_measured_files({inference_.place, inference_.checkpoint, inference_.trace,
                                       names_onnx_file(model) ? model : std::string()}));
-    InferenceWorkload inference = inference_;
-    inference.proves = rate;
-    return make_infer_runner(inference, machine);
+    return make_infer_runner(inference_, machine);
   }
 
   Result<Launch> launch(const Machine& machine, const Knobs& knobs,

@@ -93,7 +93,8 @@ class InferRunner : public Runner {
     if (most > 0) spec.max_in_flight = most;
     spec.seconds = limits.measure_seconds;
     spec.max_seconds = limits.max_seconds;
-    spec.proves = workload_.proves;
+    spec.proves = limits.proves;
+    spec.in_flight = limits.in_flight;
     spec.seed = workload_.seed;
     return spec;
   }

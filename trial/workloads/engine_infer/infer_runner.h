@@ -47,7 +47,6 @@ struct InferenceWorkload {
   std::string slo;  // empty: the most lines a second
   std::string trace;
   std::string program;  // the ocrtune that has infer-trial; empty: this one
-  RateToProve proves;   // trials run this rate at full length; none: they search for one
 
   bool user_service() const { return !url.empty() || !command.workload.command.empty(); }
 };

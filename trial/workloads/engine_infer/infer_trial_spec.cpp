@@ -37,6 +37,7 @@ constexpr auto kTrialFields = [](auto& spec, const auto& visit) {
   visit("prove_service_seconds", spec.proves.queue.service_seconds);
   visit("prove_spread", spec.proves.queue.spread);
   visit("prove_sheds", spec.proves.queue.sheds);
+  visit("in_flight", spec.in_flight);
   visit("seed", spec.seed);
 };
 

@@ -45,6 +45,7 @@ struct InferTrialSpec {
   double seconds = 15;     // for the search for a rate
   double max_seconds = 0;  // of the whole trial, after which it is ended; 0: no end is known
   RateToProve proves;      // at full length, instead of a search
+  int in_flight = 0;       // so many all the time, instead of a search
   std::uint64_t seed = 1;
 
   bool user_service() const { return !command.empty() || !url.empty(); }

@@ -35,13 +35,11 @@ class UserService : public Workload {
     return command_memory(command_, inference_.url.empty());
   }
 
-  Result<std::unique_ptr<Runner>> runner(const Machine& machine,
-                                         const RateToProve& rate) const override {
+  Result<std::unique_ptr<Runner>> runner(const Machine& machine) const override {
     std::vector<std::string> files = inference_.inputs;
     files.push_back(inference_.trace);
     OCRTUNE_TRY(check_measured_files(files));
     InferenceWorkload inference = inference_;
-    inference.proves = rate;
     if (starts()) {
       inference.command = OCRTUNE_TRY(prepared_command(command_, machine));
     }

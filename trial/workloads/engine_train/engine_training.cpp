@@ -145,8 +145,7 @@ class EngineTraining : public Workload {
     return limits;
   }
 
-  Result<std::unique_ptr<Runner>> runner(const Machine& machine,
-                                         const RateToProve& /*rate*/) const override {
+  Result<std::unique_ptr<Runner>> runner(const Machine& machine) const override {
     OCRTUNE_TRY(check_measured_files({options_.training.label_file}));
     if (!on_gpus()) return controlled(make_process_runner(options_.training, machine), machine);
     GpuRunnerOptions gpus;

@@ -49,8 +49,7 @@ class TuneRoute : public testing::Test {
     machine_.memory.available_bytes = 8ULL << 30;
     doors_.clock = &clock_;
     doors_.probe = [this](const ProbeOptions&) { return Result<Machine>(machine_); };
-    doors_.runner = [this](const Job& job, const SearchRequest&, const Machine&,
-                           const RateToProve&) {
+    doors_.runner = [this](const Job& job, const SearchRequest&, const Machine&) {
       played_ = job.kind.index();
       return Result<std::unique_ptr<Runner>>(std::make_unique<PlayedRunner>(clock_));
     };

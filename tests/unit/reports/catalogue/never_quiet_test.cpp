@@ -89,7 +89,7 @@ class NeverQuiet : public testing::Test {
     SessionDoors doors;
     doors.clock = &clock;
     doors.probe = [&](const ProbeOptions&) { return Result<Machine>(machine); };
-    doors.runner = [&](const Job&, const SearchRequest&, const Machine&, const RateToProve&) {
+    doors.runner = [&](const Job&, const SearchRequest&, const Machine&) {
       return Result<std::unique_ptr<Runner>>(std::make_unique<BusyRunner>(clock, played));
     };
     TuneRequest request;

@@ -54,6 +54,21 @@ struct Witness : SessionObserver {
   void keeps_nothing(const Error& why) override { not_kept = trials.empty() ? why.what : ""; }
 };
 
+// Notes the loads that trials are asked to run.
+class NotingRunner : public Runner {
+ public:
+  NotingRunner(std::unique_ptr<Runner> inner, std::vector<TrialLimits>& asked)
+      : inner_(std::move(inner)), asked_(asked) {}
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    asked_.push_back(limits);
+    return inner_->run(knobs, limits);
+  }
+
+ private:
+  std::unique_ptr<Runner> inner_;
+  std::vector<TrialLimits>& asked_;
+};
+
 // Sessions over a recorded table: no process is started and no time passes.
 class SessionTest : public testing::Test {
  protected:
@@ -70,12 +85,10 @@ class SessionTest : public testing::Test {
       probes_ += options.quick ? 0 : 1;
       return Result<Machine>(machine_);
     };
-    doors_.runner = [this](const Job& job, const SearchRequest&, const Machine&,
-                           const RateToProve& rate) {
+    doors_.runner = [this](const Job& job, const SearchRequest&, const Machine&) {
       rehearsed_ += job.program().rehearses ? 1 : 0;
-      proved_ = std::max(proved_, rate.requests_per_second);
-      return Result<std::unique_ptr<Runner>>(
-          std::make_unique<TableRunner>(table_, clock_, ++seed_));
+      return Result<std::unique_ptr<Runner>>(std::make_unique<NotingRunner>(
+          std::make_unique<TableRunner>(table_, clock_, ++seed_), asked_));
     };
   }
   void TearDown() override {
@@ -119,7 +132,7 @@ class SessionTest : public testing::Test {
   Witness witness_;
   std::uint64_t seed_ = 0;
   int probes_ = 0, rehearsed_ = 0;
-  double proved_ = 0;
+  std::vector<TrialLimits> asked_;
 };
 
 // A program that warms up for ten seconds, to twice its first speed.
@@ -152,7 +165,7 @@ class WarmingRunner : public Runner {
 };
 
 TEST_F(SessionTest, WhatIsLeftOfTheBudgetShowsWhetherTheRateLasts) {
-  doors_.runner = [this](const Job&, const SearchRequest&, const Machine&, const RateToProve&) {
+  doors_.runner = [this](const Job&, const SearchRequest&, const Machine&) {
     return Result<std::unique_ptr<Runner>>(std::make_unique<WarmingRunner>(clock_));
   };
   const auto run = tune(warming_request(), *store_, witness_, doors_);
@@ -189,7 +202,7 @@ class GrowingRunner : public Runner {
 };
 
 TEST_F(SessionTest, AWinnerThatRunsOutOfMemoryLaterIsNone) {
-  doors_.runner = [this](const Job&, const SearchRequest&, const Machine&, const RateToProve&) {
+  doors_.runner = [this](const Job&, const SearchRequest&, const Machine&) {
     return Result<std::unique_ptr<Runner>>(std::make_unique<GrowingRunner>(clock_));
   };
   const auto run = tune(warming_request(), *store_, witness_, doors_);
@@ -235,6 +248,50 @@ TEST_F(SessionTest, TheProbeIsToldTheCommandsWords) {
   ASSERT_TRUE(run) << run.error().what;
   EXPECT_EQ(words, bound.job.command());
   EXPECT_EQ(run->search.memory_limit_bytes, 3ULL << 30);
+}
+
+// A server that starts in ten seconds and does its most with 16 requests in flight; whoever
+// searches for that takes all the time that there is.
+class ServingRunner : public Runner {
+ public:
+  ServingRunner(Clock& clock, std::vector<TrialLimits>& asked) : clock_(&clock), asked_(asked) {}
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    asked_.push_back(limits);
+    Trial trial;
+    trial.knobs = knobs;
+    trial.outcome = Outcome::ok;
+    trial.samples_per_second = 100;
+    trial.start_seconds = 10;
+    trial.seconds = limits.in_flight > 0 ? 10 + limits.measure_seconds : limits.max_seconds;
+    trial.seconds = std::min(trial.seconds, limits.max_seconds);
+    trial.service.in_flight = 16;
+    Sample sample;
+    sample.samples_per_second = 100;
+    sample.seconds = 5;
+    trial.samples = {sample, sample};
+    clock_->sleep_seconds(trial.seconds);
+    return trial;
+  }
+
+ private:
+  Clock* clock_;
+  std::vector<TrialLimits>& asked_;
+};
+
+TEST_F(SessionTest, AServersLongerTrialIsPartOfTheBudgetAndSearchesNothing) {
+  doors_.runner = [&](const Job&, const SearchRequest&, const Machine&) {
+    return Result<std::unique_ptr<Runner>>(std::make_unique<ServingRunner>(clock_, asked_));
+  };
+  TuneRequest serving = request(180);
+  serving.job = service_job("http://127.0.0.1:{port}/", {"serve", "{port}"});
+  serving.search.axes = {{"nproc", {"1"}}};
+  const auto run = tune(serving, *store_, witness_, doors_);
+  ASSERT_TRUE(run) << run.error().what;
+  ASSERT_TRUE(run->result.found);
+  ASSERT_FALSE(asked_.empty());
+  EXPECT_EQ(run->soaks.size(), 1U);
+  EXPECT_EQ(asked_.back().in_flight, 16);
+  EXPECT_LE(clock_.now_seconds(), 180 * 1.05);
 }
 
 TEST_F(SessionTest, AWinnerThatEvaluatesIsRehearsedOnce) {
@@ -295,7 +352,7 @@ TEST_F(SessionTest, AWinnerThatReadsFromMemoryRunsOnceFromTheDisk) {
     dropped = true;
     return std::uint64_t{1};
   };
-  doors_.runner = [&](const Job&, const SearchRequest&, const Machine&, const RateToProve&) {
+  doors_.runner = [&](const Job&, const SearchRequest&, const Machine&) {
     return Result<std::unique_ptr<Runner>>(
         std::make_unique<CachingRunner>(clock_, dropped, beside));
   };
@@ -436,7 +493,7 @@ TEST_F(SessionTest, VerifyRunsTheCommandInTheFolderThatIsNamed) {
   tuned_elsewhere.job.user()->command.directory = "/home/a/checkout";
   ASSERT_TRUE(tune(tuned_elsewhere, *store_, witness_, doors_));
   std::vector<std::string> folders;
-  doors_.runner = [&](const Job& job, const SearchRequest&, const Machine&, const RateToProve&) {
+  doors_.runner = [&](const Job& job, const SearchRequest&, const Machine&) {
     folders.push_back(job.program().directory);
     return Result<std::unique_ptr<Runner>>(std::make_unique<TableRunner>(table_, clock_, 1));
   };
@@ -465,7 +522,9 @@ TEST_F(SessionTest, TheWinnersLatencyTargetIsProvedAtFullLength) {
   const auto run = tune(bounded, *store_, witness_, doors_);
   ASSERT_TRUE(run) << run.error().what;
   EXPECT_EQ(witness_.proofs, 1);
-  EXPECT_NEAR(proved_, 0.92 * 133, 5) << "a margin below the rate of the search";
+  ASSERT_FALSE(asked_.empty());
+  EXPECT_NEAR(asked_.back().proves.requests_per_second, 0.92 * 133, 5)
+      << "a margin below the rate of the search";
   EXPECT_EQ(run->trials.back().phase, "proof");
   EXPECT_EQ(judged_run(*store_, run->id)->trials.back().phase, "proof");
 }

@@ -26,24 +26,21 @@ struct Prover : Runner {
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
     Trial trial = answer;
     trial.knobs = knobs;
-    seconds = limits.measure_seconds;
+    asked = limits;
     return trial;
   }
   Trial answer;
-  double seconds = 0;
+  TrialLimits asked;
 };
 
-// Runs the proof with this answer; the rate that was asked for goes to `rate`.
-std::optional<Trial> proof(const RunRecord& run, const Trial& answer, double* rate = nullptr) {
-  return prove_winner(
-      run,
-      [&](const RateToProve& asked) -> Result<std::unique_ptr<Runner>> {
-        if (rate != nullptr) *rate = asked.requests_per_second;
-        auto prover = std::make_unique<Prover>();
-        prover->answer = answer;
-        return std::unique_ptr<Runner>(std::move(prover));
-      },
-      20);
+// Runs the proof in 20 s with this answer; what was asked for goes to `asked`.
+std::optional<Trial> proof(const RunRecord& run, const Trial& answer,
+                           TrialLimits* asked = nullptr) {
+  Prover prover;
+  prover.answer = answer;
+  auto trial = prove_winner(run, prover, 20);
+  if (asked != nullptr) *asked = prover.asked;
+  return trial;
 }
 
 Trial proved_at(double rate) {
@@ -60,11 +57,12 @@ Trial proved_at(double rate) {
 
 TEST(SloProof, TheRateWithinTheSloIsWhatWasProved) {
   RunRecord run = winner();
-  double rate = 0;
-  const auto trial = proof(run, proved_at(90), &rate);
+  TrialLimits asked;
+  const auto trial = proof(run, proved_at(90), &asked);
   ASSERT_TRUE(trial);
-  EXPECT_LT(rate, 100);
-  EXPECT_GT(rate, 90);
+  EXPECT_LT(asked.proves.requests_per_second, 100);
+  EXPECT_GT(asked.proves.requests_per_second, 90);
+  EXPECT_EQ(asked.max_seconds, 20) << "its start and its end are of the budget too";
   EXPECT_EQ(trial->phase, kProofPhase);
   run.trials.push_back(*trial);
   speak_of_slo(run);
@@ -112,6 +110,36 @@ TEST(SloProof, OnlyAViolatedSloSpeaksAgainstTheSetting) {
   const auto refuted = proof(run, trial);
   ASSERT_TRUE(refuted);
   EXPECT_FALSE(refuted->ok());
+}
+
+// One worker that takes 10 ms, which its closed loads show.
+Trial out_of_time() {
+  Trial trial;
+  trial.knobs.nproc = 2;
+  trial.outcome = Outcome::timed_out;
+  trial.cause = "promise";
+  trial.service.alone_seconds = 0.01;
+  trial.service.loads = {{1, 99, 0.01, 0.01, 0.01, 0, 300, 0, ""},
+                         {2, 100, 0.02, 0.02, 0.02, 0, 300, 0, ""}};
+  return trial;
+}
+
+TEST(SloProof, ASettingWhoseTrialsHadNoTimeForARateIsProvedByWhatTheyMeasured) {
+  RunRecord run = winner();
+  run.result.found = false;
+  run.trials = {out_of_time()};
+  TrialLimits asked;
+  const auto trial = proof(run, proved_at(80), &asked);
+  ASSERT_TRUE(trial);
+  EXPECT_EQ(trial->knobs, run.trials[0].knobs);
+  EXPECT_GT(asked.proves.requests_per_second, 40);
+  EXPECT_LT(asked.proves.requests_per_second, 100);
+  EXPECT_EQ(asked.proves.queue.slots, 1);
+  run.trials.push_back(*trial);
+  run.trials.back().outcome = Outcome::unsupported;
+  EXPECT_FALSE(setting_to_prove(run)) << "its proof has failed: no further one is made";
+  speak_of_slo(run);
+  EXPECT_EQ(run.result.answer.code, ReasonCode::no_rate_proved);
 }
 
 TEST(SloProof, NoSloNothingProved) {
