@@ -1,6 +1,7 @@
 #include "trial/workloads/service/closed_load.h"
 
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 
 #include "base/interrupt.h"
@@ -15,6 +16,9 @@ constexpr double kLongRound = 5;            // a first round this long counts: c
 constexpr double kWarmSeconds = 4;  // beyond which, and four rounds, nobody waits for the rest
 constexpr std::int64_t kManyBad = 20;
 constexpr double kBadShare = 0.1;
+// Of one that was turned away: a guess, which finds 0.9 of a limited rate and asks it five times as
+// often at most; and while no answer is known.
+constexpr double kRestShare = 0.25, kRestSeconds = 0.05;
 
 class ClosedRun {
  public:
@@ -30,7 +34,8 @@ class ClosedRun {
   ClosedResult run() {
     while (sending()) {
       fill();
-      collect(std::min(clock_.now_seconds() + pause(), start_ + plan_.max_seconds));
+      const double rested = resting_.empty() ? start_ + plan_.max_seconds : resting_.front();
+      collect(std::min({clock_.now_seconds() + pause(), start_ + plan_.max_seconds, rested}));
     }
     wait_for_the_rest();
     result_.unanswered = static_cast<std::int64_t>(started_.size());
@@ -59,7 +64,8 @@ class ClosedRun {
       ++opened_;
       opened_at_ += kOpenSeconds;
     }
-    while (static_cast<int>(started_.size()) < opened_) {
+    while (!resting_.empty() && resting_.front() <= now) resting_.pop_front();
+    while (static_cast<int>(started_.size() + resting_.size()) < opened_) {
       const std::uint64_t number =
           plan_.first_request + static_cast<std::uint64_t>(result_.issued++);
       started_[number] = clock_.now_seconds();
@@ -87,7 +93,11 @@ class ClosedRun {
     last_ = std::max(last_, one.finished_seconds);
     ++answers_;
     if (!one.ok) ++(one.refused ? result_.refused : result_.failed);
-    const std::int64_t bad = result_.failed + result_.refused;
+    if (one.refused) {
+      const double answer = result_.latency.quantile(0.5);
+      resting_.push_back(one.finished_seconds + (answer > 0 ? kRestShare * answer : kRestSeconds));
+    }
+    const std::int64_t bad = result_.failed + (plan_.in_flight > 1 ? result_.refused : 0);
     if (bad >= kManyBad && static_cast<double>(bad) > kBadShare * static_cast<double>(answers_)) {
       done_ = true;
     }
@@ -156,6 +166,7 @@ class ClosedRun {
   double start_;
   ClosedResult result_;
   std::unordered_map<std::uint64_t, double> started_;  // in flight: when they were sent
+  std::deque<double> resting_;  // until when those wait that were turned away
   std::vector<Completion> finished_;
   int opened_ = 1;  // so many may be in flight by now
   double opened_at_ = start_;

@@ -49,7 +49,9 @@ struct ClosedResult {
 };
 
 // Ends early when the target has ended, and when a tenth of the requests and at least 20 are
-// failed or refused: a server that sheds load is not to be flooded.
+// failed or refused: a server that sheds load is not to be flooded. Who is turned away comes back
+// after a quarter of an answer's time; one request at a time floods nobody, and finds a limit of
+// the rate.
 ClosedResult run_closed(LoadTarget& target, Clock& clock, const ClosedPlan& plan);
 
 // Waits for the answers of requests that an earlier load left behind. Gives how many are missing

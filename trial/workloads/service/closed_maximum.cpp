@@ -28,6 +28,7 @@ constexpr double kNearEnough = 1.1;     // between a number in flight that is an
 constexpr double kMostRequests = 1e15;  // of a step that only its time ends
 constexpr double kStepRounds = 6;       // that a step takes, with its first and last answers
 constexpr double kDrainRounds = 4;      // of the last answers' time
+constexpr double kLeastPatience = 1;    // seconds, with answers that are late
 constexpr double kGoneSeconds = 1;  // from a connection that broke until its process is seen gone
 
 class MaximumSearch {
@@ -58,6 +59,7 @@ class MaximumSearch {
       const ClosedStep before = found_.steps.empty() ? ClosedStep() : found_.steps.back();
       const ClosedStep one = OCRTUNE_TRY(step(next, seconds));
       if (limit_ > 0 || !target_->ended().empty()) {
+        if (limit_ == 1) take(one);
         found_.open = false;
         return Status();
       }
@@ -156,7 +158,9 @@ class MaximumSearch {
     plan.connected = connected_;
     plan.min_seconds = std::max(seconds, std::min(kRounds * answer_seconds_, kRoundsSeconds));
     plan.max_requests = requests_of(in_flight, seconds);
-    plan.patience_seconds = std::max(options_.patience_seconds, kDrainRounds * answer_seconds_);
+    plan.patience_seconds =
+        std::min(std::max(options_.patience_seconds, kDrainRounds * answer_seconds_),
+                 std::max(options_.max_seconds - (clock_.now_seconds() - start_), kLeastPatience));
     plan.max_seconds = plan.min_seconds + 2 * plan.patience_seconds;
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed;
@@ -188,7 +192,7 @@ class MaximumSearch {
     if (lives && refused) limit_ = found_.refused_from = in_flight;
     if (lives && failed) limit_ = found_.failed_from = in_flight;
     if (options_.on_step) options_.on_step(one);
-    if (limit_ == 1) return silent(got);
+    if (limit_ == 1 && (failed || got.latency.count() == 0)) return silent(got);
     if (!target_->ended().empty()) {
       limit_ = found_.ended_from = in_flight;
       if (options_.restart) target_ = OCRTUNE_TRY(options_.restart());

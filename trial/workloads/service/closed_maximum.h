@@ -51,10 +51,12 @@ struct ClosedMaximumOptions {
 struct ClosedMaximum {
   int in_flight = 1;
   double requests_per_second = 0;
-  ClosedResult alone;    // one request at a time
-  int refused_from = 0;  // the fewest in flight of which some were turned away; 0: none were
-  int failed_from = 0;   // the fewest in flight of which some failed; 0: none did
-  int ended_from = 0;    // the fewest in flight under which the target ended; 0: it lives
+  ClosedResult alone;  // one request at a time
+  // The fewest in flight of which some were turned away; 0: none were, 1: the rate itself is
+  // limited.
+  int refused_from = 0;
+  int failed_from = 0;           // the fewest in flight of which some failed; 0: none did
+  int ended_from = 0;            // the fewest in flight under which the target ended; 0: it lives
   LoadTarget* target = nullptr;  // the one that was asked last
   bool open = false;  // the last number in flight still brought more, and no more was tried
   // Every request took this, however many there were: it waits, it does not compute. 0: no.

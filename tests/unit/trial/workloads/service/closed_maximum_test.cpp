@@ -104,6 +104,48 @@ TEST(ClosedMaximum, WhereRequestsAreTurnedAwayIsTheLimit) {
   }
 }
 
+TEST(ClosedMaximum, ALimitOfTheRateIsFoundWithOneInFlight) {
+  SimulatedService service = fixed_service(0.02, 8);
+  service.most_per_second = 40;
+  const auto found = maximum_of(service);
+  ASSERT_TRUE(found.ok()) << found.error().what;
+  EXPECT_EQ(found->refused_from, 1);
+  EXPECT_EQ(found->in_flight, 1);
+  EXPECT_NEAR(found->requests_per_second, 40, 4);
+  EXPECT_LT(found->steps[0].refused, 5 * found->steps[0].answered) << "nobody is flooded";
+}
+
+// A thread that serves one connection until it is closed: the second one has no answer.
+TEST(ClosedMaximum, AStepWaitsNoLongerThanTheSearchHas) {
+  SimulatedServer server(fixed_service(0.04, 1));
+  class KeepsOthersOut : public LoadTarget {
+   public:
+    explicit KeepsOthersOut(LoadTarget& inner) : inner_(&inner) {}
+    void start(std::uint64_t request, int kind) override {
+      if (busy_) return;  // for ever
+      busy_ = true;
+      inner_->start(request, kind);
+    }
+    void collect(double until_seconds, std::vector<Completion>& finished) override {
+      const std::size_t before = finished.size();
+      inner_->collect(until_seconds, finished);
+      if (finished.size() > before) busy_ = false;
+    }
+
+   private:
+    LoadTarget* inner_;
+    bool busy_ = false;
+  };
+  KeepsOthersOut target(server);
+  ClosedMaximumOptions options;
+  options.max_seconds = 10;
+  const auto found = find_closed_maximum(target, server.clock(), options);
+  ASSERT_TRUE(found.ok()) << found.error().what;
+  EXPECT_EQ(found->in_flight, 1);
+  EXPECT_NEAR(found->requests_per_second, 25, 2);
+  EXPECT_LE(server.clock().now_seconds(), 12);
+}
+
 TEST(ClosedMaximum, AFixedWaitIsCalledSo) {
   SimulatedService service = fixed_service(0.02, 2);
   service.wait_seconds = 2;
