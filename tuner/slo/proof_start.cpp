@@ -9,9 +9,11 @@ namespace ocrtune {
 namespace {
 
 constexpr double kMargin = 0.92;  // of the lowest rate that may break the SLO; by simulation
+constexpr double kUnlike = 0.8;   // of a kept rate: a queue that keeps less is not like the server
 constexpr double kSlack = 0.1;    // of a slot, that noise may add
 constexpr int kMostSlots = 4096;
 constexpr double kQuantile = 1.645;  // of a normal distribution, at p95
+constexpr double kNearMost = 0.8;    // of the highest rate of a step
 constexpr double kEqual = 0.05;      // a smaller spread is noise of the clock
 constexpr int kRequests = 100000;    // of a simulation
 constexpr int kHalvings = 10;
@@ -35,8 +37,25 @@ double queue_rate(const LatencySlo& slo, const ServerQueue& queue) {
   return low;
 }
 
+// What it answers at most: of the steps that come near the highest rate, which is that of the
+// luckiest of them, all together.
+double most_answered(const std::vector<LoadPoint>& loads) {
+  double most = 0, requests = 0, seconds = 0;
+  for (const LoadPoint& one : loads) {
+    if (one.in_flight > 0 && one.late == 0) most = std::max(most, one.requests_per_second);
+  }
+  for (const LoadPoint& one : loads) {
+    if (one.in_flight <= 0 || one.late > 0 || one.requests_per_second < kNearMost * most) continue;
+    const auto count = static_cast<double>(std::max<std::int64_t>(one.requests, 1));
+    requests += count;
+    seconds += count / one.requests_per_second;
+  }
+  return seconds > 0 ? requests / seconds : 0;
+}
+
 ServerQueue server_queue(const std::vector<LoadPoint>& loads) {
-  double alone = 0, most = 0, spread = 0;
+  const double most = most_answered(loads);
+  double alone = 0, spread = 0;
   int answered = 0, refused = 0;  // in flight
   for (const LoadPoint& one : loads) {
     if (one.in_flight <= 0) continue;
@@ -49,7 +68,6 @@ ServerQueue server_queue(const std::vector<LoadPoint>& loads) {
       if (spread < kEqual) spread = 0;
       alone = one.p50_seconds * std::exp(spread * spread / 2);
     }
-    most = std::max(most, one.requests_per_second);
     answered = std::max(answered, one.in_flight);
   }
   if (alone <= 0 || most <= 0) return {};
@@ -63,13 +81,15 @@ RateToProve proof_start(const std::vector<std::vector<LoadPoint>>& trials, const
   double broken = 0;
   std::vector<RateToProve> queues;
   for (const std::vector<LoadPoint>& loads : trials) {
+    double kept = 0;
     for (const LoadPoint& one : loads) {
       const double rate = one.requests_per_second;
+      if (one.verdict == "kept") kept = std::max(kept, rate);
       if (one.verdict == "broken") broken = broken > 0 ? std::min(broken, rate) : rate;
     }
     const ServerQueue queue = poisson ? server_queue(loads) : ServerQueue();
     const double rate = queue_rate(slo, queue);
-    if (rate > 0) queues.push_back({rate, queue});
+    if (rate > kUnlike * kept) queues.push_back({rate, queue});
   }
   std::sort(queues.begin(), queues.end(), [](const RateToProve& a, const RateToProve& b) {
     return a.requests_per_second < b.requests_per_second;

@@ -3,7 +3,8 @@
 // A search sees each rate for a short time, and the highest of many that kept the SLO did so by
 // luck as often as not. So a proof begins a margin below the lowest rate that was seen to break the
 // SLO, and below what a queue would keep that answers as much at most, and takes as long for one
-// request alone, as this server does. It is only where to begin: what is claimed is proved.
+// request alone, as this server does; a queue that breaks it at rates that were kept is not like
+// the server. It is only where to begin: what is claimed is proved.
 #pragma once
 
 #include <vector>

@@ -56,8 +56,9 @@ class Search {
     return finish();
   }
 
-  // At falling rates until one is proved, or at one above the first where that leaves the time.
-  // Each run may take all the time that is left; one that cannot prove its rate any more ends.
+  // At falling rates until one is proved; from there at rising ones until one is not, as long as
+  // there is time: the first rate above the truth is kept with the doubt of one verdict. Each run
+  // may take all the time that is left; one that cannot prove its rate any more ends.
   Result<SloSearchResult> prove(const RateToProve& begin) {
     proves_ = true;
     queue_ = begin.queue;
@@ -74,7 +75,7 @@ class Search {
         result_.broken_at = rate;
         rate *= made.late_share > kFarShare * (1 - options_.slo.percentile) ? kFarStep : kProofStep;
       }
-      const bool climbs = kept_.size() == 1 && result_.broken_at <= 0 && left() >= made.seconds;
+      const bool climbs = result_.broken_at <= 0 && left() >= made.seconds;
       if (!kept_.empty() && !climbs) break;
       if (left() <= kLeastLimits * options_.slo.seconds) break;
     }

@@ -64,6 +64,27 @@ TEST(ProofStart, LiesBelowWhatWasSeenToBreak) {
   EXPECT_LT(proof_start({}, kSlo, 15, true).requests_per_second, 15);
 }
 
+TEST(ServerQueue, WhatItDoesAtMostIsOfAllItsSaturatedSteps) {
+  const std::vector<LoadPoint> loads = {{1, 11, 0.09, 0.09, 0.09, 0, 100, 0, ""},
+                                        {2, 19, 0.10, 0.10, 0.10, 0, 100, 0, ""},
+                                        {4, 22, 0.18, 0.18, 0.18, 0, 100, 0, ""},  // by luck
+                                        {8, 19, 0.40, 0.40, 0.40, 0, 100, 0, ""}};
+  const ServerQueue queue = server_queue(loads);
+  EXPECT_EQ(queue.slots, 2);
+  EXPECT_NEAR(queue.slots / queue.service_seconds, 20, 0.2);
+}
+
+// One that turns away what comes faster than a limit looks as if it shed all but one request.
+TEST(ProofStart, AQueueThatIsUnlikeTheServerIsNotAsked) {
+  const std::vector<LoadPoint> loads = {{1, 48, 0.02, 0.02, 0.02, 0, 100, 0, ""},
+                                        {2, 40, 0.02, 0.02, 0.02, 0, 100, 50, ""},
+                                        {0, 36, 0, 0, 0, 0, 100, 0, "kept"}};
+  EXPECT_LT(queue_rate(kSlo, server_queue(loads)), 10);
+  const RateToProve start = proof_start({loads}, kSlo, 36, true);
+  EXPECT_GT(start.requests_per_second, 0.9 * 36);
+  EXPECT_LT(start.requests_per_second, 36);
+}
+
 // A search of 38 s and the proof of what it found, as a tune with a budget of minutes does it. The
 // search alone is above the truth in half of the runs.
 TEST(ProofStart, WhatIsProvedIsJustBelowTheTruth) {

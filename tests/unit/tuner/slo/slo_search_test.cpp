@@ -141,7 +141,7 @@ TEST(FindHighestRate, CountsFailuresAgainstTheSlo) {
 }
 
 TEST(ProveRate, ProvesAtFullLengthAndLowersWhatFails) {
-  for (const auto& [claim, least, most] : {std::tuple{0.8, 0.8, 0.84}, std::tuple{1.1, 0.5, 1.0}}) {
+  for (const auto& [claim, least, most] : {std::tuple{0.8, 0.8, 1.0}, std::tuple{1.1, 0.5, 1.0}}) {
     SimulatedServer server(service_of(0.001, 1, false));
     const auto proved =
         prove_rate(server, server.clock(), options_of({0.99, 0.02}, 200), {claim * kTrueRate, {}});
@@ -152,6 +152,23 @@ TEST(ProveRate, ProvesAtFullLengthAndLowersWhatFails) {
     EXPECT_GE(proved->probes.back().judged, 459);
     EXPECT_GE(proved->probes.back().seconds, 100 * 0.02);
   }
+}
+
+TEST(ProveRate, ClimbsFromTooLowUntilARateIsNotKept) {
+  int near = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SimulatedService service = service_of(0.001, 1, false);
+    service.seed = seed;
+    SimulatedServer server(service);
+    SloSearchOptions options = options_of({0.99, 0.02}, 1000);
+    options.seed = seed;
+    const auto proved = prove_rate(server, server.clock(), options, {0.75 * kTrueRate, {}});
+    ASSERT_TRUE(proved.ok() && proved->found);
+    EXPECT_LE(proved->requests_per_second, kTrueRate) << seed;
+    EXPECT_LE(server.clock().now_seconds(), 1000 * 1.02);
+    near += proved->requests_per_second >= 0.9 * kTrueRate ? 1 : 0;
+  }
+  EXPECT_GE(near, 9);
 }
 
 TEST(ProveRate, TooFastByFarIsNotClaimed) {
