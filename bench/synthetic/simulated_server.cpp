@@ -46,12 +46,12 @@ void SimulatedServer::start(std::uint64_t request, int kind) {
     return most > 0 && in_flight > static_cast<std::size_t>(most);
   };
   if (ended_.empty() && limit(service_.ends_at - 1)) end_all();
-  const bool too_fast = service_.most_per_second > 0 && now < next_allowed_;
+  const bool too_fast = service_.max_rate > 0 && now < next_allowed_;
   if (!ended_.empty() || too_fast || limit(service_.max_in_flight)) {
     running_.push({request, now + kRefusalSeconds, false, ended().empty()});
     return;
   }
-  if (service_.most_per_second > 0) next_allowed_ = now + 1 / service_.most_per_second;
+  if (service_.max_rate > 0) next_allowed_ = now + 1 / service_.max_rate;
   const bool connects = in_flight > connections_;
   connections_ = std::max(connections_, in_flight);
   const double begin = std::max(now + (connects ? service_.connect_seconds : 0.0), free_at_.top());

@@ -26,7 +26,7 @@ struct SimulatedService {
   double wait_seconds = 0;        // no answer comes earlier after its request
   double connect_seconds = 0;     // more of a request that has more beside it than there ever were
   int max_in_flight = 0;          // one more is turned away at once; 0: none is
-  double most_per_second = 0;     // what comes faster is turned away at once; 0: no limit
+  double max_rate = 0;            // what comes faster is turned away at once; 0: no limit
   int ends_at = 0;                // it ends with so many in flight; 0: never
   double end_unseen_seconds = 0;  // its connections break so much earlier than it is seen gone
   bool blocks_caller = false;     // start() returns only when the answer is there

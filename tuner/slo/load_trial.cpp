@@ -28,7 +28,7 @@ constexpr double kStepShare = 0.05;    // of the time, for each number in flight
 constexpr double kClimbShare = 1.5;    // of the time, for all of them
 constexpr double kRisingSeconds = 15;  // for all of them, while more bring more
 constexpr double kClimbOfTrial = 0.6;  // of a trial's time, which the budget may have cut short
-constexpr double kWarmUpSeconds = 0.5;
+constexpr double kWarmUpSeconds = 0.5, kWarmUpPatience = 5;
 constexpr double kSlowSeconds = 1;        // a first answer that took longer is warm-up enough
 constexpr int kWindows = 5;               // of the measurement ...
 constexpr double kFewerSeconds = 3;       // ... two where an answer takes longer than this
@@ -183,6 +183,7 @@ class LoadTrial {
     if (steady_clock().now_seconds() - start > kSlowSeconds) return;
     plan.in_flight = std::min(std::max(2, 2 * workers), spec_.max_in_flight);
     plan.min_seconds = plan.max_seconds = kWarmUpSeconds;
+    plan.patience_seconds = std::min(patience_seconds_, kWarmUpPatience);
     plan.max_requests = 100000;
     (void)closed(plan);
     // On a GPU every size of a batch is a plan of its own.

@@ -39,7 +39,7 @@ double queue_rate(const LatencySlo& slo, const ServerQueue& queue) {
 
 // What it answers at most: of the steps that come near the highest rate, which is that of the
 // luckiest of them, all together.
-double most_answered(const std::vector<LoadPoint>& loads) {
+double max_answered(const std::vector<LoadPoint>& loads) {
   double most = 0, requests = 0, seconds = 0;
   for (const LoadPoint& one : loads) {
     if (one.in_flight > 0 && one.late == 0) most = std::max(most, one.requests_per_second);
@@ -54,7 +54,7 @@ double most_answered(const std::vector<LoadPoint>& loads) {
 }
 
 ServerQueue server_queue(const std::vector<LoadPoint>& loads) {
-  const double most = most_answered(loads);
+  const double most = max_answered(loads);
   double alone = 0, spread = 0;
   int answered = 0, refused = 0;  // in flight
   for (const LoadPoint& one : loads) {

@@ -94,8 +94,7 @@ class ClosedRun {
     ++answers_;
     if (!one.ok) ++(one.refused ? result_.refused : result_.failed);
     if (one.refused) {
-      const double answer = result_.latency.quantile(0.5);
-      resting_.push_back(one.finished_seconds + (answer > 0 ? kRestShare * answer : kRestSeconds));
+      resting_.push_back(one.finished_seconds + rest_seconds_);
     }
     const std::int64_t bad = result_.failed + (plan_.in_flight > 1 ? result_.refused : 0);
     if (bad >= kManyBad && static_cast<double>(bad) > kBadShare * static_cast<double>(answers_)) {
@@ -104,6 +103,7 @@ class ClosedRun {
     if (one.ok) {
       ++good_;
       result_.latency.add(one.finished_seconds - began);
+      rest_seconds_ = kRestShare * (one.finished_seconds - began);
     }
     if (counting_) return count(one.finished_seconds);
     if (one.request < first_round_ends_) ++first_answered_;
@@ -167,6 +167,7 @@ class ClosedRun {
   ClosedResult result_;
   std::unordered_map<std::uint64_t, double> started_;  // in flight: when they were sent
   std::deque<double> resting_;  // until when those wait that were turned away
+  double rest_seconds_ = kRestSeconds;
   std::vector<Completion> finished_;
   int opened_ = 1;  // so many may be in flight by now
   double opened_at_ = start_;

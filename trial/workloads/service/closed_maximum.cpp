@@ -28,7 +28,8 @@ constexpr double kNearEnough = 1.1;     // between a number in flight that is an
 constexpr double kMostRequests = 1e15;  // of a step that only its time ends
 constexpr double kStepRounds = 6;       // that a step takes, with its first and last answers
 constexpr double kDrainRounds = 4;      // of the last answers' time
-constexpr double kLeastPatience = 1;    // seconds, with answers that are late
+// With answers that are late: of the time that is left, and seconds.
+constexpr double kPatienceShare = 0.5, kLeastPatience = 1;
 constexpr double kGoneSeconds = 1;  // from a connection that broke until its process is seen gone
 
 class MaximumSearch {
@@ -73,6 +74,8 @@ class MaximumSearch {
         seconds = 2 * options_.step_seconds;
       }
       found_.open = bad == 0;
+      // They would be beside the next step, and are not answered with fewer in flight either.
+      if (found_.unanswered > 0) return Status();
     }
     return Status();
   }
@@ -160,7 +163,8 @@ class MaximumSearch {
     plan.max_requests = requests_of(in_flight, seconds);
     plan.patience_seconds =
         std::min(std::max(options_.patience_seconds, kDrainRounds * answer_seconds_),
-                 std::max(options_.max_seconds - (clock_.now_seconds() - start_), kLeastPatience));
+                 std::max(kPatienceShare * (options_.max_seconds - (clock_.now_seconds() - start_)),
+                          kLeastPatience));
     plan.max_seconds = plan.min_seconds + 2 * plan.patience_seconds;
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed;

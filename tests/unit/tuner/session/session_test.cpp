@@ -250,8 +250,8 @@ TEST_F(SessionTest, TheProbeIsToldTheCommandsWords) {
   EXPECT_EQ(run->search.memory_limit_bytes, 3ULL << 30);
 }
 
-// A server that starts in ten seconds and does its most with 16 requests in flight; whoever
-// searches for that takes all the time that there is.
+// A server that starts in ten seconds and does its most with 16 requests in flight; a search for
+// that takes all the time that there is.
 class ServingRunner : public Runner {
  public:
   ServingRunner(Clock& clock, std::vector<TrialLimits>& asked) : clock_(&clock), asked_(asked) {}

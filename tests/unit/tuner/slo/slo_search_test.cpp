@@ -115,12 +115,12 @@ TEST(FindHighestRate, ASearchThatWasCutShortIsOpen) {
 }
 
 TEST(FindHighestRate, ABudgetThatProvesNothingSaysWhatToTry) {
-  const auto found = search(service_of(0.001, 1, false), options_of({0.99, 0.02}, 2));
+  const auto found = search(service_of(0.001, 1, false), options_of({0.99, 0.02}, 1));
   ASSERT_TRUE(found.ok());
   ASSERT_FALSE(found->found);
-  EXPECT_THAT(found->words, testing::AllOf(testing::HasSubstr("undecided: 2.0 s is too short"),
+  EXPECT_THAT(found->words, testing::AllOf(testing::HasSubstr("undecided: 1.0 s is too short"),
                                            testing::HasSubstr("p99 under 20 ms")));
-  EXPECT_THAT(found->words, testing::HasSubstr("; try --budget 8s"));
+  EXPECT_THAT(found->words, testing::HasSubstr("; try --budget 4s"));
 }
 
 TEST(FindHighestRate, ReportsWhyTheTargetFails) {

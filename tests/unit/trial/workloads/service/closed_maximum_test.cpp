@@ -106,7 +106,7 @@ TEST(ClosedMaximum, WhereRequestsAreTurnedAwayIsTheLimit) {
 
 TEST(ClosedMaximum, ALimitOfTheRateIsFoundWithOneInFlight) {
   SimulatedService service = fixed_service(0.02, 8);
-  service.most_per_second = 40;
+  service.max_rate = 40;
   const auto found = maximum_of(service);
   ASSERT_TRUE(found.ok()) << found.error().what;
   EXPECT_EQ(found->refused_from, 1);
