@@ -17,6 +17,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kEntries = 4096;
+constexpr const char* kOwnDescriptors = "/proc/self/fd";
 constexpr rlim_t kMaxDescriptors = 1 << 16;  // tried one by one where /proc is not mounted
 
 // The layout of getdents64(2); libc's readdir allocates.
@@ -43,7 +44,7 @@ void close_on_exec_above(int descriptor, void* first) {
 }
 
 void each_descriptor_from(int first, void (*visit)(int, void*)) {
-  if (for_each_number("/proc/self/fd", visit, &first)) return;
+  if (for_each_number(kOwnDescriptors, visit, &first)) return;
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const auto end = static_cast<int>(std::min(limit.rlim_cur, kMaxDescriptors));
@@ -144,6 +145,7 @@ bool signal_exactly(int pid, std::uint64_t start_ticks, int number) {
 bool for_each_number(const char* folder, void (*visit)(int, void*), void* context) {
   const int handle = ::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle < 0) return false;
+  const int own = std::string_view(folder) == kOwnDescriptors ? handle : -1;
   alignas(DirectoryEntry) char entries[kEntries];
   while (true) {
     const long got = ::syscall(SYS_getdents64, handle, entries, sizeof entries);
@@ -155,7 +157,7 @@ bool for_each_number(const char* folder, void (*visit)(int, void*), void* contex
       at += entry.length;
       int number = 0;
       const auto [end, error] = std::from_chars(name, name + std::strlen(name), number);
-      if (error == std::errc() && *end == '\0' && number != handle) visit(number, context);
+      if (error == std::errc() && *end == '\0' && number != own) visit(number, context);
     }
   }
   ::close(handle);

@@ -48,7 +48,7 @@ std::optional<std::string_view> status_value(std::string_view text, std::string_
 bool signal_exactly(int pid, std::uint64_t start_ticks, int number);
 
 // Calls visit(number, context) for each entry of a folder whose name is a number: pids of /proc,
-// descriptors of /proc/self/fd (its own left out). False: the folder cannot be read.
+// descriptors of /proc/self/fd (its own left out there). False: the folder cannot be read.
 bool for_each_number(const char* folder, void (*visit)(int number, void* context), void* context);
 
 // Every descriptor from `first` on: closed at once, or by a coming exec. Also where the kernel has
