@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <csignal>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "base/orphan_guard.h"
 #include "base/raw_proc.h"
 
@@ -21,6 +23,7 @@ constexpr double kAppealSeconds = 3;   // of the grace, at most, when every memb
 constexpr double kMaxPause = 0.05;     // between two looks while a tree ends
 constexpr double kAgainSeconds = 0.2;  // after a round of SIGKILL, before the next one
 constexpr std::size_t kMaxNamed = 20;
+constexpr std::uint64_t kMaxListBytes = 64 << 20;  // eight bytes a child
 
 ProcessFacts facts_of(const ProcessStat& stat) {
   ProcessFacts facts;
@@ -44,25 +47,52 @@ std::optional<ProcessFacts> process_facts(int pid) {
   return facts_of(stat);
 }
 
-// Of this PID namespace. Of those that are passed over only the ones that are still there stay so.
-std::vector<ProcessFacts> processes_but(std::set<int>& passed_over) {
+// Adds what the kernel tells of the children of each thread. On a kernel without
+// CONFIG_PROC_CHILDREN there is nothing to read.
+void add_children(int pid, std::vector<int>& children) {
   struct Look {
-    const std::set<int>& before;
-    std::set<int> still;
-    std::vector<ProcessFacts> found;
+    std::string folder;
+    std::vector<int>& children;
   };
-  const auto add = [](int pid, void* context) {
+  const auto add = [](int thread, void* context) {
     Look& look = *static_cast<Look*>(context);
-    if (look.before.count(pid) != 0) {
-      look.still.insert(look.still.end(), pid);
-    } else if (auto facts = process_facts(pid)) {
-      look.found.push_back(*std::move(facts));
+    const auto text = read_file(fmt::format("{}/{}/children", look.folder, thread), kMaxListBytes);
+    if (!text) return;
+    const char *at = text->data(), *const end = at + text->size();
+    for (int child = 0; at < end; ++at) {  // each is followed by a blank
+      const auto [next, error] = std::from_chars(at, end, child);
+      if (error == std::errc()) look.children.push_back(child);
+      at = next;
     }
   };
-  Look look{passed_over, {}, {}};
-  for_each_number("/proc", add, &look);
-  passed_over = std::move(look.still);
-  return std::move(look.found);
+  Look look{fmt::format("/proc/{}/task", pid), children};
+  for_each_number(look.folder.c_str(), add, &look);
+}
+
+bool children_are_told() {
+  static const bool kTold = path_exists(fmt::format("/proc/self/task/{}/children", ::getpid()));
+  return kTold;
+}
+
+// These and all that descends from them, as far as they are there.
+std::vector<ProcessFacts> with_descendants(std::vector<int> pids) {
+  std::vector<ProcessFacts> found;
+  std::set<int> looked_at;
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    if (!looked_at.insert(pids[i]).second) continue;
+    auto facts = process_facts(pids[i]);
+    if (!facts) continue;
+    found.push_back(*std::move(facts));
+    add_children(pids[i], pids);
+  }
+  return found;
+}
+
+// As PID 1 of a container we are the parent of strangers, whom nobody else reaps.
+void reap_strangers(const std::vector<int>& own_children) {
+  for (const int pid : own_children) {
+    if (!started_here(pid)) ::waitpid(pid, nullptr, WNOHANG);
+  }
 }
 
 std::string label(const ProcessFacts& process) {
@@ -78,8 +108,13 @@ Result<ProcessFacts> parse_process_stat(const std::string& line) {
 }
 
 std::vector<ProcessFacts> all_processes() {
-  std::set<int> none;
-  return processes_but(none);
+  std::vector<ProcessFacts> found;
+  const auto add = [](int pid, void* context) {
+    auto facts = process_facts(pid);
+    if (facts) static_cast<decltype(found)*>(context)->push_back(*std::move(facts));
+  };
+  for_each_number("/proc", add, &found);
+  return found;
 }
 
 ProcessTree::ProcessTree() {
@@ -100,44 +135,44 @@ Result<Process*> ProcessTree::start(ProcessOptions options) {
   return roots_.back().get();
 }
 
-// One whose parent is no member can never become one. A parent that ended before it was read may
-// have been a member, and our own children may be roots that are not started yet, or for us to
-// reap.
-void ProcessTree::remember_strangers(const std::vector<ProcessFacts>& processes,
-                                     const std::set<int>& taken) {
-  const int self = ::getpid();
-  std::set<int> known = strangers_;
-  for (const ProcessFacts& process : processes) known.insert(process.pid);
-  for (const ProcessFacts& process : processes) {
-    if (taken.count(process.pid) != 0 || process.parent == self || process.pid == self) continue;
-    if (process.parent == 0 || known.count(process.parent) != 0) strangers_.insert(process.pid);
+const std::vector<ProcessFacts>& ProcessTree::scan() {
+  roots_alone_ = children_are_told();
+  if (!roots_alone_) return scan_all();
+  std::vector<int> pids;
+  for (const auto& root : roots_) {
+    const std::size_t before = pids.size();
+    add_children(root->guard_pid(), pids);
+    const bool alone = pids.size() == before + 1 && pids.back() == root->pid();
+    roots_alone_ = roots_alone_ && alone;
   }
+  for (const auto& [pid, start_ticks] : seen_) pids.push_back(pid);
+  std::vector<int> own_children;
+  add_children(::getpid(), own_children);
+  reap_strangers(own_children);
+  return take_members(with_descendants(std::move(pids)));
 }
 
 const std::vector<ProcessFacts>& ProcessTree::scan_all() {
-  strangers_.clear();
-  return scan();
+  const std::vector<ProcessFacts> processes = all_processes();
+  std::vector<int> own_children;
+  for (const ProcessFacts& process : processes) {
+    if (process.parent == ::getpid()) own_children.push_back(process.pid);
+  }
+  reap_strangers(own_children);
+  return take_members(processes);
 }
 
-const std::vector<ProcessFacts>& ProcessTree::scan() {
-  // A pid may be another process's by now, and a stranger may have become ours to reap.
-  constexpr int kLooks = 64;
-  if (++looks_ % kLooks == 0) strangers_.clear();
-  const std::vector<ProcessFacts> processes = processes_but(strangers_);
+const std::vector<ProcessFacts>& ProcessTree::take_members(
+    const std::vector<ProcessFacts>& processes) {
   std::multimap<int, const ProcessFacts*> children;
   std::vector<const ProcessFacts*> found;
   std::set<int> guards;
   for (const auto& root : roots_) guards.insert(root->guard_pid());
-  const int self = ::getpid();
   for (const ProcessFacts& process : processes) {
     children.emplace(process.parent, &process);
     const bool ours =
         guards.count(process.parent) != 0 || seen_.count({process.pid, process.start_ticks}) != 0;
     if (ours) found.push_back(&process);
-    // As PID 1 of a container we are the parent of strangers, whom nobody else reaps.
-    if (process.parent == self && ended(process) && !started_here(process.pid)) {
-      ::waitpid(process.pid, nullptr, WNOHANG);
-    }
   }
   std::set<int> taken;
   std::vector<ProcessFacts> alive;
@@ -152,7 +187,6 @@ const std::vector<ProcessFacts>& ProcessTree::scan() {
     (ended(process) ? unreaped_ : alive).push_back(process);
   }
   seen_ = std::move(still);
-  remember_strangers(processes, taken);
   replace_members(std::move(alive));
   return members_;
 }
@@ -184,8 +218,9 @@ bool ProcessTree::empty() {
     root->read_output({});
     running = !root->poll_exit() || running;
   }
-  // Every process of the machine is looked at only to be sure at the end.
-  return scan().empty() && !running && scan_all().empty();
+  // Whom a dying parent left to its guard after that one was asked is missed by a look. Roots that
+  // ended before it, and are alone with their guards, have left nobody.
+  return scan().empty() && !running && (roots_alone_ || scan_all().empty());
 }
 
 bool ProcessTree::wait_for_end(double grace_seconds, const std::function<bool()>& cut,
@@ -215,7 +250,7 @@ void ProcessTree::kill_all(StopReport& report, Clock& clock) {
     std::set<Identity> frozen;
     for (bool fresh = true; fresh && clock.now_seconds() < deadline;) {
       fresh = false;
-      for (const ProcessFacts& process : scan_all()) {
+      for (const ProcessFacts& process : scan()) {
         if (!frozen.insert({process.pid, process.start_ticks}).second) continue;
         signal_exactly(process.pid, process.start_ticks, SIGSTOP);
         fresh = true;
@@ -230,9 +265,10 @@ void ProcessTree::kill_all(StopReport& report, Clock& clock) {
     const double again = clock.now_seconds() + kAgainSeconds;
     bool gone = empty();
     for (; !gone && clock.now_seconds() < again; gone = empty()) clock.sleep_seconds(0.002);
-    if (gone || clock.now_seconds() >= deadline) break;
+    if (gone) return;
+    if (clock.now_seconds() >= deadline) break;
   }
-  for (const ProcessFacts& process : scan_all()) report.survivors.push_back(label(process));
+  for (const ProcessFacts& process : members_) report.survivors.push_back(label(process));
 }
 
 StopReport ProcessTree::stop(double grace_seconds, const std::function<bool()>& cut, Clock& clock) {

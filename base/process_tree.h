@@ -54,8 +54,9 @@ class ProcessTree {
   Result<Process*> start(ProcessOptions options);
   const std::vector<std::unique_ptr<Process>>& roots() const { return roots_; }
 
-  // Looks through /proc for the living members (zombies are reaped, not listed). About 10 us for
-  // each process that was not there before or is a member.
+  // Looks for the living members (ended ones are not listed) from the guards down, about 10 us a
+  // thread of theirs, however many other processes there are. On a kernel that does not tell a
+  // thread's children (CONFIG_PROC_CHILDREN), through all of /proc.
   const std::vector<ProcessFacts>& scan();
   // Reads the known members' states and CPU times again, without looking for new ones: cheap.
   const std::vector<ProcessFacts>& refresh();
@@ -74,10 +75,10 @@ class ProcessTree {
 
  private:
   using Identity = std::pair<int, std::uint64_t>;
-  void remember_strangers(const std::vector<ProcessFacts>& processes, const std::set<int>& taken);
+  const std::vector<ProcessFacts>& take_members(const std::vector<ProcessFacts>& processes);
   void replace_members(std::vector<ProcessFacts> alive);
-  const std::vector<ProcessFacts>& scan_all();
-  bool empty();  // drains the output and scans, too
+  const std::vector<ProcessFacts>& scan_all();  // of all of /proc
+  bool empty();                                 // drains the output and scans, too
   bool wait_for_end(double grace_seconds, const std::function<bool()>& cut, Clock& clock);
   void kill_all(StopReport& report, Clock& clock);
 
@@ -85,8 +86,7 @@ class ProcessTree {
   std::vector<std::unique_ptr<Process>> roots_;
   std::vector<ProcessFacts> members_, unreaped_;
   std::set<Identity> seen_;
-  std::set<int> strangers_;  // pids that are not read at each look, while they last
-  int looks_ = 0;
+  bool roots_alone_ = false;  // at the last scan(): nobody else was their guards' child
   double gone_cpu_seconds_ = 0;
 };
 
