@@ -46,22 +46,38 @@ void catch_faults() {
   for (std::size_t i = 0; i < kFaults.size(); ++i) ::sigaction(kFaults[i], &action, &g_before[i]);
 }
 
-// SIGVTALRM for this thread when it has computed for so long; 0: never.
-void limit_cpu_seconds(time_t seconds) {
-  thread_local timer_t timer{};
-  thread_local pid_t owner = 0;  // a forked child has none of its parent's timers
-  if (owner != ::getpid()) {
-    sigevent event{};
-    event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = SIGVTALRM;
-    event._sigev_un._tid = ::gettid();
-    if (::timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0) return;
-    owner = ::getpid();
+// SIGVTALRM for this thread when it has computed for so long.
+class CpuLimit {
+ public:
+  CpuLimit() = default;
+  ~CpuLimit() { forget(); }
+  CpuLimit(const CpuLimit&) = delete;
+  CpuLimit& operator=(const CpuLimit&) = delete;
+
+  void set(time_t seconds) {  // 0: never
+    if (owner_ != ::getpid()) {
+      sigevent event{};
+      event.sigev_notify = SIGEV_THREAD_ID;
+      event.sigev_signo = SIGVTALRM;
+      event._sigev_un._tid = ::gettid();
+      if (::timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_) != 0) return;
+      owner_ = ::getpid();
+    }
+    itimerspec due{};
+    due.it_value.tv_sec = seconds;
+    ::timer_settime(timer_, 0, &due, nullptr);
   }
-  itimerspec due{};
-  due.it_value.tv_sec = seconds;
-  ::timer_settime(timer, 0, &due, nullptr);
-}
+
+ private:
+  void forget() const {
+    if (owner_ == ::getpid()) ::timer_delete(timer_);
+  }
+
+  timer_t timer_{};
+  pid_t owner_ = 0;  // a forked child has none of its parent's timers
+};
+
+thread_local CpuLimit t_limit;
 
 }  // namespace
 
@@ -150,12 +166,13 @@ struct LmdbSource::Environment {
     MDB_val name = {key.size(), const_cast<char*>(key.data())};
     MDB_val value = {};
     int code = 0;
-    bool whole = read_mapped([&] { code = ::mdb_get(transaction, database, &name, &value); });
+    bool whole =
+        read_mapped_briefly([&] { code = ::mdb_get(transaction, database, &name, &value); });
     std::string bytes;
     if (whole && code == 0) whole = value.mv_size <= file_bytes;
     if (whole && code == 0) {
       bytes.resize(value.mv_size);
-      whole = read_mapped([&] { std::memcpy(bytes.data(), value.mv_data, bytes.size()); });
+      whole = read_mapped_briefly([&] { std::memcpy(bytes.data(), value.mv_data, bytes.size()); });
     }
     if (!whole) code = MDB_CORRUPTED;
     if (code != 0) return database_error(code, "LMDB key " + key);
@@ -277,15 +294,19 @@ bool read_mapped(const std::function<void()>& read) {
   sigjmp_buf way_out;
   if (sigsetjmp(way_out, 1) != 0) {
     t_way_out = nullptr;
-    limit_cpu_seconds(0);
     return false;
   }
   t_way_out = &way_out;
-  limit_cpu_seconds(kMaxCpuSeconds);
   read();
   t_way_out = nullptr;
-  limit_cpu_seconds(0);
   return true;
+}
+
+bool read_mapped_briefly(const std::function<void()>& read) {
+  t_limit.set(kMaxCpuSeconds);
+  const bool whole = read_mapped(read);
+  t_limit.set(0);
+  return whole;
 }
 
 void leave_mapped_read() {

@@ -4,9 +4,14 @@
 #include <lmdb.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <map>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -252,16 +257,44 @@ TEST_F(LmdbSourceTest, AFileOf100GiBIsReadLikeAnyOther) {
   EXPECT_EQ(*(*source)->image_bytes(1), "second");
 }
 
+double thread_cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 // Damaged pages may point at each other in a circle.
 TEST(MappedRead, AReadWithoutEndIsLeft) {
   volatile bool going_on = true;
-  EXPECT_FALSE(read_mapped([&] {
+  EXPECT_FALSE(read_mapped_briefly([&] {
     while (going_on) {
     }
   }));
   bool read = false;
-  EXPECT_TRUE(read_mapped([&] { read = true; }));
+  EXPECT_TRUE(read_mapped_briefly([&] { read = true; }));
   EXPECT_TRUE(read);
+}
+
+// To be left within malloc is to leave its lock taken.
+TEST(MappedRead, WhatAllocatesIsNotLeftAtAnyInstruction) {
+  const double end = thread_cpu_seconds() + 2.5;
+  EXPECT_TRUE(read_mapped([&] {
+    while (thread_cpu_seconds() < end) std::free(std::malloc(100));
+  }));
+  std::string bytes;
+  EXPECT_FALSE(read_mapped([] { std::raise(SIGBUS); }));
+  std::thread([&] { bytes.resize(1 << 20); }).join();
+  EXPECT_EQ(bytes.size(), 1U << 20);
+}
+
+TEST(MappedRead, AThreadTakesItsTimerAlong) {
+  const auto timers = [] {
+    const std::string text = read_file("/proc/self/timers").value_or("");
+    return std::count(text.begin(), text.end(), 'I');  // "ID: 3", once a timer
+  };
+  const auto before = timers();
+  for (int i = 0; i < 20; ++i) std::thread([] { (void)read_mapped_briefly([] {}); }).join();
+  EXPECT_EQ(timers(), before);
 }
 
 }  // namespace
