@@ -7,20 +7,36 @@
 
 namespace ocrtune {
 
-int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+namespace {
+
+// At all addresses at once, so that no program listens there at any of them. 0: refused.
+int free_port(int family, const sockaddr* any, socklen_t size) {
+  const int socket = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return 0;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
+  const int both = 0;  // IPv6 and IPv4
+  if (family == AF_INET6) ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both);
+  sockaddr_storage taken{};
+  socklen_t taken_size = sizeof taken;
   int port = 0;
-  if (::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-      ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-    port = ntohs(address.sin_port);
+  if (::bind(socket, any, size) == 0 &&
+      ::getsockname(socket, reinterpret_cast<sockaddr*>(&taken), &taken_size) == 0) {
+    port = ntohs(family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&taken)->sin6_port
+                                    : reinterpret_cast<sockaddr_in*>(&taken)->sin_port);
   }
   ::close(socket);
   return port;
+}
+
+}  // namespace
+
+int free_port() {
+  sockaddr_in6 all{};
+  all.sin6_family = AF_INET6;
+  const int port = free_port(AF_INET6, reinterpret_cast<const sockaddr*>(&all), sizeof all);
+  if (port != 0) return port;
+  sockaddr_in four{};  // a machine without IPv6
+  four.sin_family = AF_INET;
+  return free_port(AF_INET, reinterpret_cast<const sockaddr*>(&four), sizeof four);
 }
 
 }  // namespace ocrtune

@@ -3,6 +3,6 @@
 
 namespace ocrtune {
 
-int free_port();  // that nobody listens on now; 0 when none can be had
+int free_port();  // where nobody listens now, at any address; 0 when none can be had
 
 }  // namespace ocrtune
