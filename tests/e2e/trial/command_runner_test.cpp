@@ -357,6 +357,30 @@ TEST(CommandRunner, AFailedTrialKeepsItsFiles) {
   EXPECT_TRUE(remove_tree(*base));
 }
 
+// A temporary folder may be memory: a search with many failures keeps the last three.
+TEST(CommandRunner, OnlyTheLastFailedTrialsKeepTheirFiles) {
+  const auto base = make_temporary_directory("base");
+  ASSERT_TRUE(base.ok());
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("TMPDIR", base->c_str(), 1);
+  CommandWorkload workload = script("echo x > $3/log; exit 3");
+  workload.command.push_back("{trial_dir}");
+  std::vector<std::string> last;
+  for (int i = 0; i < 5; ++i) {
+    const Trial trial = run(workload);
+    for (const std::string& line : trial.evidence) {
+      if (i >= 2 && starts_with(line, "its files: ")) last.push_back(line.substr(11));
+    }
+  }
+  before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
+  std::vector<std::string> there = list_directory(*base).value_or({});
+  for (std::string& name : there) name = join_path(*base, name);
+  EXPECT_EQ(last.size(), 3U);
+  EXPECT_THAT(there, testing::UnorderedElementsAreArray(last));
+  EXPECT_TRUE(remove_tree(*base));
+}
+
 // Paddle's launcher writes its environment there, which may hold secrets.
 TEST(CommandRunner, AnEnvironmentInTheLogFolderIsNotQuoted) {
   CommandWorkload workload = script(
