@@ -118,6 +118,22 @@ TEST_F(RunHosts, AStoppedHostIsNamedAndAKilledFrontEndLeavesNothing) {
   }
 }
 
+// A switch that flaps, a laptop's lid: hours of training are not thrown away for 12 s of silence,
+// at which a measurement ends.
+TEST_F(RunHosts, ATrainingOutlastsASilentHost) {
+  const BedSaid said = run_in_bed(
+      {"a", "b"},
+      "$OCRTUNE run --hosts a,b --tries 1 --run-dir " + folder_ +
+          "/run -- sh -c 'echo {nodes}; sleep 17.5' > " + folder_ +
+          "/out 2>&1 & pid=$!; "
+          "for i in $(seq 200); do ssh b \"pgrep -f '[s]leep 17.5'\" >/dev/null && break; sleep "
+          "0.1; done; ssh b \"pkill -o -STOP -f '[o]crtune node'\"; sleep 12; "
+          "ssh b \"pkill -o -CONT -f '[o]crtune node'\"; wait $pid; echo code $?; cat " +
+          folder_ + "/out");
+  EXPECT_THAT(said.text, AllOf(HasSubstr("code 0\n"), HasSubstr("1. exit code 0 after"),
+                               Not(HasSubstr("silent for"))));
+}
+
 // Its agent is killed, and for some seconds nobody answers there, as in a reboot: no failure is
 // counted for that, and the agent of the other host is not started anew.
 TEST_F(RunHosts, AHostThatIsAwayIsWaitedFor) {
