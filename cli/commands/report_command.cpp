@@ -1,12 +1,16 @@
 // ocrtune report: the page and the tables of a stored run, or two runs compared.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/cpu_set.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/thread_team.h"
 #include "cli/commands.h"
 #include "cli/commands/stored_run.h"
 #include "cli/engine_commands.h"
@@ -16,7 +20,6 @@
 #include "reports/html/page_comparison.h"
 #include "reports/html/run_index.h"
 #include "reports/report_files.h"
-#include "trial/workloads/engine_parts.h"
 #include "tuner/session/session.h"
 #include "tuner/store/program_versions.h"
 #include "tuner/store/store.h"
@@ -93,34 +96,64 @@ std::string page_key(const RunListing& run, const std::string& language) {
   return join({program_version(), language, run.name, run.state, std::to_string(run.trials)}, "\n");
 }
 
+// Of one run, whose page is written to `folder` unless it is there and right.
+Result<IndexRow> row_with_page(const Store& store, const RunListing& listing,
+                               const std::string& folder, const std::string& language) {
+  const std::string page = join_path(folder, listing.id + ".html");
+  const std::string key = page_key(listing, language);
+  if (auto row = row_of_page(read_file(page, kRowBytes).value_or(""), key)) return *std::move(row);
+  const auto run = judged_run(store, listing.id);
+  if (!run && left_to_engine()) return run.error();
+  if (!run) {
+    return unreadable_row(listing.id, listing.name, listing.started, listing.command_line,
+                          run.error().what);
+  }
+  IndexRow row = index_row(*run);
+  const std::string html = page_html(*run, PageOptions{language, nullptr, {}});
+  OCRTUNE_TRY(write_file(page, page_with_row(row, key, html)));
+  return row;
+}
+
+// One for each thread that reads at once. All are opened before any is read: closing the file that
+// open() looks into would take away the lock under which another one reads.
+Result<std::vector<std::unique_ptr<Store>>> stores_for(std::size_t runs, const std::string& path) {
+  constexpr std::size_t kMaxThreads = 32, kRunsAThread = 4;
+  const auto cpus = static_cast<std::size_t>(std::max(1, current_affinity().count()));
+  std::vector<std::unique_ptr<Store>> stores;
+  for (const std::size_t count = std::min({cpus, kMaxThreads, 1 + runs / kRunsAThread});
+       stores.size() < count;) {
+    stores.push_back(OCRTUNE_TRY(Store::open(path, Store::Mode::read)));
+  }
+  return stores;
+}
+
 // The index and, beside it, a page for each run.
 Result<int> report_all(const ReportFlags& flags) {
   const std::string index = flags.html.empty() ? "ocrtune-reports/index.html" : flags.html;
-  const auto store = OCRTUNE_TRY(Store::open(
-      flags.database.empty() ? Store::default_path() : flags.database, Store::Mode::read));
-  const auto listings = OCRTUNE_TRY(store->list_runs());
+  const std::string database = flags.database.empty() ? Store::default_path() : flags.database;
+  const auto first = OCRTUNE_TRY(Store::open(database, Store::Mode::read));
+  const auto listings = OCRTUNE_TRY(first->list_runs());
+  const auto stores = OCRTUNE_TRY(stores_for(listings.size(), database));
   OCRTUNE_TRY(make_output_folder(parent_path(index)));
-  std::vector<IndexRow> rows;
+  std::vector<IndexRow> rows(listings.size());
+  std::mutex mutex;  // guards what follows
   Progress progress("writing pages", static_cast<std::int64_t>(listings.size()));
-  for (const RunListing& listing : listings) {
-    progress.show(static_cast<std::int64_t>(rows.size()));
-    const std::string page = join_path(parent_path(index), listing.id + ".html");
-    const std::string key = page_key(listing, flags.language);
-    if (auto row = row_of_page(read_file(page, kRowBytes).value_or(""), key)) {
-      rows.push_back(*std::move(row));
-      continue;
+  std::size_t next = 0;
+  Status status;
+  const auto work = [&](std::size_t thread) {
+    std::unique_lock lock(mutex);
+    while (status && next < listings.size()) {
+      const std::size_t at = next++;
+      progress.show(static_cast<std::int64_t>(at));
+      lock.unlock();
+      auto row = row_with_page(*stores[thread], listings[at], parent_path(index), flags.language);
+      lock.lock();
+      if (!row) status = row.error();
+      if (row) rows[at] = *std::move(row);
     }
-    const auto run = judged_run(*store, listing.id);
-    if (!run && left_to_engine()) return run.error();
-    if (!run) {
-      rows.push_back(unreadable_row(listing.id, listing.name, listing.started, listing.command_line,
-                                    run.error().what));
-      continue;
-    }
-    rows.push_back(index_row(*run));
-    const std::string html = page_html(*run, PageOptions{flags.language, nullptr, {}});
-    OCRTUNE_TRY(write_file(page, page_with_row(rows.back(), key, html)));
-  }
+  };
+  if (!run_team(stores.size(), work)) work(0);
+  OCRTUNE_TRY(status);
   OCRTUNE_TRY(write_file(index, run_index_html(rows, flags.language)));
   say_written(index);
   return kExitOk;

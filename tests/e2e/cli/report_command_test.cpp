@@ -122,6 +122,20 @@ TEST_F(StoredRuns, ReportWritesWhatItIsAskedFor) {
   EXPECT_FALSE(path_exists(tables + "/report.html"));
 }
 
+// Threads write them beside each other.
+TEST_F(StoredRuns, AllHasThePageThatEachRunHasByItself) {
+  const std::string all = folder_ + "/all", alone = folder_ + "/alone.html";
+  ASSERT_EQ(with_store({"report", "--all", "--html", all + "/index.html"}).code, 0);
+  const std::string index = *read_file(all + "/index.html");
+  for (const char* id :
+       {"2026-11-21-0a3f9", "2026-11-20-33333", "2026-11-20-22222", "2026-11-20-11111"}) {
+    ASSERT_EQ(with_store({"report", id, "--html", alone}).code, 0);
+    const std::string page = read_file(all + "/" + id + ".html").value_or("");
+    EXPECT_TRUE(page.ends_with(*read_file(alone))) << id;
+    EXPECT_THAT(index, HasSubstr("href=\"" + std::string(id) + ".html\""));
+  }
+}
+
 TEST_F(StoredRuns, MistypedFolderIsNotMade) {
   const Ran said = with_store({"report", "--html", folder_ + "/no/such/page.html"});
   EXPECT_EQ(said.code, 3);
