@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "tests/support/loopback_server.h"
 #include "trial/workloads/service/load_generator.h"
+#include "trial/workloads/service/server_metrics.h"
 
 namespace ocrtune {
 namespace {
@@ -55,6 +56,23 @@ TEST(HttpTarget, PostsBodiesAndCountsAnswers) {
   EXPECT_THAT(server.last_request(), testing::EndsWith("PNGBYTES"));
 }
 
+// In a thread of its own, from before the first request on.
+TEST(HttpTarget, MetricsAreReadBesideTheRequests) {
+  SKIP_WITHOUT_CLIENT();
+  LoopbackServer metrics(
+      "HTTP/1.1 200 OK\r\nContent-Length: 43\r\n\r\n# TYPE queue_length gauge\nqueue_length 3.0\n");
+  LoopbackServer server(kFine);
+  MetricsWatch watch(metrics_place(metrics.url() + "#queue_length", server.url()));
+  auto target = make_http_target({server.url(), {}, 10, 4});
+  ASSERT_TRUE(target.ok()) << target.error().what;
+  LoadPlan plan;
+  plan.max_requests = 300;
+  const LoadResult result = run_load(**target, steady_clock(), Arrivals::poisson(200, 1), plan);
+  EXPECT_EQ(result.completed, 300);
+  EXPECT_THAT(watch.stop(), HasSubstr("queue_length 3"));
+  EXPECT_GE(metrics.requests, 2);
+}
+
 TEST(HttpTarget, AnErrorStatusIsAFailure) {
   SKIP_WITHOUT_CLIENT();
   LoopbackServer server("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
@@ -94,7 +112,7 @@ TEST(HttpTarget, RefusesOtherAddresses) {
 TEST(HttpTarget, AnErrorWithinAGoodStatusIsAFailure) {
   SKIP_WITHOUT_CLIENT();
   LoopbackServer server(
-      "HTTP/1.1 200 OK\r\nContent-Length: 39\r\n\r\n{\"errorCode\":500,\"errorMsg\":\"no model\"}");
+      "HTTP/1.1 200 OK\r\nContent-Length: 43\r\n\r\n{\"errorCode\":500,\"errorMsg\":\"no model\"}");
   HttpTargetOptions options{server.url(), {{"image/png", "PNG", {"errorCode=0"}}}, 10, 4};
   const auto refused = make_http_target(options);
   ASSERT_FALSE(refused.ok());
