@@ -1,6 +1,7 @@
 #include "tuner/models/ledger.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/stats.h"
 #include "trial/observe/undisturbed_rate.h"
@@ -38,14 +39,19 @@ int Ledger::add(const Trial& trial) {
     record.discarded_times.push_back(trials_);
     disturbed_.emplace_back(point, trial);
   }
-  if (more_known) renew();
+  stale_ = stale_ || more_known;
   if (trial.noisy()) return point;
   record.rates.push_back(objective_value);
   record.times.push_back(trials_);
   return point;
 }
 
-void Ledger::renew() {
+const PointRecord& Ledger::record(int point) const {
+  if (std::exchange(stale_, false)) renew();
+  return records_[static_cast<std::size_t>(point)];
+}
+
+void Ledger::renew() const {
   for (const auto& [point, trial] : disturbed_) {
     records_[static_cast<std::size_t>(point)].discarded_rates.clear();
   }

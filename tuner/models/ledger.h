@@ -44,7 +44,7 @@ class Ledger {
   int add(const Trial& trial);
 
   const Space& space() const { return *space_; }
-  const PointRecord& record(int point) const { return records_[static_cast<std::size_t>(point)]; }
+  const PointRecord& record(int point) const;
   const std::vector<int>& tried() const { return tried_; }  // in order of the first trial
   int trials() const { return trials_; }
   // Works, never failed, and breaks no constraint of the objective.
@@ -68,13 +68,14 @@ class Ledger {
   Objective objective_;
   SampleCost cost_;
   std::vector<std::pair<int, Trial>> disturbed_;  // trials without one clean sample, by point
-  std::vector<PointRecord> records_;
+  mutable std::vector<PointRecord> records_;
+  mutable bool stale_ = false;  // their disturbed rates
   std::vector<int> tried_;
   std::vector<double> seconds_, failed_seconds_, start_shares_;
   int trials_ = 0;
 
-  // Disturbed rates, by what is known by now of the CPU time of a sample.
-  void renew();
+  // Disturbed rates, by what is known by now of the CPU time of a sample; when they are asked for.
+  void renew() const;
 };
 
 }  // namespace ocrtune
