@@ -66,6 +66,10 @@ std::string shorten(std::string text, std::size_t max_bytes) {
 }  // namespace
 
 std::string plain_text(std::string_view text, std::size_t max_bytes) {
+  const auto stays = [](char c) { return (c >= ' ' && c <= '~') || c == '\n'; };  // of ASCII
+  if (text.size() <= max_bytes && std::all_of(text.begin(), text.end(), stays)) {
+    return std::string(text);
+  }
   const std::string valid = shorten(valid_utf8(text), max_bytes);
   std::string out;
   out.reserve(valid.size());

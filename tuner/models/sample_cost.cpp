@@ -40,8 +40,9 @@ double SampleCost::least(const Knobs& knobs) const {
 double rate_by(const SampleCost& cost, const Trial& trial, const Objective& objective) {
   const double value = objective_value_of(trial, objective);
   if (!learns_rates(objective)) return value;
-  const double told = undisturbed_rate(trial).samples_per_second;
-  if (!(told > 0)) return value;
+  const RateEstimate estimate = undisturbed_rate(trial);
+  const double told = estimate.samples_per_second;
+  if (!estimate.modelled || !(told > 0)) return value;
   const double least = cost.least(trial.knobs);
   return value * undisturbed_rate(trial, least).model_samples_per_second / told;
 }
