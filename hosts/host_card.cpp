@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kBandwidthSeconds = 1;  // hosts are compared, not described
+constexpr double kMeasureSeconds = 2.5;  // hosts are compared, not described
 
 // As `check --collect` would put it into a shared folder.
 Result<FlatConfig> collect_config(const CardRequest& request, std::vector<std::string>& notes) {
@@ -53,7 +53,7 @@ Result<HostCard> read_host_card(const CardRequest& request) {
   HostCard card;
   ProbeOptions options;
   options.quick = request.quick;
-  options.bandwidth_seconds = kBandwidthSeconds;
+  options.measure_seconds = kMeasureSeconds;
   card.machine = OCRTUNE_TRY(probe_machine(options));
   card.own_name = card.machine.host;
   card.own_address = resolve_names({card.own_name})[card.own_name];

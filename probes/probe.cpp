@@ -1,5 +1,6 @@
 #include "probes/probe.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "probes/host/arm_cores.h"
@@ -27,6 +29,9 @@
 
 namespace ocrtune {
 namespace {
+
+constexpr double kAllSeconds = 3.5;    // for a probe that measures
+constexpr double kLeastSeconds = 0.8;  // of it for measuring, where a driver took the rest
 
 // FNV-1a: short, stable over builds and machines; nobody attacks it.
 std::uint64_t fnv1a(const std::string& text) {
@@ -194,6 +199,7 @@ void mark_unmeasured(Machine& machine, const std::string& why) {
 }  // namespace
 
 Result<Machine> probe_machine(const ProbeOptions& options) {
+  const double begin = steady_clock().now_seconds();
   const auto root = OCRTUNE_TRY(open_root(options));
   const auto topology = read_topology(root, options.topology);
   const bool described = !options.topology.empty();
@@ -205,7 +211,8 @@ Result<Machine> probe_machine(const ProbeOptions& options) {
   } else if (!described && options.quick) {
     mark_unmeasured(machine, "not measured: --quick");
   } else if (!described) {
-    add_measured_facts(machine, options.bandwidth_seconds);
+    const double left = kAllSeconds - (steady_clock().now_seconds() - begin);
+    add_measured_facts(machine, std::min(options.measure_seconds, std::max(kLeastSeconds, left)));
   }
   machine.rules_of_thumb = rules_of_thumb_of(machine);
   machine.recommendation = cautious_setting_of(machine);

@@ -61,38 +61,71 @@ void triad(double* a, const double* b, const double* c, std::size_t n) {
 #endif
 }
 
-// One team over arrays of `bytes` together. A round is timed from the last thread's arrival at one
-// barrier to the last arrival at the next; the best round counts. 0 when memory or threads were
-// refused.
-double best_round(const std::vector<int>& cpus, std::uint64_t bytes, double until) {
+struct Round {
+  double bytes_per_second = 0;  // 0: memory or threads were refused, or there was no time for it
+  std::uint64_t bytes = 0;      // of the arrays together
+};
+
+// When a team stops: `enough` once there were a few rounds, `last` however few there were.
+struct Until {
+  double enough = 0, last = 0;
+};
+
+// Touches pages one after the other; gives the bytes that were touched at `until`. Where the
+// machine has to find them first, a hypervisor under load, that is slow.
+std::uint64_t touch(double* pages, std::uint64_t bytes, double until) {
+  constexpr std::uint64_t kBlock = 1ULL << 20;
+  std::uint64_t touched = 0;
+  while (touched < bytes && steady_clock().now_seconds() < until) {
+    const std::uint64_t block = std::min(kBlock, bytes - touched);
+    std::fill_n(pages + touched / sizeof(double), block / sizeof(double), 1.0);
+    touched += block;
+  }
+  return touched;
+}
+
+// One team over arrays of `bytes` together, or of as many as it could touch in a third of the time,
+// no fewer than `least`. A round is timed from the last thread's arrival at one barrier to the last
+// arrival at the next; the best round counts.
+Round best_round(const std::vector<int>& cpus, std::uint64_t bytes, std::uint64_t least,
+                 Until until) {
   constexpr std::size_t kMaxRounds = 12;
+  constexpr std::uint64_t kRounding = 256;  // bytes of a thread, below whole lines and elements
   const std::size_t team = cpus.size();
-  const std::size_t n = bytes / kBytesPerElement / team / 8 * 8;
+  const std::uint64_t each = bytes / team / 64 * 64;
+  const double begin = steady_clock().now_seconds();
+  const double touch_until = begin + (until.last - begin) / 3;
   std::vector<double> times;
+  std::atomic<std::uint64_t> touched = each;
+  std::size_t n = 0;
   std::atomic<bool> stop = false;
-  std::atomic<bool> refused = false;
   std::barrier barrier(static_cast<std::ptrdiff_t>(team), [&]() noexcept {
+    n = touched / kBytesPerElement / 8 * 8;
     times.push_back(steady_clock().now_seconds());
-    const bool enough = times.size() >= 4 && times.back() > until;
-    stop = refused || enough || times.size() > kMaxRounds;
+    const bool enough = times.size() >= 4 && times.back() > until.enough;
+    const bool little = n * kBytesPerElement * team + kRounding * team < least;
+    stop = little || enough || times.back() > until.last || times.size() > kMaxRounds;
   });
   times.reserve(kMaxRounds + 2);
   const bool ran = run_pinned(cpus, [&](std::size_t) {
-    const Pages pages(n * kBytesPerElement);
+    const Pages pages(each);
     double* a = pages.get();
-    if (a == nullptr) refused = true;
-    if (a != nullptr) std::fill(a, a + 3 * n, 1.0);  // first touch, by the thread that computes
+    // First touch, by the thread that computes.
+    const std::uint64_t mine = a == nullptr ? 0 : touch(a, each, touch_until);
+    std::uint64_t fewest = touched;
+    while (mine < fewest && !touched.compare_exchange_weak(fewest, mine)) continue;
     barrier.arrive_and_wait();
     while (!stop) {
-      if (a != nullptr) triad(a, a + n, a + 2 * n, n);
+      triad(a, a + n, a + 2 * n, n);
       barrier.arrive_and_wait();
     }
   });
-  if (!ran || refused) return 0;
-  double best = 0;
+  Round best;
+  if (!ran) return best;
+  best.bytes = n * team * kBytesPerElement;
   for (std::size_t i = 2; i < times.size(); ++i) {  // the first round is the warm-up
-    const double moved = static_cast<double>(n * team * kBytesPerElement);
-    best = std::max(best, moved / (times[i] - times[i - 1]));
+    const double speed = static_cast<double>(best.bytes) / (times[i] - times[i - 1]);
+    best.bytes_per_second = std::max(best.bytes_per_second, speed);
   }
   return best;
 }
@@ -103,6 +136,10 @@ struct Plateau {
   bool flat = false;        // false: memory or time ended the climb
 };
 
+std::uint64_t least_bytes(const BandwidthOptions& plan) {
+  return std::max(kMinBytes, 2 * plan.cache_bytes);
+}
+
 // Doubles the arrays until the figure no longer falls.
 Plateau climb(const BandwidthOptions& plan, double begin) {
   Plateau at;
@@ -112,15 +149,20 @@ Plateau climb(const BandwidthOptions& plan, double begin) {
   std::uint64_t bytes = std::min(12 * plan.cache_bytes, static_cast<std::uint64_t>(touched));
   bytes = std::min(std::max(kMinBytes, bytes), most);
   const double climb_until = begin + 0.6 * plan.seconds;
+  const std::uint64_t least = std::min(bytes, least_bytes(plan));
   while (true) {
     const double now = steady_clock().now_seconds();
-    const double speed = best_round(plan.cpus, bytes, now + 0.08 * plan.seconds);
+    const Round round =
+        best_round(plan.cpus, bytes, least, {now + 0.08 * plan.seconds, climb_until});
+    const double speed = round.bytes_per_second;
     if (speed <= 0) return at;
-    at.flat = at.bytes_per_second > 0 && speed >= kFlat * at.bytes_per_second;
+    at.flat = at.bytes_per_second > 0 && round.bytes > at.bytes / 2 * 3 &&
+              speed >= kFlat * at.bytes_per_second;
     // Within the plateau the better of two equals is the capability.
     at.bytes_per_second = at.flat ? std::max(speed, at.bytes_per_second) : speed;
-    at.bytes = bytes;
-    const bool room = 2 * bytes <= most;
+    at.bytes = round.bytes;
+    const bool cut = round.bytes < bytes / 10 * 9;
+    const bool room = 2 * bytes <= most && !cut;
     // The next size takes about twice as long as this one, first touch included.
     const double spent = steady_clock().now_seconds() - now;
     if (at.flat || !room || steady_clock().now_seconds() + 2 * spent > climb_until) return at;
@@ -132,7 +174,7 @@ Plateau climb(const BandwidthOptions& plan, double begin) {
 
 Bandwidth measure_bandwidth(const BandwidthOptions& plan) {
   Bandwidth found;
-  const std::uint64_t least = std::max(kMinBytes, 2 * plan.cache_bytes);
+  const std::uint64_t least = least_bytes(plan);
   if (plan.cpus.empty() || plan.memory_bytes < least) {
     found.bytes_per_second.source =
         plan.cpus.empty() ? "not measured: the allowed CPUs are unknown"
@@ -143,7 +185,8 @@ Bandwidth measure_bandwidth(const BandwidthOptions& plan) {
   const double begin = steady_clock().now_seconds();
   const Plateau plateau = climb(plan, begin);
   if (plateau.bytes_per_second <= 0) {
-    found.bytes_per_second.source = "not measured: the system refused the memory or the threads";
+    found.bytes_per_second.source =
+        "not measured: the system refused the memory or the threads, or was too slow with them";
     return found;
   }
   const std::size_t all = plan.cpus.size();
@@ -152,12 +195,16 @@ Bandwidth measure_bandwidth(const BandwidthOptions& plan) {
   if (all > 3) teams.push_back(all / 2);
   const auto groups = static_cast<std::size_t>(std::max(1, plan.cache_groups));
   double best = plateau.bytes_per_second;
+  std::size_t left = teams.size();
   for (const std::size_t team : teams) {
     // As far beyond the caches that this team reaches as the plateau is beyond all of them.
     const std::uint64_t bytes = plateau.bytes * std::min(team, groups) / groups;
-    const double until = steady_clock().now_seconds() + 0.12 * plan.seconds;
+    const double now = steady_clock().now_seconds();
+    const Until until = {now + 0.12 * plan.seconds,
+                         now + (begin + plan.seconds - now) / static_cast<double>(left--)};
     const double speed =
-        best_round(spread_over(plan.cpus, team), std::max(bytes, kMinBytes), until);
+        best_round(spread_over(plan.cpus, team), std::max(bytes, kMinBytes), kMinBytes, until)
+            .bytes_per_second;
     if (speed <= 0) continue;
     found.by_team.emplace_back(static_cast<int>(team), speed);
     best = std::max(best, speed);

@@ -25,7 +25,7 @@ struct BandwidthOptions {
   std::uint64_t cache_bytes = 0;   // all last-level caches together; 0: unknown
   int cache_groups = 1;            // that they are divided into
   std::uint64_t memory_bytes = 0;  // may be used for arrays at most
-  double seconds = 3;              // about
+  double seconds = 2;              // at most; a round that has begun ends
 };
 
 // Unknown with a reason when there is too little memory for arrays beyond the caches.

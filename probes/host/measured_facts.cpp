@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "probes/host/bandwidth.h"
@@ -53,12 +54,14 @@ std::optional<SystemSetting> measure_node_bandwidth(const CpuFacts& cpu,
                        "measured one after the other, by each node's own CPUs"};
 }
 
-void add_measured_facts(Machine& machine, double bandwidth_seconds) {
+void add_measured_facts(Machine& machine, double seconds) {
+  constexpr double kForCores = 0.4;
+  const double end = steady_clock().now_seconds() + seconds;
   Notes notes;
   CpuFacts& cpu = machine.cpu;
   MemoryFacts& memory = machine.memory;
   const std::vector<int> order = cores_before_siblings(cpu);
-  EffectiveCores cores = measure_effective_cores(order, 1.5, notes);
+  EffectiveCores cores = measure_effective_cores(order, kForCores * seconds, notes);
   cpu.effective_cores = std::move(cores.cores);
   cpu.scaling = std::move(cores.scaling);
   cpu.core_multiply_adds_per_second = std::move(cores.multiply_adds_per_second);
@@ -71,9 +74,9 @@ void add_measured_facts(Machine& machine, double bandwidth_seconds) {
   reach(cpu, cpu.allowed, plan);
   plan.memory_bytes = memory.available_bytes / 4;
   const double nodes_share = cpu.numa_nodes > 1 ? 0.3 : 0;  // of the time
-  plan.seconds = nodes_share * bandwidth_seconds;
+  plan.seconds = nodes_share * std::max(0.0, end - steady_clock().now_seconds());
   if (auto nodes = measure_node_bandwidth(cpu, plan)) machine.settings.push_back(*nodes);
-  plan.seconds = (1 - nodes_share) * bandwidth_seconds;
+  plan.seconds = std::max(0.0, end - steady_clock().now_seconds());
   Bandwidth bandwidth = measure_bandwidth(plan);
   memory.bandwidth_bytes_per_second = std::move(bandwidth.bytes_per_second);
   memory.bandwidth = std::move(bandwidth.by_team);

@@ -110,6 +110,18 @@ TEST(Bandwidth, TooLittleMemoryIsUnknown) {
   EXPECT_THAT(found.bytes_per_second.source, testing::HasSubstr("free memory"));
 }
 
+// A machine that is too slow with its pages gets no figure of caches.
+TEST(Bandwidth, NoTimeIsUnknown) {
+  BandwidthOptions plan;
+  plan.cpus = current_affinity().cpus();
+  plan.memory_bytes = 512ULL << 20;
+  plan.seconds = 0;
+  const Bandwidth found = measure_bandwidth(plan);
+  EXPECT_FALSE(found.bytes_per_second.known());
+  EXPECT_TRUE(found.by_team.empty());
+  EXPECT_THAT(found.bytes_per_second.source, testing::HasSubstr("too slow"));
+}
+
 #if defined(__x86_64__)
 // The kernel asked the same CPU: both must say the same of every name that both know.
 TEST(Isa, AgreesWithTheKernelsFlags) {
