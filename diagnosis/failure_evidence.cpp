@@ -23,6 +23,7 @@ void each_number(Evidence& evidence, const Visit& visit) {
   visit("exit_code", evidence.exit_code);
   visit("cgroup_oom_kills", evidence.cgroup_oom_kills);
   visit("host_oom_kills", evidence.host_oom_kills);
+  visit("cgroup_limit_hits", evidence.cgroup_limit_hits);
   visit("peak_bytes", evidence.peak_bytes);
   visit("limit_bytes", evidence.limit_bytes);
   visit("shm_peak_bytes", evidence.shm_peak_bytes);
@@ -76,9 +77,12 @@ Result<FailureEvidence> parse_evidence(const std::string& json) {
   const Json object = Json::parse(json, nullptr, false);
   if (!object.is_object()) return Error{ErrorKind::invalid, "the evidence file is not JSON"};
   FailureEvidence evidence;
-  if (const auto why = object.find("killed_why"); why != object.end() && why->is_string()) {
-    evidence.killed_why = why->get<std::string>();
-  }
+  const auto take_text = [&](const char* key, std::string& into) {
+    const auto found = object.find(key);
+    if (found != object.end() && found->is_string()) into = found->get<std::string>();
+  };
+  take_text("killed_why", evidence.killed_why);
+  take_text("bound_nodes", evidence.bound_nodes);
   const auto ours = object.find("killed_by_us");
   evidence.killed_by_us = ours != object.end() && ours->is_boolean() && ours->get<bool>();
   each_number(evidence, [&](const char* key, auto& value) { take(object, key, value); });
@@ -107,6 +111,7 @@ std::string evidence_json(const FailureEvidence& evidence) {
   });
   object["killed_by_us"] = evidence.killed_by_us;
   object["killed_why"] = evidence.killed_why;
+  if (!evidence.bound_nodes.empty()) object["bound_nodes"] = evidence.bound_nodes;
   if (!evidence.wait_states.empty()) object["wait_states"] = evidence.wait_states;
   if (evidence.growth) {
     object["growth"] = {{"bytes_per_second", evidence.growth->bytes_per_second},

@@ -35,6 +35,9 @@ struct FailureEvidence {
   // Growth of oom_kill over the run, in the control groups that its processes are in; and in
   // /proc/vmstat, where the whole machine's kills count. 0 when the kernel log names others alone.
   std::optional<std::int64_t> cgroup_oom_kills, host_oom_kills;
+  // How often a memory limit of these groups or of one above was reached meanwhile.
+  std::optional<std::int64_t> cgroup_limit_hits;
+  std::string bound_nodes;  // NUMA nodes that its memory was bound to, "1"; "": to none
   std::optional<std::uint64_t> peak_bytes, limit_bytes;
   std::optional<std::uint64_t> shm_peak_bytes, shm_size_bytes;
   std::optional<std::int64_t> descriptors_peak, descriptors_limit;

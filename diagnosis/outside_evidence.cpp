@@ -168,8 +168,18 @@ void CauseRanker::hear_counters() {
   const FailureEvidence& e = evidence_;
   // The killer sends SIGKILL: without one, the kill was of somebody else in the group.
   if (e.cgroup_oom_kills.value_or(0) > 0) {
-    add("cgroup_out_of_memory", sigkill_ ? Role::proof : Role::generic, sigkill_ ? 0.96 : 0.2,
-        "counters", fmt::format("oom_kill of the control group grew by {}", *e.cgroup_oom_kills));
+    const bool below_limits = e.cgroup_limit_hits == 0;
+    const char* whose = !below_limits           ? "cgroup_out_of_memory"
+                        : e.bound_nodes.empty() ? "host_out_of_memory"
+                                                : "numa_node_full";
+    std::string words =
+        fmt::format("oom_kill of the control group grew by {}", *e.cgroup_oom_kills);
+    if (below_limits) words += ", and none of its limits was reached";
+    if (below_limits && !e.bound_nodes.empty()) {
+      words += fmt::format(": its memory is bound to NUMA node {}", e.bound_nodes);
+    }
+    add(whose, sigkill_ ? Role::proof : Role::generic, sigkill_ ? 0.96 : 0.2, "counters",
+        std::move(words));
   } else if (sigkill_ && !e.cgroup_oom_kills && e.host_oom_kills.value_or(0) > 0) {
     // The counter is the whole machine's, and nothing says whose kill it was.
     add("host_out_of_memory", Role::symptom, 0.5, "counters",
@@ -237,8 +247,14 @@ bool CauseRanker::name_the_limit() {
     return any_clue(
         [&](const Clue& clue) { return listed(signatures, clue.signature) && clue.weight > 0.2; });
   };
-  const bool node = killed(" kernel_oom_policy kernel_oom_cpuset ");
+  const bool node = any("numa_node_full", 4);
   const bool host = node || killed(" kernel_oom_host ");
+  // A group counts each kill in it, whatever was full; the kernel says what was.
+  for (Clue& clue : clues_) {
+    if (host && clue.signature == "counters" && clue.name() == "cgroup_out_of_memory") {
+      clue.cause = &find_cause(node ? "numa_node_full" : "host_out_of_memory");
+    }
+  }
   // systemd says that a unit's process was killed, the kernel for whose want of memory.
   for (Clue& clue : clues_) {
     if (host && clue.signature == "systemd_unit_oom")

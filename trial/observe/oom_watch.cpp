@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "probes/host/cgroups.h"
+#include "probes/host/memory_nodes.h"
 #include "trial/observe/pid_namespace.h"
 
 namespace ocrtune {
@@ -44,12 +45,25 @@ int victim_of(const std::string& line) {
   return at == std::string::npos ? 0 : std::atoi(line.c_str() + at + 5);  // NOLINT(cert-err34-c)
 }
 
-std::uint64_t group_growth(const OomCounts& before, const OomCounts& after,
-                           const std::string& group) {
-  const auto then = before.groups.find(group);
-  const auto now = after.groups.find(group);
-  if (then == before.groups.end() || now == after.groups.end()) return 0;
+using Counts = std::map<std::string, std::uint64_t>;
+
+std::uint64_t growth_of(const Counts& before, const Counts& after, const std::string& group) {
+  const auto then = before.find(group);
+  const auto now = after.find(group);
+  if (then == before.end() || now == after.end()) return 0;
   return now->second > then->second ? now->second - then->second : 0;
+}
+
+// How often a limit of the groups was reached; nothing where that is not known. Limits that are not
+// seen are those of pods and slices: memory that is bound to nodes ends at these as a rule.
+std::optional<std::uint64_t> limit_hits(const OomCounts& before, const OomCounts& after) {
+  if (before.limits.empty() || after.limits.size() < before.limits.size()) return std::nullopt;
+  if (after.hidden_limits && after.nodes.empty()) return std::nullopt;
+  std::uint64_t hits = 0;
+  for (const auto& [group, count] : after.limits) {
+    hits += growth_of(before.limits, after.limits, group);
+  }
+  return hits;
 }
 
 // Victims of the log that are not ours, "812, 815"; empty as well when one of ours is named.
@@ -70,6 +84,17 @@ std::optional<std::uint64_t> read_count(const FileRoot& root, const std::string&
     if (text) return count_of(*text, "oom_kill");
   }
   return std::nullopt;
+}
+
+std::optional<std::uint64_t> read_limit_count(const FileRoot& root, const std::string& folder) {
+  for (const char* file : {"memory.events.local", "memory.events"}) {
+    const auto text = root.read(join_path(folder, file));
+    if (text) return count_of(*text, "oom");
+  }
+  const auto text = root.read(join_path(folder, "memory.failcnt"));
+  const auto count = text ? parse_integer(trim(*text)) : Result<std::int64_t>(-1);
+  if (!count || *count < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*count);
 }
 
 std::optional<std::uint64_t> read_host_count(const FileRoot& root) {
@@ -103,12 +128,19 @@ OomVerdict judge_oom(const OomCounts& before, const OomCounts& after, const Kern
   }
   const std::string others = only_others(log, pids);
   for (const auto& [group, count] : after.groups) {
-    const std::uint64_t grown = group_growth(before, after, group);
+    const std::uint64_t grown = growth_of(before.groups, after.groups, group);
     if (grown == 0 || !others.empty()) continue;
     verdict.killed = true;
-    if (verdict.cause.empty()) verdict.cause = "cgroup";
-    verdict.evidence.push_back(
-        fmt::format("oom_kill of control group {} grew by {}", group, grown));
+    const bool below_limits = limit_hits(before, after) == 0U;
+    if (verdict.cause.empty()) {
+      verdict.cause = !below_limits ? "cgroup" : after.nodes.empty() ? "host" : "numa_node";
+    }
+    std::string words = fmt::format("oom_kill of control group {} grew by {}", group, grown);
+    if (below_limits) words += ", and none of its limits was reached";
+    if (below_limits && !after.nodes.empty()) {
+      words += fmt::format(": its memory is bound to NUMA node {}", after.nodes);
+    }
+    verdict.evidence.push_back(std::move(words));
   }
   const bool host = before.host && after.host && *after.host > *before.host;
   if (verdict.killed || !host) return verdict;
@@ -128,16 +160,37 @@ void note_oom_growth(const OomCounts& before, const OomCounts& after, const Kern
     evidence.host_oom_kills = static_cast<std::int64_t>(external ? 0 : grown);
   }
   for (const auto& [group, count] : after.groups) {
-    const std::uint64_t grown = external ? 0 : group_growth(before, after, group);
+    const std::uint64_t grown = external ? 0 : growth_of(before.groups, after.groups, group);
     evidence.cgroup_oom_kills =
         std::max(evidence.cgroup_oom_kills.value_or(0), static_cast<std::int64_t>(grown));
   }
+  if (const auto hits = limit_hits(before, after)) {
+    evidence.cgroup_limit_hits = static_cast<std::int64_t>(*hits);
+  }
+  evidence.bound_nodes = after.nodes;
 }
 
 OomWatch::OomWatch(FileRoot root) : root_(std::move(root)) {
   before_.host = read_host_count(root_);
-  const auto own = cgroup_path(root_, "memory");
-  if (own) add_group(own->levels[0].folder);
+  const auto nodes = read_memory_nodes(root_);
+  has_nodes_ =
+      std::ranges::count_if(nodes, [](const MemoryNode& node) { return node.total_bytes > 0; }) > 1;
+  if (const auto bound = has_nodes_ ? binding_nodes(root_) : std::nullopt) {
+    before_.nodes = bound->text();
+  }
+  add_groups("self");
+}
+
+// The process's own group, and the limits of all that hold it.
+void OomWatch::add_groups(const std::string& pid) {
+  const auto path = cgroup_path(root_, "memory", pid);
+  if (!path) return;
+  add_group(path->levels[0].folder);
+  before_.hidden_limits = before_.hidden_limits || path->hidden_above;
+  for (const CgroupLevel& level : path->levels) {
+    const auto hits = read_limit_count(root_, level.folder);
+    if (hits) before_.limits.emplace(level.folder, *hits);
+  }
 }
 
 void OomWatch::add_group(const std::string& folder) {
@@ -169,8 +222,19 @@ void OomWatch::look(const std::vector<ProcessFacts>& members, double now) {
     const std::string pid = std::to_string(member.pid);
     const auto text = root_.read("/proc/" + pid + "/cgroup");
     if (!text || !memberships_.insert(*text).second) continue;
-    const auto path = cgroup_path(root_, "memory", pid);
-    if (path) add_group(path->levels[0].folder);
+    add_groups(pid);
+  }
+  look_at_nodes(members, now);
+}
+
+// numactl in a script, mbind: what binds a process is known when it runs.
+void OomWatch::look_at_nodes(const std::vector<ProcessFacts>& members, double now) {
+  constexpr double kPause = 2;
+  if (!has_nodes_ || !before_.nodes.empty() || now < next_nodes_) return;
+  next_nodes_ = now + kPause;
+  for (const ProcessFacts& member : members) {
+    const auto bound = bound_by_policy(root_, std::to_string(member.pid));
+    if (bound) before_.nodes = bound->text();
   }
 }
 
@@ -180,6 +244,11 @@ OomCounts OomWatch::now() const {
   for (const auto& [folder, before] : before_.groups) {
     if (const auto count = read_count(root_, folder)) counts.groups[folder] = *count;
   }
+  for (const auto& [folder, before] : before_.limits) {
+    if (const auto hits = read_limit_count(root_, folder)) counts.limits[folder] = *hits;
+  }
+  counts.hidden_limits = before_.hidden_limits;
+  counts.nodes = before_.nodes;
   return counts;
 }
 

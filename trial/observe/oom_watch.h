@@ -4,6 +4,9 @@
 // control group that holds one of them grew: the kernel adds each kill to the victim's own group.
 // The count of the whole machine (/proc/vmstat) and those of groups above also grow when somebody
 // else is killed, so they prove nothing.
+// Whose memory was full is another question: the victim's group counts kills for a full NUMA node
+// and a full machine, too. Its own limit, or that of a group above, was reached where their "oom"
+// grew (version 1: memory.failcnt).
 // Source: cgroup-v2.rst, memory.events.local; mm/oom_kill.c.
 #pragma once
 
@@ -24,6 +27,10 @@ namespace ocrtune {
 struct OomCounts {
   std::optional<std::uint64_t> host;            // oom_kill of /proc/vmstat
   std::map<std::string, std::uint64_t> groups;  // folder of a control group -> its oom_kill
+  // Of these groups and those above: how often the memory limit was reached.
+  std::map<std::string, std::uint64_t> limits;
+  bool hidden_limits = false;  // there are groups above that are not seen from here
+  std::string nodes;           // NUMA nodes that the tree's memory is bound to, "1"; "": to none
 };
 
 struct KernelLog {
@@ -69,10 +76,14 @@ class OomWatch {
   std::set<int> pids() const;
 
  private:
+  void add_groups(const std::string& pid);
   void add_group(const std::string& folder);
+  void look_at_nodes(const std::vector<ProcessFacts>& members, double now);
 
   FileRoot root_;
   OomCounts before_;
+  bool has_nodes_ = false;  // several with memory
+  double next_nodes_ = 0;
   struct Seen {
     std::uint64_t start_ticks = 0;  // 0: not looked at yet
     double alive_at = 0;

@@ -325,6 +325,30 @@ TEST(Diagnosis, CountersThatMovedProveIt) {
   EXPECT_GE(diagnosis.causes[0].confidence, 0.95);
 }
 
+// The group counts every kill in it: one for a full node or machine is not its limit's.
+TEST(Diagnosis, ACountedKillIsOfTheMemoryThatWasFull) {
+  FailureEvidence evidence;
+  evidence.exit_code = 137;
+  evidence.cgroup_oom_kills = 1;
+  evidence.host_oom_kills = 1;
+  evidence.cgroup_limit_hits = 0;
+  EXPECT_EQ(first_cause(diagnose({}, evidence)), "host_out_of_memory");
+  evidence.bound_nodes = "1";
+  const Diagnosis of_node = diagnose({}, evidence);
+  EXPECT_EQ(first_cause(of_node), "numa_node_full");
+  EXPECT_GE(of_node.causes[0].confidence, 0.9);
+  evidence.cgroup_limit_hits = 2;
+  EXPECT_EQ(first_cause(diagnose({}, evidence)), "cgroup_out_of_memory");
+  evidence.cgroup_limit_hits.reset();  // an older run: the kernel's line says more than the count
+  const std::string kernel =
+      "[9.0] oom-kill:constraint=CONSTRAINT_MEMORY_POLICY,nodemask=1,cpuset=/,mems_allowed=0-1,"
+      "global_oom,task_memcg=/job,task=python,pid=77,uid=0\n"
+      "[9.0] Out of memory: Killed process 77 (python) total-vm:1kB, anon-rss:1kB\n";
+  const Diagnosis told = diagnose({scan_text("dmesg", kernel)}, evidence);
+  EXPECT_EQ(first_cause(told), "numa_node_full");
+  EXPECT_EQ(confidence_of(told, "cgroup_out_of_memory"), 0);
+}
+
 TEST(Diagnosis, OurOwnKillIsNoCause) {
   FailureEvidence evidence;
   evidence.exit_code = -9;

@@ -29,6 +29,8 @@ TEST(Evidence, RoundTrip) {
   evidence.killed_by_us = true;
   evidence.killed_why = "silent";
   evidence.cgroup_oom_kills = 1;
+  evidence.cgroup_limit_hits = 0;
+  evidence.bound_nodes = "0,2";
   evidence.peak_bytes = 5ULL << 30;
   evidence.growth = GrowthEvidence{1e6, 0.9e6, 1.1e6, 60};
   const auto again = parse_evidence(evidence_json(evidence));
@@ -36,6 +38,8 @@ TEST(Evidence, RoundTrip) {
   EXPECT_EQ(again->exit_code, -9);
   EXPECT_TRUE(again->killed_by_us);
   EXPECT_EQ(again->killed_why, "silent");
+  EXPECT_EQ(again->cgroup_limit_hits, 0);
+  EXPECT_EQ(again->bound_nodes, "0,2");
   EXPECT_EQ(again->peak_bytes, 5ULL << 30);
   EXPECT_FALSE(again->limit_bytes);
   EXPECT_EQ(again->growth->high, 1.1e6);

@@ -39,6 +39,31 @@ TEST(OomVerdict, TheOwnGroupsCountIsAKillAndTheMachinesIsAHint) {
   EXPECT_THAT(verdict.evidence, ElementsAre(HasSubstr("/a grew by 1")));
 }
 
+// The victim's group counts every kill in it; "oom" of the groups counts those for a limit.
+TEST(OomVerdict, AKillBelowTheLimitsIsTheNodesOrTheMachines) {
+  OomCounts before = counts(3, 1), after = counts(4, 2);
+  before.limits = after.limits = {{"/", 0}, {"/a", 5}};
+  EXPECT_EQ(judge_oom(before, after, kUnreadable, {}).cause, "host");
+  after.nodes = "1";
+  const OomVerdict of_node = judge_oom(before, after, kUnreadable, {});
+  EXPECT_EQ(of_node.cause, "numa_node");
+  EXPECT_THAT(of_node.evidence, ElementsAre(HasSubstr("none of its limits was reached: its memory "
+                                                      "is bound to NUMA node 1")));
+  FailureEvidence evidence;
+  note_oom_growth(before, after, kUnreadable, {}, evidence);
+  EXPECT_EQ(evidence.cgroup_limit_hits, 0);
+  EXPECT_EQ(evidence.bound_nodes, "1");
+  after.limits["/"] = 1;
+  EXPECT_EQ(judge_oom(before, after, kUnreadable, {}).cause, "cgroup") << "a limit above";
+  after.limits.clear();
+  EXPECT_EQ(judge_oom(before, after, kUnreadable, {}).cause, "cgroup") << "not known";
+  after.limits = before.limits;
+  after.hidden_limits = true;
+  EXPECT_EQ(judge_oom(before, after, kUnreadable, {}).cause, "numa_node");
+  after.nodes.clear();
+  EXPECT_EQ(judge_oom(before, after, kUnreadable, {}).cause, "cgroup") << "perhaps the pod's";
+}
+
 TEST(OomVerdict, AGroupThatWasNotThereBeforeProvesNothing) {
   EXPECT_FALSE(judge_oom(OomCounts(), counts(0, 5), kUnreadable, {}).killed);
 }
@@ -121,6 +146,42 @@ TEST_F(OomGroups, OnlyThoseThatHoldATrialsProcess) {
   EXPECT_FALSE(judge_oom(watch.before(), watch.now(), kUnreadable, watch.pids()).killed);
   put("/sys/fs/cgroup/pod/other/memory.events.local", "oom_kill 2\n");
   EXPECT_TRUE(judge_oom(watch.before(), watch.now(), kUnreadable, watch.pids()).killed);
+}
+
+TEST_F(OomGroups, LimitsAreReadAtAllLevelsAndNodesOfAnyMember) {
+  OomWatch machine{FileRoot(folder_)};
+  EXPECT_THAT(machine.before().limits, ElementsAre(testing::Pair("/sys/fs/cgroup/pod/job", 4)));
+  put("/sys/fs/cgroup/pod/memory.events", "oom 2\noom_kill 9\n");
+  for (const char* node : {"0", "1"}) {
+    put(std::string("/sys/devices/system/node/node") + node + "/meminfo",
+        std::string("Node ") + node + " MemTotal: 1000 kB\n");
+  }
+  OomWatch watch{FileRoot(folder_)};
+  EXPECT_THAT(watch.before().limits, ElementsAre(testing::Pair("/sys/fs/cgroup/pod", 2),
+                                                 testing::Pair("/sys/fs/cgroup/pod/job", 4)));
+  EXPECT_EQ(watch.now().nodes, "");
+  ProcessFacts member;
+  member.pid = 77;
+  put("/proc/77/numa_maps", "400000 bind:1 file=/usr/bin/python3 mapped=3 N1=3\n");
+  watch.look({member}, 100);
+  EXPECT_EQ(watch.now().nodes, "1");
+  OomCounts later = watch.now();
+  later.groups["/sys/fs/cgroup/pod/job"] += 1;
+  EXPECT_EQ(judge_oom(watch.before(), later, kUnreadable, {}).cause, "numa_node");
+}
+
+// Version 1 counts how often the limit was in the way.
+TEST_F(OomGroups, LimitsOfVersionOne) {
+  put("/proc/self/cgroup", "4:memory:/job\n");
+  put("/proc/self/mountinfo", "31 23 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+  put("/sys/fs/cgroup/memory/job/memory.oom_control", "oom_kill_disable 0\noom_kill 3\n");
+  put("/sys/fs/cgroup/memory/job/memory.failcnt", "17\n");
+  OomWatch watch{FileRoot(folder_)};
+  EXPECT_THAT(watch.before().limits, ElementsAre(testing::Pair("/sys/fs/cgroup/memory/job", 17)));
+  put("/sys/fs/cgroup/memory/job/memory.oom_control", "oom_kill_disable 0\noom_kill 4\n");
+  EXPECT_EQ(judge_oom(watch.before(), watch.now(), kUnreadable, {}).cause, "host");
+  put("/sys/fs/cgroup/memory/job/memory.failcnt", "20\n");
+  EXPECT_EQ(judge_oom(watch.before(), watch.now(), kUnreadable, {}).cause, "cgroup");
 }
 
 // In weeks pids come back: as members of other groups, and as strangers.
