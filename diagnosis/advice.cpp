@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "diagnosis/consequences.h"
+#include "diagnosis/engine_words.h"
 
 namespace ocrtune {
 namespace {
@@ -91,7 +92,9 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
     const bool known = std::ranges::find(cause.fixes, fix) != cause.fixes.end();
     if (!fix.empty() && !known && cause.fixes.size() < kMost) cause.fixes.push_back(std::move(fix));
   };
+  const std::string_view engine = engine_of(programs);
   cause.fixes.clear();
+  cause.confirm = words_for(cause.row->confirm, engine);
   std::string cures;
   for (const EvidenceLine& line : cause.evidence) {
     const std::string cure = cure_in_message(line.text);
@@ -100,14 +103,14 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
   }
   for (const LineCure& cure : line_cures()) {
     const auto& own = cause.signatures;
-    if (std::ranges::find(own, cure.signature) != own.end()) add(cure.fix);
+    if (std::ranges::find(own, cure.signature) != own.end()) add(words_for(cure.fix, engine));
   }
   for (const ProgramFix& row : program_fixes()) {
     const bool written = (programs & row.programs) != 0 && (programs & row.without) == 0;
     if (written && listed(row.causes, cause.row->name) && !says_otherwise(row.fix, cures))
       add(fitted(row.fix, config));
   }
-  for (const char* fix : cause.row->fixes) add(fitted(fix, config));
+  for (const char* fix : cause.row->fixes) add(fitted(words_for(fix, engine), config));
   for (const Care& row : care_table()) {
     if (!listed(row.causes, cause.row->name)) continue;
     cause.first = row.first;

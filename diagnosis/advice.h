@@ -34,8 +34,8 @@ const std::vector<ProgramFix>& program_fixes();  // diagnosis/advice_table.cpp
 const std::vector<LineCure>& line_cures();
 const std::vector<Care>& care_table();
 
-// Fills `fixes`, `first` and `not_worth`. "Train.loader.num_workers=2" becomes half of what the
-// run had; what it already has is left out.
+// Fills `fixes`, `confirm`, `first` and `not_worth`. "Train.loader.num_workers=2" becomes half of
+// what the run had; what it already has is left out.
 void advise(Cause& cause, const std::vector<LogScan>& logs);
 
 // The sentence of a message that says what to do about it, with the flags that it names; "": none.

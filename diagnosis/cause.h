@@ -32,6 +32,7 @@ struct Cause {
   std::vector<EvidenceLine> evidence;  // the strongest first
   std::vector<std::string> signatures;
   std::vector<std::string> fixes;  // diagnosis/advice.h
+  std::string confirm{};           // what would settle it, to type or to look at
   bool follows = false;            // another cause produces every line that speaks for it
   std::string first{};             // to do before all, so that nothing is lost; may be empty
   std::string not_worth{};         // trying; may be empty

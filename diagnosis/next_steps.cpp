@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "diagnosis/engine_words.h"
 
 namespace ocrtune {
 namespace {
@@ -137,7 +138,11 @@ std::vector<NextStep> next_steps(const std::vector<Cause>& causes,
   };
   const bool kernel_given =
       std::ranges::any_of(logs, [](const LogScan& log) { return log.kind == SourceKind::kernel; });
-  for (const NextStep& step : next_step_table()) {
+  std::uint32_t programs = 0;
+  for (const LogScan& log : logs) programs |= log.programs;
+  const std::string_view engine = engine_of(programs);
+  for (NextStep step : next_step_table()) {
+    step.command = words_for(step.command, engine);
     const bool between = (first == step.first && (step.open_for_first || suspect(step.second))) ||
                          (first == step.second && (step.open_for_second || suspect(step.first)));
     const bool given = (kernel_given && starts_with(step.command, "dmesg")) ||

@@ -41,9 +41,11 @@ inline constexpr Program kOcrMyPdf = 1U << 21;
 inline constexpr Program kNccl = 1U << 22;
 inline constexpr Program kSlurm = 1U << 23;
 inline constexpr Program kKubernetes = 1U << 24;
-inline constexpr Program kDocker = 1U << 25;
+inline constexpr Program kDocker = 1U << 25;         // or containerd
 inline constexpr Program kTorchLauncher = 1U << 26;  // torchrun
 inline constexpr Program kOllama = 1U << 27;         // llama.cpp and what stands on it
+inline constexpr Program kPodman = 1U << 28;
+inline constexpr Program kLxc = 1U << 29;  // LXC, LXD, Incus, Proxmox
 
 // The programs whose own words stand in the text.
 std::uint32_t programs_in(std::string_view text);

@@ -411,6 +411,32 @@ const std::vector<Phrase>& advice_table() {
        "对于 'killed by signal: Killed' 常被建议的 NCCL_P2P_DISABLE=1 "
        "在这里没有用：数据加载进程不使用 NCCL，日志中也没有 GPU "
        "间通信故障的迹象。它会让通信改走主机共享内存，可能加剧内存不足。"},
+      {"raise the limit: docker run --memory=64g", "提高上限：docker run --memory=64g"},
+      {"raise the limit: podman run --memory=64g", "提高上限：podman run --memory=64g"},
+      {"raise the limit: resources.limits.memory", "提高上限：resources.limits.memory"},
+      {"raise the limit: sbatch --mem=64G", "提高上限：sbatch --mem=64G"},
+      {"raise the limit: lxc config set NAME limits.memory 64GiB",
+       "提高上限：lxc config set NAME limits.memory 64GiB"},
+      {"docker run --shm-size=8g   # or --ipc=host", "docker run --shm-size=8g   # 或 --ipc=host"},
+      {"podman run --shm-size=8g   # or --ipc=host", "podman run --shm-size=8g   # 或 --ipc=host"},
+      {"an emptyDir with medium: Memory, mounted at /dev/shm",
+       "挂载到 /dev/shm 的 emptyDir，medium: Memory"},
+      {"podPidsLimit of the kubelet's configuration", "kubelet 配置中的 podPidsLimit"},
+      {"create what is named: a volume, network, secret or device",
+       "创建所指名的对象：卷、网络、secret 或设备"},
+      {"podman build --platform linux/amd64   # if it says exec format error",
+       "podman build --platform linux/amd64   # 若提示 exec format error"},
+      {"more nodes in cpuset.mems: docker run --cpuset-mems=0,1",
+       "在 cpuset.mems 中加入更多节点：docker run --cpuset-mems=0,1"},
+      {"more nodes in cpuset.mems: podman run --cpuset-mems=0,1",
+       "在 cpuset.mems 中加入更多节点：podman run --cpuset-mems=0,1"},
+      {"sbatch --mem-bind=none, with CPUs of more nodes",
+       "sbatch --mem-bind=none，并申请更多 NUMA 节点上的 CPU"},
+      {"crictl pull IMAGE   # on that node", "crictl pull IMAGE   # 在该节点上"},
+      {"podman run --security-opt seccomp=unconfined IMAGE CMD   # once, to see",
+       "podman run --security-opt seccomp=unconfined IMAGE CMD   # 仅试一次"},
+      {"securityContext.seccompProfile.type: Unconfined   # once, to see",
+       "securityContext.seccompProfile.type: Unconfined   # 仅试一次"},
   };
   return kTable;
 }

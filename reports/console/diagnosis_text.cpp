@@ -113,7 +113,7 @@ std::string cause_text(const Cause& cause, std::size_t number, bool chinese, Quo
                   spoken_cause(cause.row->name, chinese), confidence_word(cause.confidence, words),
                   100 * cause.confidence, cause.row->name, meaning_of(*cause.row, chinese));
   for (const EvidenceLine& line : cause.evidence) text += evidence_text(line, chinese, quoted);
-  text += fmt::format("   {} {}\n", words.confirm, say_it(cause.row->confirm));
+  text += fmt::format("   {} {}\n", words.confirm, say_it(cause.confirm));
   if (!cause.first.empty()) text += fmt::format("   {} {}\n", words.first, say_it(cause.first));
   for (const std::string& fix : cause.fixes) {
     text += fmt::format("   {} {}\n", words.fix, say_it(fix));
@@ -261,7 +261,7 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan
                       {"meaning", cause.row->meaning},
                       {"outcome", cause.row->outcome},
                       {"evidence", evidence_json_of(cause.evidence)},
-                      {"confirm", cause.row->confirm},
+                      {"confirm", cause.confirm},
                       {"first", cause.first},
                       {"fixes", cause.fixes},
                       {"not_worth", cause.not_worth},

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "diagnosis/engine_words.h"
 #include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/phrases.h"
@@ -241,25 +242,29 @@ std::string group_settings(const FailureGroup& group) {
 }
 
 // What the group's failures mean and how they are cured, from the table of causes.
-std::string fixes_html(const FailureGroup& group) {
+std::string fixes_html(const FailureGroup& group, std::string_view engine) {
   const CauseRow* row = cause_row_of(*group.trials[0]);
   if (row == nullptr) return "";
   std::string fixes;
-  for (const char* fix : row->fixes) fixes += "<li>" + say_sentence(fix) + "</li>";
+  for (const char* general : row->fixes) {
+    const std::string_view fix = words_for(general, engine);
+    if (!fix.empty()) fixes += "<li>" + say_sentence(fix) + "</li>";
+  }
   return fmt::format("<p><b>{}</b> {} {}</p><ul class=\"fixes\">{}</ul><p>{} <code>{}</code></p>",
                      say("What to do"), "<code>" + say_text(cause_name(row->name)) + "</code>",
                      say_text({meaning_of(*row, false), meaning_of(*row, true)}), fixes,
-                     say("To be sure:"), say_sentence(row->confirm));
+                     say("To be sure:"), say_sentence(words_for(row->confirm, engine)));
 }
 
-std::string group_html(const FailureGroup& group) {
+std::string group_html(const FailureGroup& group, std::string_view engine) {
   const bool excluded = is_excluded(group.outcome);
-  return fmt::format("<div class=\"failure{}\"><h3>{}{} <small>{}</small></h3>{}{}{}</div>\n",
-                     excluded ? " excluded" : "", say(outcome_reason(group.outcome)),
-                     group.cause.empty() ? "" : " (" + say_text(cause_name(group.cause)) + ")",
-                     say("{} {0:trial|trials}, {}", {fmt::format("{}", group.trials.size()),
-                                                     say_text(duration_text(group.seconds))}),
-                     group_items(group), group_settings(group), excluded ? "" : fixes_html(group));
+  return fmt::format(
+      "<div class=\"failure{}\"><h3>{}{} <small>{}</small></h3>{}{}{}</div>\n",
+      excluded ? " excluded" : "", say(outcome_reason(group.outcome)),
+      group.cause.empty() ? "" : " (" + say_text(cause_name(group.cause)) + ")",
+      say("{} {0:trial|trials}, {}",
+          {fmt::format("{}", group.trials.size()), say_text(duration_text(group.seconds))}),
+      group_items(group), group_settings(group), excluded ? "" : fixes_html(group, engine));
 }
 
 }  // namespace
@@ -334,8 +339,9 @@ std::string rules_section(const RunRecord& run) {
 
 std::string failures_section(const RunRecord& run) {
   std::string failed, excluded;
+  const std::string engine = run.machine.container.value_or("");
   for (const FailureGroup& group : failure_groups(run)) {
-    (is_excluded(group.outcome) ? excluded : failed) += group_html(group);
+    (is_excluded(group.outcome) ? excluded : failed) += group_html(group, engine);
   }
   if (failed.empty() && excluded.empty()) return "";
   if (!excluded.empty()) {

@@ -162,7 +162,7 @@ std::string diagnosis_section(const Diagnosis& diagnosis) {
           line.line > 0 ? fmt::format("{}:{}", line.file, line.line) : line.file;
       html += "<li>" + code(place) + " " + machine_text(plain_line(line.text)) + "</li>\n";
     }
-    html += "</ul><p>" + say("To be sure:") + " <code>" + say_sentence(cause.row->confirm) +
+    html += "</ul><p>" + say("To be sure:") + " <code>" + sentence_html(cause.confirm) +
             "</code></p><ul>\n";
     for (const std::string& fix : cause.fixes) html += "<li>" + sentence_html(fix) + "</li>\n";
     html += "</ul></div>\n";

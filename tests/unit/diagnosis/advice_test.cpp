@@ -1,6 +1,7 @@
 #include "diagnosis/advice.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -8,6 +9,8 @@
 
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
+#include "diagnosis/engine_words.h"
+#include "diagnosis/next_steps.h"
 
 namespace ocrtune {
 namespace {
@@ -146,6 +149,57 @@ TEST(Advice, TheSwitchOfNcclIsNamedOnlyWhereNcclIs) {
   EXPECT_THAT(notes("NCCL version 2.20.5\n"), HasSubstr("NCCL_P2P"));
   EXPECT_THAT(notes("DataLoader worker (pid 5) is killed by signal: Killed.\n"),
               HasSubstr("NCCL_P2P"));
+}
+
+TEST(Advice, IsInTheWordsOfTheEngineThatIsSeen) {
+  const std::string full = "Memory cgroup out of memory: Killed process 31 (python3)\n";
+  const std::string all = "docker run --memory=64g | resources.limits.memory | sbatch --mem=64G";
+  EXPECT_THAT(advice_on(full), HasSubstr(all));
+  struct Row {
+    const char* line;
+    const char* limit;
+  };
+  for (const Row& row : {Row{"docker: Error response from daemon\n", "limit: docker run"},
+                         Row{"Trying to pull docker.io/x with podman\n", "limit: podman run"},
+                         Row{"kubelet: containerd started\n", "limit: resources.limits.memory"},
+                         Row{"slurmstepd: error: x\n", "limit: sbatch --mem"},
+                         Row{"lxc-start: web: x\n", "limit: lxc config set"}}) {
+    EXPECT_THAT(advice_on(row.line + full), HasSubstr(row.limit));
+    EXPECT_THAT(advice_on(row.line + full), Not(HasSubstr(all))) << row.line;
+  }
+  EXPECT_THAT(advice_on("slurmstepd: error: x\nkubelet: x\n" + full), HasSubstr(all));
+}
+
+// A rootless engine that was not given the controller.
+TEST(Advice, OfPodmanNamesNoPod) {
+  const Diagnosis diagnosis = diagnose_text(
+      "Error: crun: controller `cpuset` is not available under "
+      "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/cgroup.controllers: OCI runtime "
+      "error\n");
+  ASSERT_FALSE(diagnosis.causes.empty());
+  const Cause& cause = diagnosis.causes[0];
+  EXPECT_STREQ(cause.row->name, "container_setup_failed");
+  EXPECT_THAT(cause.fixes[0], HasSubstr("Delegate=cpu cpuset io memory pids"));
+  EXPECT_EQ(cause.confirm, "podman inspect NAME; podman logs NAME");
+  std::string said = join(cause.fixes, "\n") + cause.confirm;
+  for (const NextStep& step : diagnosis.next_steps) said += step.command;
+  EXPECT_THAT(said, Not(HasSubstr("kubectl")));
+  EXPECT_THAT(said, Not(HasSubstr("docker")));
+}
+
+TEST(Advice, EngineWordsStandForRowsThatAre) {
+  std::set<std::string> general;
+  for (const CauseRow& row : cause_table()) {
+    general.insert(row.confirm);
+    general.insert(row.fixes.begin(), row.fixes.end());
+  }
+  for (const LineCure& cure : line_cures()) general.insert(cure.fix);
+  for (const NextStep& step : next_step_table()) general.insert(step.command);
+  for (const EngineWords& row : engine_words()) {
+    EXPECT_EQ(general.count(row.general), 1U) << row.general;
+    EXPECT_STREQ(words_for(row.general, row.engine), row.own);
+    EXPECT_STREQ(words_for(row.general, "none"), row.general);
+  }
 }
 
 TEST(Advice, RowsNameCausesAndSignaturesThatAre) {

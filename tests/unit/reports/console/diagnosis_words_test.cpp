@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "bench/synthetic/retold_logs.h"
 #include "diagnosis/advice.h"
+#include "diagnosis/engine_words.h"
 #include "diagnosis/next_steps.h"
 #include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/phrases.h"
@@ -155,6 +156,7 @@ TEST(CauseWords, AdviceIsChineseUnlessItIsACommand) {
     all.push_back(row.confirm);
     for (const ProgramFix& fix : program_fixes()) all.push_back(fix.fix);
     for (const LineCure& cure : line_cures()) all.push_back(cure.fix);
+    for (const EngineWords& words_of_it : engine_words()) all.push_back(words_of_it.own);
     for (const Care& care : care_table()) all.insert(all.end(), {care.first, care.not_worth});
     for (const char* fix : all) {
       if (chinese_of(fix) != fix) continue;
