@@ -18,6 +18,18 @@ constexpr double kMuch = 200e3;  // bytes a second, from which a process's files
 constexpr int kLooks = 3;  // at a process's environment: a shell becomes the program that it starts
 constexpr std::string_view kRead = "rchar", kStorage = "read_bytes", kWritten = "write_bytes";
 
+constexpr double kOneThread = 1.5;  // CPUs, up to which a process computes with one
+
+// Launchers that set a variable inside of the processes that they start, where nobody has: no file
+// of theirs tells. Ray takes the CPUs of the task, 1 unless it is told
+// (set_omp_num_threads_if_unset of its _private/utils.py).
+struct InnerSetter {
+  std::string_view process;  // how its name begins
+  const char* variable;
+  const char* value;
+};
+constexpr InnerSetter kInnerSetters[] = {{"ray::", "OMP_NUM_THREADS", "1"}};
+
 double number(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 
 }  // namespace
@@ -53,7 +65,7 @@ void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
     const auto [entry, fresh] = read_bytes_.try_emplace(process.pid, read_bytes);
     const double grown = read_bytes - std::exchange(entry->second, read_bytes);
     files_.look(process.pid, !begun_ || (!fresh && grown >= kMuch * (now - last_)));
-    note_environment(process.pid);
+    note_environment(process);
   }
   // A process that ended without being waited for takes its counters with it.
   const auto grow = [&](double Sums::*field) {
@@ -71,12 +83,12 @@ void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
   last_ = now;
 }
 
-void TreeCounters::note_environment(int pid) {
-  if (given_.empty() || ++looks_[pid] > kLooks) return;
-  const auto block = root_.read(fmt::format("/proc/{}/environ", pid));
+void TreeCounters::note_environment(const ProcessFacts& process) {
+  if (given_.empty() || ++looks_[process.pid] > kLooks) return;
+  const auto block = root_.read(fmt::format("/proc/{}/environ", process.pid));
   if (!block || block->empty()) return;
   const Environment has = parse_environment(*block);
-  std::vector<LauncherVariable>& set = set_[pid];
+  std::vector<LauncherVariable>& set = set_[process.pid];
   set.clear();
   const auto compare = [&](const std::string& name) {
     const std::string value = environment_value(has, name);
@@ -84,6 +96,11 @@ void TreeCounters::note_environment(int pid) {
   };
   for (const ThreadRuntime& runtime : thread_runtime_table()) compare(runtime.variable);
   compare("OMP_THREAD_LIMIT");
+  for (const InnerSetter& one : kInnerSetters) {
+    if (!starts_with(process.name, one.process) || has.count(one.variable) > 0) continue;
+    set.push_back({one.variable, one.value});
+    set_inside_.insert(process.pid);
+  }
 }
 
 int TreeCounters::busiest() const {
@@ -104,9 +121,10 @@ std::vector<LauncherVariable> TreeCounters::launcher_set() const {
   for (const auto& [pid, set] : set_) {
     const auto cpu = cpu_seconds_.find(pid);
     const double ran = cpu == cpu_seconds_.end() ? 0 : cpu->second.second - cpu->second.first;
+    all += ran;
+    if (set_inside_.count(pid) > 0 && ran > kOneThread * (last_ - begin_)) continue;  // was told
     if (ran > most) busiest = &set;
     most = std::max(most, ran);
-    all += ran;
     for (const LauncherVariable& variable : set) seconds[variable.text()] += ran;
   }
   std::vector<LauncherVariable> found = busiest ? *busiest : std::vector<LauncherVariable>();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,7 +39,7 @@ class TreeCounters {
     double storage_bytes = 0, written_bytes = 0, read_bytes = 0;
   };
 
-  void note_environment(int pid);
+  void note_environment(const ProcessFacts& process);
   std::vector<LauncherVariable> launcher_set() const;
   int busiest() const;  // pid, of those that ran since the first look; 0: none
 
@@ -50,6 +51,7 @@ class TreeCounters {
   std::map<int, std::pair<double, double>> cpu_seconds_;  // by pid: at the first look, at the last
   std::map<int, int> looks_;                              // by pid: at its environment
   std::map<int, std::vector<LauncherVariable>> set_;      // by pid: other than given
+  std::set<int> set_inside_;                              // of these, by the process itself
   std::map<int, double> read_bytes_;                      // by pid
   OpenFiles files_;
   NodeMemory nodes_;

@@ -38,7 +38,10 @@ class LauncherVariables : public testing::Test {
 
   std::vector<std::string> found(const std::vector<int>& pids) {
     std::vector<ProcessFacts> members;
-    for (const int pid : pids) members.emplace_back().pid = pid;
+    for (const int pid : pids) {
+      members.emplace_back().pid = pid;
+      members.back().name = name_;
+    }
     counters_->look(++now_, members);
     StageUse use;
     counters_->fill(use);
@@ -51,7 +54,7 @@ class LauncherVariables : public testing::Test {
     counters_.emplace(FileRoot(folder_), std::move(environment));
   }
 
-  std::string folder_;
+  std::string folder_, name_ = "reader";
   std::optional<TreeCounters> counters_;
   double now_ = 0;
 };
@@ -87,6 +90,24 @@ TEST_F(LauncherVariables, AreReadAgainAfterAnExec) {
   process(10, 50, block({"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "OMP_THREAD_LIMIT=1"}));
   EXPECT_THAT(found({10}),
               ElementsAre("OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "OMP_THREAD_LIMIT=1"));
+}
+
+// Ray sets it in its workers when they run, where nobody has: their environment does not show it.
+TEST_F(LauncherVariables, AreKnownWhereTheWorkerSetsThemItself) {
+  const std::string bare = block({"PATH=/bin"});
+  const auto of_worker = [&](const std::string& name, const std::string& environment, int ticks) {
+    given({{"PATH", "/bin"}});
+    name_ = name;
+    process(10, 0, environment);
+    (void)found({10});
+    process(10, ticks, environment);
+    return found({10});
+  };
+  EXPECT_THAT(of_worker("ray::Reader.ste", bare, 100), ElementsAre("OMP_NUM_THREADS=1"));
+  EXPECT_THAT(of_worker("ray::Reader.ste", bare, 380), IsEmpty()) << "it was given four CPUs";
+  EXPECT_THAT(of_worker("python", bare, 100), IsEmpty());
+  EXPECT_THAT(of_worker("ray::Reader.ste", block({"OMP_NUM_THREADS=3"}), 100),
+              ElementsAre("OMP_NUM_THREADS=3"));
 }
 
 TEST_F(LauncherVariables, NobodyAsksWithoutWhatWasGiven) {
