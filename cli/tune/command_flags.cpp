@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "probes/host/allocators.h"
+#include "probes/host/command_mask.h"
 #include "probes/machine_gpus.h"
 #include "probes/placement/partition.h"
 #include "trial/answers/answer_places.h"
@@ -95,7 +96,7 @@ void vary_from_outside(const Job& job, SearchRequest& search, const Machine& mac
       job.command_job().hosts.empty() && job.prints() &&
       search.budget_seconds >= kLeastBudgetSeconds && search.baseline_source != kBaselineGiven &&
       std::none_of(job.program().environment.begin(), job.program().environment.end(), own_threads);
-  const int cpus = usable_cpu_count(machine.cpu);
+  const int cpus = usable_cpu_count(cpus_of(machine.cpu, job.command()));
   if (!plain || cpus < 2) return;
   std::vector<int> threads = {cpus};
   if (cpus >= 4) threads.push_back(cpus / 2);

@@ -21,6 +21,7 @@
 #include "trial/workloads/service/server_address.h"
 #include "tuner/job/job_workload.h"
 #include "tuner/session/run_launch.h"
+#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
@@ -36,7 +37,7 @@ int cpus_of(const RunRecord& run, const Knobs& knobs) {
     used = std::max(used, setting.cpu_seconds_per_sample * setting.samples_per_second.median);
     if (setting.discarded_samples > 0) used = std::max(used, setting.threads.runnable);
   }
-  const int usable = usable_cpu_count(run.machine.cpu);
+  const int usable = cpus_in_reach(run.trials, knobs, usable_cpu_count(run.machine.cpu));
   return std::clamp(static_cast<int>(std::ceil(used - 0.01)), 1, std::max(1, usable));
 }
 

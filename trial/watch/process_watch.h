@@ -132,10 +132,13 @@ class ProcessWatch {
   }
 
   void report() {
-    load_.threads().tell(trial_, plan_.of_user() ? plan_.demand.cpus : 0);
     trial_.stages = load_.stages().use(trial_.samples);
+    const int allowed = trial_.stages.allowed_cpus;
+    const double cpus =
+        allowed > 0 ? std::min<double>(allowed, plan_.demand.cpus) : plan_.demand.cpus;
+    load_.threads().tell(trial_, plan_.of_user() ? cpus : 0);
     std::vector<std::string> places;
-    for (const auto& [rank, cpus] : places_) places.push_back(fmt::format("{}:{}", rank, cpus));
+    for (const auto& [rank, at] : places_) places.push_back(fmt::format("{}:{}", rank, at));
     trial_.placement = join(places, " ");
   }
 

@@ -65,6 +65,19 @@ double Ledger::busy_cpus(int point) const {
   return median_rate(point) * cost_.least(space_->knobs(point));
 }
 
+int Ledger::bound_cpus(int nproc) const {
+  int most = 0;
+  bool bound = false;
+  for (const int point : tried_) {
+    const Knobs& knobs = space_->knobs(point);
+    const int allowed = record(point).allowed_cpus;
+    if (knobs.nproc != nproc || allowed <= 0) continue;
+    most = std::max(most, allowed);
+    bound = bound || allowed < knobs.nproc * knobs.threads;
+  }
+  return bound ? most : 0;
+}
+
 bool Ledger::eligible(int point) const {
   const PointRecord& record = this->record(point);
   if (!record.works() || record.failures > 0) return false;

@@ -54,6 +54,10 @@ class Ledger {
   // CPUs that the point keeps busy at least when nothing disturbs it; 0: not observed. Only for
   // the goal throughput.
   double busy_cpus(int point) const;
+  // CPUs that the program may use with so many processes. One that binds itself shows it where it
+  // has more threads than its masks have CPUs: threads that are bound one by one have as many. 0:
+  // none of its settings showed it.
+  int bound_cpus(int nproc) const;
 
   // What the next trial will probably take: an upper quartile of what trials that worked took
   // lately, so that one that timed out does not end the search.

@@ -87,7 +87,9 @@ class GrowingSearch final : public Search {
     const int next = std::min(2 * last, most);
     if (next <= last || last < last_of(knob)) return 0;
     const double busy = ledger_->busy_cpus(best);
-    if (!(busy > 0) || busy > kIdleShare * options_.cpus) return 0;
+    const int bound = ledger_->bound_cpus(space_->knobs(best).nproc);
+    const int cpus = bound > 0 ? std::min(bound, options_.cpus) : options_.cpus;
+    if (!(busy > 0) || busy > kIdleShare * cpus) return 0;
     double before = 0;
     for (const int tried : ledger_->tried()) {
       if (value_of(tried, knob) == last || !ledger_->eligible(tried)) continue;

@@ -55,23 +55,23 @@ struct SearchBoard {
            record.discarded < 3;
   }
 
-  // What a tried setting can keep busy at most. A program that binds itself shows it where it has
-  // more threads than its masks have CPUs: threads that are bound one by one have as many.
+  // What a tried setting can keep busy at most.
   int cpus_of(int tried) const {
-    const Knobs& seen = space->knobs(tried);
-    const int allowed = ledger.record(tried).allowed_cpus;
-    const bool bound = allowed > 0 && allowed < seen.nproc * seen.threads;
-    return bound ? std::min(allowed, options.cpus) : options.cpus;
+    const int bound = ledger.bound_cpus(space->knobs(tried).nproc);
+    return bound > 0 ? std::min(bound, options.cpus) : options.cpus;
   }
 
   // More processes and threads than another setting that has all CPUs busy by itself: they can only
   // take turns. Such a setting is not worth a trial, whatever a model hopes of it; but an answer
   // needs a second one to be compared with, whichever it is.
   bool crowded(int point) const {
-    if (options.cpus <= 0 || options.objective.goal != Goal::throughput) return false;
     const auto working = std::count_if(ledger.tried().begin(), ledger.tried().end(),
                                        [&](int tried) { return ledger.record(tried).works(); });
-    if (working < 2) return false;
+    return working >= 2 && only_takes_turns(point);
+  }
+
+  bool only_takes_turns(int point) const {
+    if (options.cpus <= 0 || options.objective.goal != Goal::throughput) return false;
     const Knobs& more = space->knobs(point);
     return std::any_of(ledger.tried().begin(), ledger.tried().end(), [&](int tried) {
       const Knobs& seen = space->knobs(tried);
@@ -84,10 +84,10 @@ struct SearchBoard {
     });
   }
 
-  // What a crowded setting may reach at most, by the CPU time that a sample takes: infinity if it
-  // is not crowded.
+  // What a setting that only takes turns may reach at most, by the CPU time that a sample takes;
+  // infinity for others.
   double max_rate(int point) const {
-    if (!crowded(point)) return std::numeric_limits<double>::infinity();
+    if (!only_takes_turns(point)) return std::numeric_limits<double>::infinity();
     double most = 0;
     for (int tried : ledger.tried()) {
       const double busy = ledger.busy_cpus(tried);

@@ -105,13 +105,13 @@ int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& tria
   for (const Trial& trial : trials) {
     samples += trial.samples.size();
     for (const Sample& sample : trial.samples) {
-      const bool observed = sample.interference.observed_seconds > 0;
-      discarded += sample.clean() || observed ? 0 : 1;
+      discarded += sample.clean() || sample.interference.observed_seconds > 0 ? 0 : 1;
     }
   }
   if (cpus <= 0 || 2 * discarded <= samples) return 0;
   const auto crowds = [&](const Setting& setting) {
-    return setting.works() && setting.summary.knobs.nproc * setting.summary.knobs.threads > cpus;
+    const Knobs& its = setting.summary.knobs;
+    return setting.works() && its.nproc * its.threads > cpus_in_reach(trials, its, cpus);
   };
   const auto fits = [&](const Setting& setting) { return setting.works() && !crowds(setting); };
   if (std::none_of(settings.begin(), settings.end(), fits)) return 0;
@@ -337,8 +337,8 @@ void add_trial_facts(const std::vector<Trial>& trials, const Knobs& knobs,
   for (const Reason& said : text_reasons(latest->same)) reasons.push_back(said);
 }
 
-// What was seen of its threads and of its knobs.
-void tell_threads(TuneResult& result, double cpus) {
+// What was seen of its threads and of its knobs. `cpus`: in the baseline's reach.
+void tell_threads(TuneResult& result, int cpus) {
   std::vector<Reason>& reasons = result.recommendation.reasons;
   for (const InertKnob& knob : result.inert) reasons.push_back(inert_reason(knob));
   if (result.baseline.knobs == result.recommendation.knobs) return;
@@ -493,7 +493,7 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
   result.held_back =
       held_back(trials, settings, verdict.chosen->summary.knobs, options.cpus, options.fixed,
                 options.cold, static_cast<double>(options.host_limit_bytes));
-  tell_threads(result, options.cpus);
+  tell_threads(result, cpus_in_reach(trials, result.baseline.knobs, options.cpus));
   const Reason matters = importance_reason(result.settings, result.predicted);
   if (!matters.empty()) result.recommendation.reasons.push_back(matters);
   // The search's predictions are of an idle machine: they bound nothing that is measured beside

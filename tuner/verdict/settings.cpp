@@ -155,6 +155,14 @@ std::vector<std::vector<double>> repeats_of(const std::vector<Trial>& trials,
 
 }  // namespace
 
+int cpus_in_reach(const std::vector<Trial>& trials, const Knobs& knobs, int cpus) {
+  int most = 0;
+  for (const Trial& trial : trials) {
+    if (trial.knobs == knobs && trial.ok()) most = std::max(most, trial.stages.allowed_cpus);
+  }
+  return most > 0 ? std::min(most, cpus) : cpus;
+}
+
 void add_peaks(const Trial& trial, SettingSummary& summary) {
   const auto add = [](Resource& resource, std::uint64_t peak, std::uint64_t possible) {
     resource.peak = std::max(resource.peak, peak);

@@ -33,6 +33,10 @@ struct Setting {
 // The last of these trials that has these knobs; null: none.
 const Trial* latest_of(const std::vector<Trial>& trials, const Knobs& knobs);
 
+// Of `cpus` CPUs those that the threads of its trials could use: taskset, numactl, cpusets and a
+// program's own binding leave fewer.
+int cpus_in_reach(const std::vector<Trial>& trials, const Knobs& knobs, int cpus);
+
 // What one trial, rehearsal or soak adds to the peaks of its setting.
 void add_peaks(const Trial& trial, SettingSummary& summary);
 

@@ -30,6 +30,10 @@ TEST(Deployment, AsksForTheCpusThatOtherLoadTook) {
   };
   EXPECT_EQ(cpus(0), 1);
   EXPECT_EQ(cpus(4), 3);
+  for (Trial& trial : run.trials) {
+    if (trial.knobs == knobs) trial.stages.allowed_cpus = 2;
+  }
+  EXPECT_EQ(cpus(4), 2) << "no more than its mask has";
 }
 
 }  // namespace

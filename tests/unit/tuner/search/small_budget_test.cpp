@@ -130,6 +130,27 @@ TEST(SmallBudget, NoGainIsExpectedBeyondTheCpus) {
   EXPECT_LE(crowded.objective_value.low, crowded.objective_value.median);
 }
 
+// A program that binds itself to one of two CPUs has no more of them with one thread than with two.
+TEST(SmallBudget, NoGainIsExpectedBeyondTheMask) {
+  const Space space({grid_setting(1, 1, 8), grid_setting(1, 2, 8), grid_setting(1, 4, 8)});
+  const auto highest = [&](int allowed, bool two_tried) {
+    const auto search = find_strategy("ours")->make(space, options_of(grid_setting(1, 1, 8)));
+    for (const int threads : {1, 2}) {
+      if (threads > 1 && !two_tried) break;
+      const int reach = allowed > 0 ? allowed : kTwoCpus;
+      Trial trial = observed(grid_setting(1, threads, 8), std::min(threads, reach));
+      trial.stages.allowed_cpus = allowed;
+      search->tell(trial);
+    }
+    return search->predict(grid_setting(1, 4, 8)).objective_value.high;
+  };
+  const double one_cpu = 100 * (1 - 1.0 / 12);
+  EXPECT_LT(highest(1, true), 1.05 * one_cpu);
+  EXPECT_GT(highest(2, true), 1.5 * one_cpu) << "two CPUs are in reach";
+  EXPECT_GT(highest(0, true), 1.5 * one_cpu) << "masks are not known";
+  EXPECT_GT(highest(1, false), 1.5 * one_cpu) << "the next thread may have another CPU";
+}
+
 TEST(SmallBudget, IsPlannedFromTrialsThatWorked) {
   const Space space({grid_setting(1, 1, 1), grid_setting(1, 2, 1), grid_setting(2, 1, 1)});
   Ledger ledger(space);

@@ -75,6 +75,22 @@ Coverage coverage_of(const Host& host) {
   return {static_cast<double>(held) / kTunes, median(widths)};
 }
 
+// Masks are of a setting's own trials that worked; the widest of them, and never more than there
+// is.
+TEST(CpusInReach, AreThoseOfTheTrialsMasks) {
+  std::vector<Trial> trials = {ran(1, 10, "baseline"), ran(1, 10, "race"), ran(2, 10, "race")};
+  const Knobs one = trials[0].knobs, two = trials[2].knobs;
+  EXPECT_EQ(cpus_in_reach(trials, one, 8), 8) << "not known";
+  trials[0].stages.allowed_cpus = 1;
+  trials[1].stages.allowed_cpus = 2;
+  EXPECT_EQ(cpus_in_reach(trials, one, 8), 2);
+  EXPECT_EQ(cpus_in_reach(trials, two, 8), 8);
+  trials[2].stages.allowed_cpus = 64;
+  EXPECT_EQ(cpus_in_reach(trials, two, 8), 8) << "a quota";
+  trials[1].outcome = Outcome::crashed;
+  EXPECT_EQ(cpus_in_reach(trials, one, 8), 1);
+}
+
 TEST(GainInterval, HoldsTheTruthOnAQuietHost) {
   const Coverage quiet = coverage_of({0.01, 1, 0, 0});
   EXPECT_GE(quiet.held, 0.95);
