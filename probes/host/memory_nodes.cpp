@@ -292,7 +292,7 @@ void settle_limit(MemoryFacts& facts) {
 }
 
 void bind_memory(const NodeSet& bound, std::vector<MemoryNode>& nodes, MemoryFacts& memory) {
-  std::uint64_t total = 0, free = 0;
+  std::uint64_t total = 0, free = 0, huge = 0;
   bool takes = false;
   std::vector<int> with_memory;
   for (MemoryNode& node : nodes) {
@@ -302,13 +302,15 @@ void bind_memory(const NodeSet& bound, std::vector<MemoryNode>& nodes, MemoryFac
     if (!node.allowed || node.total_bytes == 0) continue;
     with_memory.push_back(node.node);
     total += node.total_bytes - std::min(node.huge_pages_bytes, node.total_bytes);
+    huge += node.huge_pages_bytes;
     free += node.free_bytes;
   }
   if (!takes || total == 0) return;
   const CpuSet left(std::move(with_memory));
+  std::string words = fmt::format("node{} {}", left.count() == 1 ? "" : "s", left.text());
+  if (huge > 0) words += fmt::format(" less {} of reserved huge pages", format_bytes(huge));
   memory.limits.push_back(
-      {static_cast<double>(total),
-       fmt::format("node{} {} ({})", left.count() == 1 ? "" : "s", left.text(), bound.source)});
+      {static_cast<double>(total), fmt::format("{} ({})", words, bound.source)});
   if (memory.available_bytes > 0) memory.available_bytes = std::min(memory.available_bytes, free);
 }
 

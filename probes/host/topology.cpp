@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/arm_cores.h"
 #include "probes/host/memory_nodes.h"
@@ -232,6 +233,58 @@ Result<Topology> load_description(hwloc_topology_t topology, const std::string& 
   return load(topology, "hwloc, synthetic '" + description + "'");
 }
 
+CpuSet read_cpus(const FileRoot& root, const std::string& path) {
+  const auto list = CpuSet::parse(trim(root.read(path).value_or("")));
+  return list ? *list : CpuSet();
+}
+
+// The place that this set of CPUs has among those seen so far, in their order.
+int place_among(std::vector<CpuSet>& seen, const CpuSet& cpus) {
+  const auto at = std::find(seen.begin(), seen.end(), cpus);
+  const auto index = static_cast<int>(at - seen.begin());
+  if (at == seen.end()) seen.push_back(cpus);
+  return index;
+}
+
+// lxcfs numbers a container's CPUs from 0 in the list of those that are online, while the kernel
+// and the folders of single CPUs go by the host's numbers: the allowed ones are read one by one.
+void read_renumbered(const FileRoot& root, Topology& topology) {
+  const std::string status = root.read("/proc/self/status").value_or("");
+  const auto listed = CpuSet::parse(status_value(status, "Cpus_allowed_list").value_or(""));
+  const std::string folder = "/sys/devices/system/cpu/cpu";
+  std::vector<int> there;
+  for (const int cpu : listed ? listed->cpus() : std::vector<int>()) {
+    if (root.exists(fmt::format("{}{}/topology", folder, cpu))) there.push_back(cpu);
+  }
+  if (CpuSet(there).minus(topology.cpus()).empty()) return;
+  std::vector<CpuSet> cores, caches;
+  std::vector<int> packages;
+  topology.places.clear();
+  for (const int cpu : there) {
+    const std::string own = folder + std::to_string(cpu);
+    CpuPlace place;
+    place.cpu = cpu;
+    CpuSet siblings = read_cpus(root, own + "/topology/thread_siblings_list");
+    if (siblings.empty()) siblings = CpuSet({cpu});
+    place.core = place_among(cores, siblings);
+    const auto& threads = siblings.cpus();
+    place.smt_index = static_cast<int>(std::ranges::find(threads, cpu) - threads.begin());
+    const CpuSet shared = read_cpus(root, own + "/cache/index3/shared_cpu_list");
+    place.l3 = shared.empty() ? -1 : place_among(caches, shared);
+    const auto package =
+        parse_integer(trim(root.read(own + "/topology/physical_package_id").value_or("")));
+    packages.push_back(package ? static_cast<int>(*package) : 0);
+    place.package = packages.back();
+    topology.places.push_back(place);
+  }
+  topology.source += ", CPUs by the kernel's numbers";
+  topology.packages = static_cast<int>(std::set<int>(packages.begin(), packages.end()).size());
+  topology.physical_cores = static_cast<int>(cores.size());
+  topology.l3_groups = static_cast<int>(caches.size());
+  topology.logical_cpus = static_cast<int>(there.size());
+  topology.cpu_kinds = 1;
+}
+
 // Where hwloc sees one kind of core, Intel's two performance-counter folders may know two.
 void read_intel_kinds(const FileRoot& root, Topology& topology) {
   const auto fast = CpuSet::parse(trim(root.read("/sys/devices/cpu_core/cpus").value_or("")));
@@ -280,6 +333,7 @@ Result<Topology> read_topology(const FileRoot& root, const std::string& descript
   auto found = root.is_live() ? load(topology.get(), "hwloc, this machine")
                               : load_tree(topology.get(), root);
   if (!found) return found;
+  read_renumbered(root, *found);
   read_nodes(root, *found);
   read_intel_kinds(root, *found);
   merge_equal_cores(root, *found);
