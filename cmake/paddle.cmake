@@ -5,10 +5,11 @@ target_link_libraries(graph_dump PRIVATE ocrtune_networks CLI11::CLI11)
 set(paddle_folder ${CMAKE_BINARY_DIR}/share/ocrtune/paddle)
 file(MAKE_DIRECTORY ${paddle_folder})
 set(paddle_files)
+list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)  # empty where the machine is that of the build
 foreach(model crnn crnn-mv3 ppocr-mobile svtrv2-small svtrv2)
   add_custom_command(OUTPUT ${paddle_folder}/${model}.json
     COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0
-            sh -c "\"$<TARGET_FILE:graph_dump>\" --model ${model} > ${model}.part && mv ${model}.part ${model}.json"
+            sh -c "${emulator} \"$<TARGET_FILE:graph_dump>\" --model ${model} > ${model}.part && mv ${model}.part ${model}.json"
     WORKING_DIRECTORY ${paddle_folder} DEPENDS graph_dump VERBATIM COMMENT "Printing ${model}.json")
   list(APPEND paddle_files ${paddle_folder}/${model}.json)
 endforeach()
