@@ -15,7 +15,7 @@ struct ProbeOptions {
   std::string root;              // a saved tree with /proc, /sys and cgroups; "": this machine
   std::string topology;          // hwloc XML file or synthetic description; "": of root
   bool quick = false;            // true: nothing is measured (under 1 s); false: under 4 s
-  double measure_seconds = 3.2;  // for what is measured, at most; less where a driver was slow
+  double measure_seconds = 3.3;  // for what is measured, at most; less where a driver was slow
   // Absent: of this process when live, of <root>/proc/self/environ otherwise.
   std::optional<Environment> environment;
   double gpu_deadline_seconds = 4;  // for the driver to answer; only a stuck one takes so long

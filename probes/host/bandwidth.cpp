@@ -23,7 +23,9 @@ namespace {
 constexpr std::uint64_t kBytesPerElement = 3 * sizeof(double);
 constexpr std::uint64_t kMinBytes = 96ULL << 20;  // where the caches are unknown or tiny
 constexpr std::uint64_t kMaxBytes = 16ULL << 30;  // enough for 24 x the largest caches sold
-constexpr double kFlat = 0.9;  // a larger array within 10 % of a smaller one: the plateau
+constexpr double kTouchShare = 0.65;  // of a team's time: cold pages of a guest come at 0.5 GB/s
+constexpr double kClimbShare = 0.8;   // of the time for all CPUs together
+constexpr double kFlat = 0.9;         // a larger array within 10 % of a smaller one: the plateau
 
 // Private pages of one thread: three arrays side by side.
 class Pages {
@@ -84,8 +86,8 @@ std::uint64_t touch(double* pages, std::uint64_t bytes, double until) {
   return touched;
 }
 
-// One team over arrays of `bytes` together, or of as many as it could touch in a third of the time,
-// no fewer than `least`. A round is timed from the last thread's arrival at one barrier to the last
+// One team over arrays of `bytes` together, or of as many as it could touch in most of the time, no
+// fewer than `least`. A round is timed from the last thread's arrival at one barrier to the last
 // arrival at the next; the best round counts.
 Round best_round(const std::vector<int>& cpus, std::uint64_t bytes, std::uint64_t least,
                  Until until) {
@@ -94,7 +96,7 @@ Round best_round(const std::vector<int>& cpus, std::uint64_t bytes, std::uint64_
   const std::size_t team = cpus.size();
   const std::uint64_t each = bytes / team / 64 * 64;
   const double begin = steady_clock().now_seconds();
-  const double touch_until = begin + (until.last - begin) / 3;
+  const double touch_until = begin + kTouchShare * (until.last - begin);
   std::vector<double> times;
   std::atomic<std::uint64_t> touched = each;
   std::size_t n = 0;
@@ -136,10 +138,6 @@ struct Plateau {
   bool flat = false;        // false: memory or time ended the climb
 };
 
-std::uint64_t least_bytes(const BandwidthOptions& plan) {
-  return std::max(kMinBytes, 2 * plan.cache_bytes);
-}
-
 // Doubles the arrays until the figure no longer falls.
 Plateau climb(const BandwidthOptions& plan, double begin) {
   Plateau at;
@@ -148,8 +146,8 @@ Plateau climb(const BandwidthOptions& plan, double begin) {
   const double touched = 0.2e9 * plan.seconds * static_cast<double>(plan.cpus.size());
   std::uint64_t bytes = std::min(12 * plan.cache_bytes, static_cast<std::uint64_t>(touched));
   bytes = std::min(std::max(kMinBytes, bytes), most);
-  const double climb_until = begin + 0.6 * plan.seconds;
-  const std::uint64_t least = std::min(bytes, least_bytes(plan));
+  const double climb_until = begin + kClimbShare * plan.seconds;
+  const std::uint64_t least = std::min(bytes, std::max(kMinBytes, plan.cache_bytes / 4 * 5));
   while (true) {
     const double now = steady_clock().now_seconds();
     const Round round =
@@ -174,7 +172,7 @@ Plateau climb(const BandwidthOptions& plan, double begin) {
 
 Bandwidth measure_bandwidth(const BandwidthOptions& plan) {
   Bandwidth found;
-  const std::uint64_t least = least_bytes(plan);
+  const std::uint64_t least = std::max(kMinBytes, 2 * plan.cache_bytes);
   if (plan.cpus.empty() || plan.memory_bytes < least) {
     found.bytes_per_second.source =
         plan.cpus.empty() ? "not measured: the allowed CPUs are unknown"

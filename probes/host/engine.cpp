@@ -86,6 +86,21 @@ void warn(const EngineFacts& engine, Notes& notes) {
   }
 }
 
+// "memory 0 112 0" of /proc/cgroups: its last column is 0 where the kernel was booted without.
+// Since Linux 6.12 only the command line says so; of two words there the last one counts.
+bool is_memory_off(const FileRoot& root) {
+  for (const std::string& line : split(root.read("/proc/cgroups").value_or(""), '\n')) {
+    const auto fields = words(line);
+    if (fields.size() >= 4 && fields[0] == "memory") return fields[3] == "0";
+  }
+  bool off = false;
+  for (const std::string& word : words(root.read("/proc/cmdline").value_or(""))) {
+    if (word == "cgroup_disable=memory") off = true;
+    if (word == "cgroup_enable=memory") off = false;
+  }
+  return off;
+}
+
 // An ordinary user can be given no group of cgroup v1: podman ignores the limits there.
 void warn_of_delegation(const EngineFacts& engine, bool version_2, Notes& notes) {
   if (!version_2) {
@@ -118,7 +133,13 @@ EngineFacts read_engine(const FileRoot& root, const Fact<std::string>& container
   engine.controllers = read_controllers(root, path);
   if (root.is_live()) engine.refused_calls = refused_calls();
   warn(engine, notes);
-  if (container.value_or("none") == "podman" && engine.rootless.value_or(false)) {
+  const std::string kind = container.value_or("none");
+  const bool by_user = kind == "podman" || kind == "docker";  // others delegate by themselves
+  if (kind != "none" && is_memory_off(root)) {
+    notes.warnings.emplace_back(
+        "the kernel of this host was started without the memory controller: memory limits of "
+        "containers do nothing; boot with cgroup_enable=memory (Raspberry Pi: cmdline.txt)");
+  } else if (by_user && engine.rootless.value_or(false)) {
     warn_of_delegation(engine, path && path->version == 2, notes);
   }
   return engine;

@@ -55,7 +55,7 @@ std::optional<SystemSetting> measure_node_bandwidth(const CpuFacts& cpu,
 }
 
 void add_measured_facts(Machine& machine, double seconds) {
-  constexpr double kForCores = 0.4;
+  constexpr double kForCores = 0.3;
   const double end = steady_clock().now_seconds() + seconds;
   Notes notes;
   CpuFacts& cpu = machine.cpu;

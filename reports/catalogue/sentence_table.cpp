@@ -454,6 +454,10 @@ const std::vector<Phrase>& sentence_table() {
        "该容器的控制组没有控制器 {}：这类限制会失败或无效；请在 "
        "/etc/systemd/system/user@.service.d/delegate.conf 中委派：Delegate=cpu cpuset io memory "
        "pids"},
+      {"the kernel of this host was started without the memory controller: memory limits of "
+       "containers do nothing; boot with cgroup_enable=memory (Raspberry Pi: cmdline.txt)",
+       "该主机的内核启动时没有内存控制器：容器的内存限制不起作用；请以 cgroup_enable=memory "
+       "启动（树莓派：cmdline.txt）"},
       {"node {}: {}, {} free, CPUs {}, not allowed here",
        "节点 {}：{}，空闲 {}，CPU {}，此处不可用"},
       {"node {}: {}, {} free, no CPUs, not allowed here",

@@ -242,7 +242,9 @@ class Reader {
       const std::string at = fmt::format("{}cpu{}/", folder, cpu);
       file(at + "topology/physical_package_id", fmt::format("{}\n", shape.package));
       file(at + "topology/core_id", fmt::format("{}\n", shape.core));
-      file(at + "topology/thread_siblings", mask_text(CpuSet(shape.siblings).minus(off), count));
+      const CpuSet siblings = CpuSet(shape.siblings).minus(off);
+      file(at + "topology/thread_siblings", mask_text(siblings, count));
+      file(at + "topology/thread_siblings_list", siblings.text() + "\n");
       file(at + "topology/core_siblings", mask_text(packages[shape.package], count));
       if (shape.capacity > 0) file(at + "cpu_capacity", fmt::format("{}\n", shape.capacity));
       if (shape.l3.empty()) continue;
@@ -250,6 +252,7 @@ class Reader {
       file(at + "cache/index3/type", "Unified\n");
       file(at + "cache/index3/size", shape.l3_size + "\n");
       file(at + "cache/index3/shared_cpu_map", mask_text(caches[shape.l3], count));
+      file(at + "cache/index3/shared_cpu_list", caches[shape.l3].text() + "\n");
     }
   }
 

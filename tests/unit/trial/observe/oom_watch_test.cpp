@@ -174,6 +174,7 @@ TEST_F(OomGroups, LimitsAreReadAtAllLevelsAndNodesOfAnyMember) {
 TEST_F(OomGroups, LimitsOfVersionOne) {
   put("/proc/self/cgroup", "4:memory:/job\n");
   put("/proc/self/mountinfo", "31 23 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+  put("/sys/fs/cgroup/memory/release_agent", "\n");  // nothing lies above
   put("/sys/fs/cgroup/memory/job/memory.oom_control", "oom_kill_disable 0\noom_kill 3\n");
   put("/sys/fs/cgroup/memory/job/memory.failcnt", "17\n");
   OomWatch watch{FileRoot(folder_)};
