@@ -145,9 +145,9 @@ Plateau climb(const BandwidthOptions& plan, double begin) {
   // Each array four times the caches; less where touching so much would eat the time.
   const double touched = 0.2e9 * plan.seconds * static_cast<double>(plan.cpus.size());
   std::uint64_t bytes = std::min(12 * plan.cache_bytes, static_cast<std::uint64_t>(touched));
-  bytes = std::min(std::max(kMinBytes, bytes), most);
+  const std::uint64_t least = std::max(kMinBytes, plan.cache_bytes / 4 * 5);
+  bytes = std::min(std::max(least, bytes), most);
   const double climb_until = begin + kClimbShare * plan.seconds;
-  const std::uint64_t least = std::min(bytes, std::max(kMinBytes, plan.cache_bytes / 4 * 5));
   while (true) {
     const double now = steady_clock().now_seconds();
     const Round round =
