@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kBytesPerElement = 3 * sizeof(double);
 constexpr std::uint64_t kMinBytes = 96ULL << 20;  // where the caches are unknown or tiny
 constexpr std::uint64_t kMaxBytes = 16ULL << 30;  // enough for 24 x the largest caches sold
-constexpr double kTouchShare = 0.65;  // of a team's time: cold pages of a guest come at 0.5 GB/s
+constexpr double kTouchShare = 0.65;  // of a team's time: cold pages of a VM come at 0.5 GB/s
 constexpr double kClimbShare = 0.8;   // of the time for all CPUs together
 constexpr double kFlat = 0.9;         // a larger array within 10 % of a smaller one: the plateau
 
