@@ -12,6 +12,7 @@
 #include "tuner/models/long_look.h"
 #include "tuner/models/repeats.h"
 #include "tuner/session/tune_setup.h"
+#include "tuner/verdict/beside_load.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
@@ -80,6 +81,8 @@ struct Compared {
   Rates now, base_now;
   Interval then, base_then, gain_then;  // as the run claims them
   bool same = false;                    // baseline and recommendation are one
+  bool loaded = false;                  // one of the two had no window without other load
+  bool claimed_so = false;              // the claim is of a loaded host, too
   const char* unit = "";                // of the rates
   Interval gain, base_ratio;
 };
@@ -99,12 +102,31 @@ void claim(const RunRecord& run, const Verification& verification, double noise,
   }
 }
 
+bool no_window_is_clean(const std::vector<Trial>& trials, const Knobs& knobs) {
+  int discarded = 0;
+  for (const Trial& trial : trials) {
+    if (!(trial.knobs == knobs) || !trial.ok()) continue;
+    for (const Sample& sample : trial.samples) {
+      if (sample.clean()) return false;
+      ++discarded;
+    }
+  }
+  return discarded > 0;
+}
+
 Compared compare(const RunRecord& run, const Verification& verification) {
   std::vector<Trial> both = by_long_look(run.trials, long_look(run.trials));
   both.insert(both.end(), verification.trials.begin(), verification.trials.end());
   const double noise = repeat_noise(both, kExpectedNoise);
-  const std::vector<Setting> settings = settings_of(verification.trials, noise);
   Compared all;
+  std::vector<Trial> trials = verification.trials;
+  all.loaded = no_window_is_clean(trials, verification.recommended) ||
+               no_window_is_clean(trials, verification.baseline);
+  all.claimed_so = run.result.verdict.beside_load;
+  // The two took turns beside the same load: their rates and their ratio are as they were measured.
+  if (all.loaded) trials = as_measured(trials);
+  const double measured = all.loaded ? std::max(noise, measured_noise(trials)) : noise;
+  const std::vector<Setting> settings = settings_of(trials, measured);
   all.now = rates_of(verification.trials, settings, verification.recommended);
   all.base_now = rates_of(verification.trials, settings, verification.baseline);
   all.same = verification.baseline == verification.recommended;
@@ -167,6 +189,16 @@ std::string gain_words(const Compared& all) {
                          : std::string());
 }
 
+// Whether it is less than was claimed, and by no load that the claim was free of.
+bool gain_counts(const Compared& all) {
+  return !all.same && all.gain.median > 0 && (!all.loaded || all.claimed_so);
+}
+
+bool gain_is_lost(const Compared& all, double tolerance) {
+  return all.gain.high < all.gain_then.low &&
+         all.gain.median < (1 - tolerance) * all.gain_then.median;
+}
+
 // Why the rates cannot settle it; empty when they can.
 std::string undecided_reason(const VerifyOptions& options, const Compared& all,
                              const Interval& ratio) {
@@ -177,6 +209,13 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
   if (trials < 2) {
     return fmt::format("{}, but 1 trial does not settle it; give more time with --budget",
                        ratio_text(ratio));
+  }
+  if (!all.same && all.gain.median > 0 && !gain_counts(all) &&
+      gain_is_lost(all, options.tolerance)) {
+    return fmt::format(
+        "beside this load, which spoils all windows, the recommended setting makes {} times the "
+        "baseline, where {} was claimed without it; verify again when the machine is quiet",
+        gain_text(all.gain), gain_text(all.gain_then));
   }
   const bool slow = ratio.low < 1 - 2 * options.tolerance;
   // Other load only slows: a rate that is as good in spite of it needs no better proof.
@@ -202,13 +241,11 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
 std::string drift_reason(const VerifyOptions& options, const Compared& all,
                          const Verification& verification) {
   const Interval& ratio = verification.ratio;
-  if (!all.same && all.gain.median > 0 && all.gain.high < 1) {
+  if (gain_counts(all) && all.gain.high < 1) {
     return fmt::format("the recommended setting is now slower than the baseline: {}",
                        ratio_text(all.gain));
   }
-  const bool lost = !all.same && all.gain.median > 0 && all.gain.high < all.gain_then.low &&
-                    all.gain.median < (1 - options.tolerance) * all.gain_then.median;
-  if (lost) {
+  if (gain_counts(all) && gain_is_lost(all, options.tolerance)) {
     return fmt::format("the gain over the baseline is {} where {} was claimed", gain_text(all.gain),
                        gain_text(all.gain_then));
   }

@@ -40,12 +40,24 @@ class ScriptedRunner : public Runner {
       Sample sample;
       sample.samples_per_second = level * (1 + 0.02 * random_.normal());
       if (discarded) sample.interference.spoilt_by = "other processes used 1.4 CPUs";
+      if (waits[knobs] > 0) {
+        sample.seconds = 1;
+        Interference& load = sample.interference;
+        load.observed_seconds = 1;
+        load.available_cpus = 2;
+        load.external_cpus = 1.4;
+        load.cpu_seconds = 2 * (1 - waits[knobs]);
+        load.external_wait_seconds = 2 * waits[knobs];
+        load.longest_external_wait_seconds = waits[knobs];
+      }
       trial.samples.push_back(sample);
     }
     trial.samples_per_second = level;
     return trial;
   }
   std::map<Knobs, double> rates;
+  std::map<Knobs, double>
+      waits;  // seconds of each second for which its two threads wait for others
   std::vector<Knobs> order;
   std::uint64_t peak_bytes = 1 << 30;
   bool fails = false, discarded = false;
@@ -167,6 +179,29 @@ TEST_F(VerificationTest, AGainLostToUnobservedLoadIsUndecided) {
   runner_.discarded = true;
   runner_.rates = {{base_, 190}, {best_, 130}};
   EXPECT_EQ(check().state, VerifyState::undecided);
+}
+
+// Threads that wait for each other suffer most from other load: what they would do without it goes
+// beyond what may be told, and the ratio is of the rates that stand beside it.
+TEST_F(VerificationTest, TheGainIsThatOfTheRatesThatAreShown) {
+  runner_.discarded = true;
+  runner_.rates = {{base_, 20}, {best_, 123}};
+  runner_.waits = {{base_, 0.95}, {best_, 0.3}};
+  const Verification verification = check();
+  EXPECT_NEAR(verification.gain_now.median, 6.2, 0.2);
+  EXPECT_NEAR(verification.rate_now.median, 123, 3);
+  EXPECT_NEAR(verification.baseline_now.median, 20, 1);
+  EXPECT_EQ(verification.state, VerifyState::undecided) << verification.reason;
+}
+
+TEST_F(VerificationTest, AGainBesideLoadThatIsGoneBesideLoadIsDrift) {
+  runner_.discarded = true;
+  runner_.rates = {{base_, 100}, {best_, 90}};
+  runner_.waits = {{base_, 0.3}, {best_, 0.3}};
+  EXPECT_EQ(check().state, VerifyState::undecided);
+  run_.result.verdict.beside_load = true;
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::drift) << verification.reason;
 }
 
 TEST_F(VerificationTest, AGainThatIsGoneIsDriftThoughTheRateHolds) {
