@@ -60,6 +60,19 @@ std::vector<Trial> as_measured(const std::vector<Trial>& trials) {
   return measured;
 }
 
+void count_windows(const std::vector<Trial>& trials, std::vector<Setting>& settings) {
+  for (Setting& setting : settings) {
+    SettingSummary& summary = setting.summary;
+    summary.clean_samples = summary.discarded_samples = 0;
+    for (const Trial& trial : trials) {
+      if (trial.knobs != summary.knobs) continue;
+      for (const Sample& sample : trial.samples) {
+        ++(sample.clean() ? summary.clean_samples : summary.discarded_samples);
+      }
+    }
+  }
+}
+
 double measured_noise(const std::vector<Trial>& trials) {
   std::map<Knobs, std::vector<double>> logs;
   for (const Trial& trial : trials) {

@@ -21,6 +21,10 @@ double measured_rate(const Trial& trial);
 // The trials as they went, each window taken for what it is.
 std::vector<Trial> as_measured(const std::vector<Trial>& trials);
 
+// How many windows of each setting's trials were clean, and how many disturbed; as_measured() has
+// one of each trial.
+void count_windows(const std::vector<Trial>& trials, std::vector<Setting>& settings);
+
 // Relative standard deviation between repeats of a setting, pooled over as_measured() trials, with
 // none of them left out: what load does to single trials is part of the claim. 0: no repeats.
 double measured_noise(const std::vector<Trial>& trials);

@@ -404,6 +404,7 @@ void settle_beside_load(const Space& space, const Search& search, const std::vec
   result.verdict.same_when_idle = same_order(among, chosen, beside.verdict.baseline);
   result.inconclusive = {};
   result.noise = beside.noise;
+  count_windows(trials, beside.settings);
   among = std::move(beside);
 }
 
@@ -429,7 +430,6 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
   result.noise = all.among.noise;
   result.noise_measured = noise_is_measured(trials, options.objective);
   count_outcomes(result, trials);
-  const double trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
   if (all.among.verdict.chosen != nullptr) {
     result.inconclusive = inconclusive_reason(all.among.verdict, all.among.settings, space);
     settle_beside_load(space, search, trials, options, all.among, result);
@@ -443,7 +443,7 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
     result.baseline.outcome = Outcome::skipped;
     if (baseline != nullptr) result.baseline = baseline->summary;
   }
-  verdict.trial_seconds = trial_seconds;
+  verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
   if (verdict.chosen == nullptr) return all;
   result.found = true;
   recommend_chosen(result, verdict, options);

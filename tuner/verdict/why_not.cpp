@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tuner/verdict/beside_load.h"
 #include "tuner/verdict/explain.h"
 #include "tuner/verdict/possible.h"
 
@@ -99,7 +100,10 @@ WhyNot why_not(const Knobs& knobs, const Space& space, const Search& search,
                const std::vector<Trial>& trials, const TuneResult& result) {
   WhyNot why;
   why.knobs = knobs;
-  const std::vector<Setting> settings = settings_of(trials, result.noise, search.objective());
+  // Beside load the answer is of rates as they were measured, and so is what stands beside it.
+  const bool loaded = result.verdict.beside_load;
+  const std::vector<Setting> settings =
+      settings_of(loaded ? as_measured(trials) : trials, result.noise, search.objective());
   const Setting* setting = find_setting(settings, knobs);
   if (result.found && knobs == result.recommendation.knobs) {
     why.kind = WhyNotKind::chosen;

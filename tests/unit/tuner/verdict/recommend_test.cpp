@@ -194,7 +194,10 @@ TEST_F(Recommend, WhatLacksTurnsIsRunInTurns) {
     trials_.push_back(beside_stranger(ran(*open->turn, open->turn->nproc == 1 ? 101 : 299, 2)));
   }
   EXPECT_THAT(turns, ::testing::ElementsAre(1, 2));
-  EXPECT_TRUE(result().verdict.beside_load);
+  const TuneResult found = result();
+  EXPECT_TRUE(found.verdict.beside_load);
+  EXPECT_EQ(found.settings[0].clean_samples, 0) << "of the trials, not of what was made of them";
+  EXPECT_GT(found.settings[0].discarded_samples, found.settings[0].trials);
 }
 
 // Other recipes are no rivals: a space with one setting of the kept one holds one possible answer.
