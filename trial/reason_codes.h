@@ -205,6 +205,7 @@
   X(reads_from_memory, 2) \
   X(try_more_processes, 0) \
   X(try_more_threads, 0) \
+  X(try_fewer_threads, 0) \
   X(try_more_workers, 0) \
   X(try_larger_batch, 0) \
   X(next_brings, 3) \

@@ -88,16 +88,22 @@ int max_ranks(const SearchRequest& search) {
 // A command that is told nothing varies what acts from outside: threads and allocators. Its plain
 // start takes all CPUs. `turned`: what its words and flags turn already.
 void vary_from_outside(const Job& job, SearchRequest& search, const Machine& machine,
-                       const std::set<std::string>& turned) {
+                       const std::set<std::string>& turned, std::vector<std::string>& notes) {
   constexpr double kLeastBudgetSeconds = 60;
   const auto own_threads = [](const auto& one) { return one.first == "OMP_NUM_THREADS"; };
   const bool plain =
       turned.empty() && search.axes.empty() && job.program().preset.empty() &&
-      job.command_job().hosts.empty() && job.prints() &&
-      search.budget_seconds >= kLeastBudgetSeconds && search.baseline_source != kBaselineGiven &&
+      job.command_job().hosts.empty() && job.prints() && search.baseline_source != kBaselineGiven &&
       std::none_of(job.program().environment.begin(), job.program().environment.end(), own_threads);
   const int cpus = usable_cpu_count(cpus_of(machine.cpu, job.command()));
   if (!plain || cpus < 2) return;
+  if (search.budget_seconds < kLeastBudgetSeconds) {
+    notes.push_back(
+        fmt::format("the command is measured as typed: other threads are tried from a budget of {} "
+                    "on, or by --threads 1,{}",
+                    format_duration(kLeastBudgetSeconds), cpus));
+    return;
+  }
   std::vector<int> threads = {cpus};
   if (cpus >= 4) threads.push_back(cpus / 2);
   threads.push_back(1);
@@ -252,7 +258,7 @@ Status settle_command(Job& job, SearchRequest& search, const Machine& machine,
   for (const std::string& word : job.command()) add_names(word);
   for (const auto& [name, value] : job.program().environment) add_names(value);
   if (turned.contains("gpu") && !lists_gpu) turned.insert("nproc");  // copies
-  vary_from_outside(job, search, machine, turned);
+  vary_from_outside(job, search, machine, turned, notes);
   std::set<std::string> known;  // what reaches the command, or what it says itself
   for (const std::string& name : placeholder_names(job.url())) known.insert(name);
   if (job.command().empty()) {

@@ -480,6 +480,9 @@ const std::vector<Phrase>& sentence_table() {
        "is: scale it with the global batch (linearly for SGD, by the square root for Adam)",
        "全局批量为 nproc x batch，随两者变化；学习率保持不变：请随全局批量调整（SGD 按线性，Adam "
        "按平方根）"},
+      {"the command is measured as typed: other threads are tried from a budget of {} on, or by "
+       "--threads 1,{}",
+       "命令按输入原样测量：预算不少于 {} 时才会尝试其他线程数，也可用 --threads 1,{}"},
       {"threads are left to the command (torchrun and Paddle take one for each of several "
        "processes); --threads 1,2 varies OMP_NUM_THREADS",
        "线程数由命令决定（torchrun 和 Paddle 在多进程时各取一个）；--threads 1,2 可改变 "

@@ -448,6 +448,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "每秒读取 {}，全部来自内存：其文件（共 {}）中读到的部分已在缓存中"},
     {ReasonCode::try_more_processes, "more processes", "更多进程"},
     {ReasonCode::try_more_threads, "more threads", "更多线程"},
+    {ReasonCode::try_fewer_threads, "fewer threads", "更少线程"},
     {ReasonCode::try_more_workers, "more loader workers", "更多数据加载进程"},
     {ReasonCode::try_larger_batch, "a larger batch", "更大的批量"},
     {ReasonCode::next_brings, "Next: {}; {} was tried and brings {} more.",

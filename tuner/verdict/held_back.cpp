@@ -465,9 +465,14 @@ Found all_cpus(const Case& one) {
   const bool used = one.threads().cpus >= kFull * one.cpus;
   const bool wanted = one.use().saturated_threads >= one.cpus;  // other load may have some
   if (one.has_free_cpus() || !(used || wanted) || asks(one)) return std::nullopt;
+  Reason next = reason<ReasonCode::next_more_cpus>();
+  const bool threads = one.threads().busy >= one.setting->summary.knobs.nproc + 1;
+  if (threads && !one.serves() && others_along(one, &Knobs::threads).empty()) {
+    next = reason<ReasonCode::next_untried>(reason<ReasonCode::try_fewer_threads>(),
+                                            fmt::format("--threads 1,{:.0f}", one.cpus));
+  }
   return HeldBack{
-      reason<ReasonCode::held_by_cpus>(decimal(one.runnable(), 1), general(one.given, 3)),
-      reason<ReasonCode::next_more_cpus>()};
+      reason<ReasonCode::held_by_cpus>(decimal(one.runnable(), 1), general(one.given, 3)), next};
 }
 
 Found falls(const Case& one) {
@@ -509,7 +514,6 @@ Found cached(const Case& one) {
       after_cold_pass(one)};
 }
 
-// Of one kind the first that holds is said.
 enum class Kind { stage, data, disk, gpu, waste, memory, change };
 
 struct Rule {
@@ -517,8 +521,8 @@ struct Rule {
   Found (*find)(const Case&);
 };
 
+// Of one kind the first that holds is said; row by row, the surest first.
 constexpr Rule kRules[] = {
-    // The surest first: their order, row by row, is what counts.
     {Kind::stage, masked},       {Kind::stage, waits_for_lock},   {Kind::waste, asks},
     {Kind::stage, crowded},      {Kind::memory, remote_memory},   {Kind::data, waits_for_data},
     {Kind::gpu, gpus_wait},      {Kind::disk, waits_for_disk},    {Kind::stage, one_after_another},
@@ -549,8 +553,7 @@ std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
   constexpr std::size_t kMost = 2;
   const Setting* setting = find_setting(settings, knobs);
   const Trial* trial = longest_of(trials, knobs);
-  if (cpus <= 0 || setting == nullptr || trial == nullptr) return {};
-  if (trial->threads.alive == 0) return {};
+  if (cpus <= 0 || setting == nullptr || trial == nullptr || trial->threads.alive == 0) return {};
   const int allowed = trial->stages.allowed_cpus;
   const Case one{trial,
                  setting,
