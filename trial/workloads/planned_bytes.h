@@ -36,7 +36,6 @@ class PlannedBytes {
  private:
   std::mutex mutex_;  // judgements of several runs share it
   std::function<std::uint64_t(const Knobs&)> plan_;
-  std::mutex mutex_;
   std::map<std::tuple<std::string, std::string, int, int>, std::uint64_t> plans_;
 };
 
