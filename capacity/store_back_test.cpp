@@ -79,10 +79,12 @@ class StoreCheck {
       test.predicted = {centre, centre * std::exp(-deviate() * error),
                         centre * std::exp(deviate() * error)};
     } else if (earlier.slo.empty()) {
+      const auto slo = parse_slo(later.slo);
+      if (!slo) return;
       test.figure = PredictedFigure::served;
       CapacityDemand demand;
       demand.requests_per_second = centre_of(later);
-      demand.slo = *parse_slo(later.slo);
+      demand.slo = *slo;
       demand.confidence = confidence_;
       const auto plan = plan_capacity(earlier, demand);
       if (!plan || plan->served_rate.median <= 0) return;

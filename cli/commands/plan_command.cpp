@@ -147,7 +147,7 @@ Result<int> run_plan(const PlanFlags& flags) {
   const auto kinds = OCRTUNE_TRY(kinds_of(flags));
   const NodeMeasurement& first = kinds.front().settings.front();
   if (demand.inference() && !demand.slo && !first.slo.empty()) {
-    demand.slo = *parse_slo(first.slo);  // the one that was measured
+    demand.slo = OCRTUNE_TRY(parse_slo(first.slo));  // the one that was measured
   }
   auto fleet = OCRTUNE_TRY(plan_fleet(kinds, demand, ahead));
   fleet.command_line = flags.command_line;

@@ -60,6 +60,10 @@ Result<LatencySlo> parse_slo(std::string_view text) {
   const auto percent = parse_number(text.substr(1, equals - 1));
   const auto seconds = parse_duration(text.substr(equals + 1));
   if (!percent || !seconds) return wrong();
+  if (parse_number(text.substr(equals + 1))) {
+    return Error{ErrorKind::usage,
+                 fmt::format("'{0}': the time has no unit; write {0}ms or {0}s", text)};
+  }
   if (*percent < 1 || *percent > 99.99) {
     return Error{ErrorKind::usage,
                  fmt::format("'{}': the percentile must lie between p1 and p99.99", text)};

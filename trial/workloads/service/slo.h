@@ -21,8 +21,9 @@ struct LatencySlo {
   double seconds = 0.05;     // ... within this time, counted from the intended start
 };
 
-Result<LatencySlo> parse_slo(std::string_view text);  // "p99=50ms", "p99.9=1.5s"
-std::string slo_target(const LatencySlo& slo);        // "p99 under 50 ms"
+// "p99=50ms", "p99.9=1.5s". usage: another text; a time without a unit, which may mean either.
+Result<LatencySlo> parse_slo(std::string_view text);
+std::string slo_target(const LatencySlo& slo);  // "p99 under 50 ms"
 Reason slo_reason(const LatencySlo& slo);
 std::string milliseconds_text(double seconds);  // "8.57", "8570": three digits or whole
 

@@ -46,6 +46,17 @@ TEST(ParseSlo, RefusesInOneLine) {
   }
 }
 
+TEST(ParseSlo, ATimeNeedsItsUnit) {
+  for (const char* text : {"p99=200", "p99=0.2", "p95=1e3"}) {
+    const auto slo = parse_slo(text);
+    ASSERT_FALSE(slo.ok()) << text;
+    EXPECT_EQ(slo.error().kind, ErrorKind::usage);
+    EXPECT_THAT(slo.error().what, testing::HasSubstr(std::string(text) + "ms"));
+    EXPECT_TRUE(parse_slo(std::string(text) + "ms").ok());
+    EXPECT_TRUE(parse_slo(std::string(text) + "s").ok());
+  }
+}
+
 TEST(BinomialAtMost, MatchesTheSum) {
   for (const int trials : {5, 100, 3000}) {
     for (const double share : {0.01, 0.2, 0.9}) {
