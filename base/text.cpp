@@ -170,7 +170,9 @@ std::string format_bytes(std::uint64_t bytes) {
 }
 
 std::string format_duration(double seconds) {
+  constexpr double kThousandYears = 1000 * 365.25 * 86400;
   if (!std::isfinite(seconds)) return "unknown";
+  if (seconds > kThousandYears) return "more than 1000 years";
   if (seconds < 0) return "-" + format_duration(-seconds);
   if (seconds < 0.09995) return fmt::format("{:.1f} ms", seconds * 1e3);
   if (seconds < 0.9995) return fmt::format("{:.0f} ms", seconds * 1e3);

@@ -56,6 +56,7 @@ Result<double> parse_count(const std::string& text) {
   const auto value = parse_number(*digits);
   if (!value || !std::isfinite(*value)) return wrong("not a number like 40000, 40,000 or 40k");
   if (*value <= 0) return wrong("must be above zero");
+  if (factor * *value > 1e15) return wrong("1e15 is the most");
   return factor * *value;
 }
 

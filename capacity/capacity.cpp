@@ -134,7 +134,7 @@ class Planner {
     Random random(kSeed + 2);
     const double error = std::sqrt(2.0) * load_error(demand_.trace);  // that of two records
     plan_.errors.load = error;
-    double guess = demand_.requests_per_second / plan_.served_rate.median;
+    double guess = std::min<double>(demand_.requests_per_second / plan_.served_rate.median, limit);
     QueueModel machine = queue_of(node_, 1);
     const double measured = machine.speed;
     for (int i = 0; i < kQueueDraws; ++i) {

@@ -68,6 +68,7 @@ const std::vector<Phrase>& plan_table() {
       {"about {} ({} to {})", "约 {}（{} 至 {}）"},
       {": {}", "：{}"},
       {"no end in sight", "看不到终点"},
+      {"more than 1000 years", "一千年以上"},
       {"no end", "无终点"},
       {"About {} {0:interruption is|interruptions are} expected; {} % of the time is lost.",
        "预计约 {} 次中断；损失 {} % 的时间。"},

@@ -195,9 +195,10 @@ Bilingual job_sentence(const CapacityPlan& plan, const CapacityRow* row) {
   const CapacityDemand& demand = plan.demand;
   Bilingual took;
   if (row != nullptr) {
-    took = phrase("about {} ({} to {})",
-                  {time_words(row->seconds.median), time_words(row->seconds.low),
-                   time_words(row->seconds.high)});
+    const Bilingual middle = time_words(row->seconds.median), low = time_words(row->seconds.low),
+                    high = time_words(row->seconds.high);
+    took =
+        low.english == high.english ? middle : phrase("about {} ({} to {})", {middle, low, high});
   }
   if (demand.asks_time()) {
     return phrase("One machine of {} needs {} to {}{}.",

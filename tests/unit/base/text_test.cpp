@@ -53,6 +53,8 @@ TEST(Text, FormatsForPeople) {
   EXPECT_EQ(format_duration(0.9996), "1.0 s");
   EXPECT_EQ(format_duration(123), "2 min 03 s");
   EXPECT_EQ(format_duration(3900), "1 h 05 min");
+  EXPECT_EQ(format_duration(900 * 365.25 * 86400), "328725 d 00 h");
+  EXPECT_EQ(format_duration(1e30), "more than 1000 years");
   EXPECT_EQ(format_count(8.4249), "8.42");
   EXPECT_EQ(format_count(123.44), "123.4");
   EXPECT_EQ(format_count(12345), "12345");

@@ -284,6 +284,14 @@ TEST(PlanDocument, WithoutADeadlineNothingHolds) {
   EXPECT_EQ(document.tables.front().headings.size(), 4u);  // with the cost
 }
 
+TEST(PlanDocument, AJobWithoutEndIsSaidInYears) {
+  CapacityDemand demand;
+  demand.samples = 1e15;
+  const PlanDocument document = document_of(demand, RunWork::reads);
+  EXPECT_THAT(document.answer.front().english, HasSubstr(" needs more than 1000 years to "));
+  EXPECT_THAT(document.answer.front().chinese, HasSubstr("一千年以上"));
+}
+
 // What a run's page shows of a plan is what the plan's own page shows, in both languages.
 TEST(PlanDocument, IsReadBackFromItsJson) {
   YearDemand year;
