@@ -154,6 +154,7 @@
   X(was_predicted, 4) \
   X(could_be_better, 1) \
   X(outside_searched_space, 0) \
+  X(knob_not_varied, 1) \
   X(measure_both_again, 0) \
   X(give_more_memory, 0) \
   X(allow_longer_budget, 0) \

@@ -11,7 +11,6 @@
 #include "cli/shell/terminal.h"
 #include "reports/catalogue/reasons.h"
 #include "tuner/session/tune_setup.h"
-#include "tuner/space/space.h"
 #include "tuner/store/store.h"
 #include "tuner/verdict/why_not.h"
 
@@ -70,26 +69,14 @@ void write_why_not(const WhyNot& answer) {
   std::printf("%s\n", document.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
-// What is not named stays as it is recommended: "nproc=8" means the same setting with 8 processes.
 Result<int> why_not_answer(const WhyNotFlags& flags) {
   const auto store =
       Store::open(flags.db.empty() ? Store::default_path() : flags.db, Store::Mode::read);
   if (!store) return store.error();
   auto run = OCRTUNE_TRY((*store)->load_run(flags.run));
   const auto judgement = OCRTUNE_TRY(judge_run(run));
-  const auto parsed = OCRTUNE_TRY(parse_knobs(flags.knobs));
-  std::vector<std::string> own;
-  for (const auto& [name, values] : run.search.axes) own.push_back(name);
-  OCRTUNE_TRY(check_knob_names(parsed, own, run.job.command()));
-  Knobs knobs = run.result.found ? run.result.recommendation.knobs : run.search.baseline;
-  for (const std::string& assignment : flags.knobs) {
-    const std::size_t equals = assignment.find('=');
-    const Status status =
-        set_knob(knobs, assignment.substr(0, equals), assignment.substr(equals + 1));
-    if (!status) return status.error();
-  }
-  const WhyNot answer =
-      why_not(knobs, judgement->setup.space, *judgement->search, run.trials, run.result);
+  const auto answer =
+      OCRTUNE_TRY(why_not(flags.knobs, judgement->setup.space, *judgement->search, run));
   flags.json ? write_why_not(answer) : say_why_not(join(flags.knobs, " "), answer);
   return kExitOk;
 }

@@ -322,6 +322,8 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "至多可能好 {} %（95 %）。"},
     {ReasonCode::outside_searched_space, "It is not in the space that this run searched.",
      "不在此次运行的搜索空间内。"},
+    {ReasonCode::knob_not_varied, "This run did not vary {}: it is as the command has it.",
+     "此次运行没有改变 {}：由命令自身决定。"},
     {ReasonCode::measure_both_again, "measure both again, interleaved: their intervals overlap",
      "交替再次测量两者：其区间重叠"},
     {ReasonCode::give_more_memory, "give it more memory, or a smaller margin",

@@ -123,4 +123,27 @@ WhyNot why_not(const Knobs& knobs, const Space& space, const Search& search,
   return why;
 }
 
+Result<WhyNot> why_not(const std::vector<std::string>& assignments, const Space& space,
+                       const Search& search, const RunRecord& run) {
+  const auto asked = OCRTUNE_TRY(parse_knobs(assignments));
+  std::vector<std::string> own;
+  for (const auto& [name, values] : run.search.axes) own.push_back(name);
+  OCRTUNE_TRY(check_knob_names(asked, own, run.job.command()));
+  Knobs knobs = run.result.found ? run.result.recommendation.knobs : run.search.baseline;
+  std::string untouched;
+  for (const std::string& assignment : assignments) {
+    const std::size_t equals = assignment.find('=');
+    const std::string name = assignment.substr(0, equals);
+    OCRTUNE_TRY(set_knob(knobs, name, assignment.substr(equals + 1)));
+    if (run.search.absent.contains(name)) untouched = name;
+  }
+  if (untouched.empty()) return why_not(knobs, space, search, run.trials, run.result);
+  WhyNot why;
+  why.knobs = knobs;
+  why.kind = WhyNotKind::outside;
+  why.answer = reason<ReasonCode::knob_not_varied>(untouched);
+  why.to_find_out = reason<ReasonCode::name_its_values>();
+  return why;
+}
+
 }  // namespace ocrtune

@@ -1,7 +1,11 @@
 // Why a setting was not chosen: measured, predicted, or not to be launched at all.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "tuner/search/search.h"
+#include "tuner/store/run_record.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
@@ -22,5 +26,11 @@ struct WhyNot {
 // `search` was told `trials`; `result` is the verdict on them.
 WhyNot why_not(const Knobs& knobs, const Space& space, const Search& search,
                const std::vector<Trial>& trials, const TuneResult& result);
+
+// The same of {"nproc=8", "batch=64"}: what is not named stays as the judged `run` recommends it. A
+// knob that the run left as the command has it is outside, whatever its number. usage: no such knob
+// or value.
+Result<WhyNot> why_not(const std::vector<std::string>& assignments, const Space& space,
+                       const Search& search, const RunRecord& run);
 
 }  // namespace ocrtune

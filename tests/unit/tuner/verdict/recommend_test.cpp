@@ -602,6 +602,23 @@ TEST_F(Recommend, WhyNotAnswersEveryKind) {
   EXPECT_FALSE(ask(1).answer.empty());
 }
 
+TEST_F(Recommend, WhyNotOfAKnobThatWasLeftToTheCommand) {
+  race(setting(4), 120, 4);
+  RunRecord run;
+  run.trials = trials_;
+  run.result = result();
+  run.search.axes["threads"] = {"1"};
+  run.search.absent = {"threads"};
+  for (const char* asked : {"threads=1", "threads=2"}) {
+    const auto answer = why_not({asked}, space_, *search_, run);
+    ASSERT_TRUE(answer.ok()) << answer.error().what;
+    EXPECT_EQ(answer->kind, WhyNotKind::outside) << asked;
+    EXPECT_EQ(answer->answer, reason<ReasonCode::knob_not_varied>("threads"));
+  }
+  EXPECT_EQ(why_not({"nproc=4"}, space_, *search_, run)->kind, WhyNotKind::chosen);
+  EXPECT_FALSE(why_not({"nprok=4"}, space_, *search_, run).ok());
+}
+
 Knobs on_hosts(const char* nodes) {
   Knobs knobs = setting(2);
   knobs.dims["nodes"] = nodes;
