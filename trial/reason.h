@@ -48,8 +48,10 @@ enum class Unit : std::uint8_t {
   seconds,
   share,        // of one, shown in percent
   rate,         // three or four digits
-  sample_rate,  // the same, with "samples/s" or "requests/s" behind it
+  sample_rate,  // the same, with its name behind it: rate_name()
   request_rate,
+  step_rate,  // of steps whose batch is not known
+  run_rate,   // of whole runs of a program
 };
 
 struct Number {
@@ -110,7 +112,10 @@ inline Number in_percent(double share) { return {share, Unit::share}; }
 inline Number as_rate(double value) { return {value, Unit::rate}; }
 
 constexpr const char* rate_name(Unit unit) {
-  return unit == Unit::request_rate ? "requests/s" : "samples/s";
+  return unit == Unit::request_rate ? "requests/s"
+         : unit == Unit::step_rate  ? "steps/s"
+         : unit == Unit::run_rate   ? "runs/s"
+                                    : "samples/s";
 }
 
 }  // namespace ocrtune

@@ -35,6 +35,6 @@ std::vector<Bilingual> malloc_notes(const RunRecord& run);
 std::vector<Reason> further_reasons(const Recommendation& recommended);
 const char* baseline_phrase(const SearchRequest& search);  // "your setting", "a plain start", ...
 Bilingual phase_text(const std::string& phase);  // of the search: "race" -> "leaders, again"
-const char* rate_unit(const RunRecord& run);     // samples/s | requests/s
+const char* rate_unit(const RunRecord& run);     // samples/s | requests/s | steps/s | runs/s
 
 }  // namespace ocrtune

@@ -126,6 +126,8 @@ const std::vector<Phrase>& phrase_table() {
       {"Environment", "环境变量"},
       {"Expected rate", "预期速度"},
       {"samples/s", "样本/秒"},
+      {"steps/s", "步/秒"},
+      {"runs/s", "次运行/秒"},
       {"95 % interval {} to {}", "95 % 区间 {} 至 {}"},
       {"Gain over your setting", "相对您当前配置的提升"},
       {"{} to {}; yours is {} at {}", "{} 至 {}；您的配置 {} 为 {}"},
@@ -440,9 +442,9 @@ const std::vector<Phrase>& phrase_table() {
       {"slower", "更慢"},
       {"alike", "相同"},
       {"cannot be told", "无法判断"},
-      {"Rates in samples/s. p: of a difference between trials by chance, adjusted for the number "
-       "of settings; * fewer than 4 trials, which decide nothing. Alike: less than 2 % apart.",
-       "速度单位为样本/秒。p：试验间的差异纯属偶然的概率，已按配置数校正；* "
+      {"p: of a difference between trials by chance, adjusted for the number of settings; * fewer "
+       "than 4 trials, which decide nothing. Alike: less than 2 % apart.",
+       "p：试验间的差异纯属偶然的概率，已按配置数校正；* "
        "表示试验少于 4 次，不足以判断。相同：相差小于 2 %。"},
       // Capacity, latency, peers.
       {"Capacity", "容量"},

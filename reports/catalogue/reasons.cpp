@@ -61,7 +61,9 @@ std::string number_text(const Number& number, Language language) {
     case Unit::rate:
       return format_count(number.value);
     case Unit::sample_rate:
-    case Unit::request_rate: {
+    case Unit::request_rate:
+    case Unit::step_rate:
+    case Unit::run_rate: {
       const Bilingual unit = phrase(rate_name(number.unit));
       return format_count(number.value) + " " +
              (language == Language::english ? unit.english : unit.chinese);

@@ -96,11 +96,11 @@ std::string comparison_section(const RunComparison& comparison) {
   if (!rows.empty()) {
     body += table_html(
         {"Setting", "Before and after", "#Earlier", "#This run", "#Ratio", "#p", "Change"}, rows);
-    body += "<p class=\"note\">" +
-            say("Rates in samples/s. p: of a difference between trials by chance, adjusted for the "
-                "number of settings; * fewer than 4 trials, which decide nothing. Alike: less than "
-                "2 % apart.") +
-            "</p>";
+    body +=
+        "<p class=\"note\">" +
+        say("p: of a difference between trials by chance, adjusted for the number of settings; * "
+            "fewer than 4 trials, which decide nothing. Alike: less than 2 % apart.") +
+        "</p>";
   }
   return section_html("comparison", "Compared with an earlier run", body + differences);
 }

@@ -50,9 +50,9 @@ std::string counts_table(const std::vector<SettingSummary>& settings) {
                     nodes == 1 ? "–" : network_share(*setting, settings),
                     nodes == 1 || sent == 0 ? "–" : fmt::format("{:.0f}", sent)});
   }
-  return table_html({"#Hosts", "Fastest setting", "#samples/s", "#network and waiting",
-                     "#Mbit/s sent by the first"},
-                    rows);
+  return table_html(
+      {"#Hosts", "Fastest setting", "#Rate", "#network and waiting", "#Mbit/s sent by the first"},
+      rows);
 }
 
 std::string link_html(const HostsDocument& survey, const std::string& from, const std::string& to) {

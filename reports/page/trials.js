@@ -26,7 +26,8 @@
   const told = (english) => (zh() && run.zh[english]) || english;
   const words = {
     trial: ["trial", "试验"], phase: ["tried as", "试验目的"], outcome: ["outcome", "结果"],
-    rate: run.unit === "requests/s" ? ["requests/s", "请求/秒"] : ["samples/s", "样本/秒"],
+    rate: { "requests/s": ["requests/s", "请求/秒"], "steps/s": ["steps/s", "步/秒"],
+      "runs/s": ["runs/s", "次运行/秒"] }[run.unit] || ["samples/s", "样本/秒"],
     samples: ["windows", "测量窗口"], peak: ["peak memory", "峰值内存"],
     seconds: ["seconds", "秒"], note: ["note", "说明"], all: ["all outcomes", "全部结果"],
     filter: ["filter: nproc=2 batch>=32 outcome=ok ...", "筛选：nproc=2 batch>=32 outcome=ok ..."],

@@ -62,6 +62,7 @@ LogDialect runs_dialect(double samples);
 // A rate beside its unit, of samples or else of steps: "312.5 images/s", "samples/sec: 81.2",
 // "img/s: 40 (39)", "731.3/s", "98ms/step". Lines of an evaluation are left out.
 LogDialect rate_dialect();
+LogDialect step_rate_dialect();  // of steps alone
 // "Epoch 0:  50%|#####     | 50/100 [00:05<00:05, 9.87it/s]"; Lightning's and Keras's bars too.
 LogDialect progress_dialect();
 LogDialect burn_dialect();  // "... items_processed: 320, items_total: 60000 ..."

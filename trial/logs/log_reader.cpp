@@ -21,6 +21,7 @@ constexpr double kWarmUpSeconds = 0.5;
 // A counter that grows by more than this between two lines was not counting.
 constexpr double kMaxStepsOfALine = 1e6, kMaxSamplesOfALine = 1e9;
 constexpr double kJump = 1000;  // times its last growth
+constexpr const char* kStepsAlone = "steps";
 
 std::string reader_that_knows(const UnreadLines& unread, const LogContext& context);
 
@@ -338,7 +339,9 @@ const std::vector<LogReaderRow>& log_reader_table() {
       {"paddleocr-infer",
        "predict_system.py, paddleocr 3.x: a line for each image, timed by arrival",
        "[2024/09/13 15:19:38] ppocr DEBUG: 3  Predict time of imgs/12.jpg: 0.122s", false},
-      {"torch", "a rate with its unit: samples/s, images/sec, img/s: ...; of one rank",
+      {"torch",
+       "torch[:steps]: a rate with its unit: samples/s, images/sec, img/s: ..., or steps/s, it/s "
+       "alone; of one rank",
        "epoch 1 step 40 loss 2.31 412.7 samples/s", true},
       {"progress", "tqdm bars (Lightning, Hugging Face): steps counted, timed by arrival",
        "Epoch 0:  50%|#####     | 50/100 [00:05<00:05,  9.87it/s, v_num=0]", true},
@@ -366,6 +369,21 @@ const std::vector<LogReaderRow>& log_reader_table() {
   return kTable;
 }
 
+bool reads_steps(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  const std::string kind = name.substr(0, colon);
+  const std::string argument = colon == std::string::npos ? "" : name.substr(colon + 1);
+  if (kind == "progress") return true;
+  if (kind == "torch") return argument == kStepsAlone;
+  if (kind == "regex") {
+    const auto reads = [&](const char* group) { return argument.find(group) != argument.npos; };
+    return !reads("<sample") && (reads("<step") || reads("_per_step>"));
+  }
+  if (kind != "metric" && kind != "json-lines") return false;
+  const auto unit = parse_metric_unit(argument.substr(argument.rfind(':') + 1));
+  return unit && unit->of_steps;
+}
+
 Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
                                                    const LogContext& context) {
   const std::size_t colon = name.find(':');
@@ -390,7 +408,10 @@ Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
   LogDialect dialect;
   if (kind == "paddleocr") dialect = paddleocr_dialect(context.print_interval);
   if (kind == "paddleocr-infer") dialect = paddleocr_infer_dialect();
-  if (kind == "torch") dialect = rate_dialect();
+  if (kind == "torch" && !argument.empty() && argument != kStepsAlone) {
+    return Error{ErrorKind::usage, "log reader " + name + ": torch, or torch:steps"};
+  }
+  if (kind == "torch") dialect = argument.empty() ? rate_dialect() : step_rate_dialect();
   if (kind == "progress") dialect = progress_dialect();
   if (kind == "burn") dialect = burn_dialect();
   if (kind == "runs") dialect = OCRTUNE_TRY(runs_of(argument));

@@ -55,9 +55,13 @@ class LogReader {
   virtual bool is_hopeless() const = 0;
 };
 
-// `name`: a row's name, "json-lines:KEY[:UNIT]", "metric:NAME[:UNIT]" (trial/logs/log_dialects.h),
-// or "regex:PATTERN" with named groups (trial/logs/log_dialects.h). usage: no such row, a pattern
-// that does not compile or names no known number.
+// What it reads are steps alone: a rate is that of steps where the batch is not known. A reader
+// that finds either in its lines is taken to read samples.
+bool reads_steps(const std::string& name);
+
+// `name`: a row's name, "torch:steps", "json-lines:KEY[:UNIT]", "metric:NAME[:UNIT]"
+// (trial/logs/log_dialects.h), or "regex:PATTERN" with named groups (trial/logs/log_dialects.h).
+// usage: no such row, a pattern that does not compile or names no known number.
 Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,
                                                    const LogContext& context);
 

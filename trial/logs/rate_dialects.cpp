@@ -316,6 +316,12 @@ std::optional<LogReading> read_progress(const std::string& line) {
 }  // namespace
 
 LogDialect rate_dialect() { return read_rate; }
+LogDialect step_rate_dialect() {
+  return [](const std::string& line) {
+    auto reading = read_rate(line);
+    return reading && reading->steps_per_second ? reading : std::nullopt;
+  };
+}
 LogDialect progress_dialect() { return read_progress; }
 
 }  // namespace ocrtune

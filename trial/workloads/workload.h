@@ -48,7 +48,7 @@ class Workload {
  public:
   virtual ~Workload() = default;
 
-  // Of a trial's samples_per_second: sample_rate or request_rate.
+  // Of a trial's samples_per_second: a rate with a name, as rate_name() takes it.
   virtual Unit unit() const { return Unit::sample_rate; }
   virtual WorkloadSpace space(const Machine& machine) const = 0;
   virtual WorkloadMemory memory() const { return {}; }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "trial/logs/log_reader.h"
 #include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_runner.h"
@@ -19,6 +20,8 @@ constexpr double kMaxEvaluation = 3600;  // seconds without a word, which other 
 class UserCommand : public Workload {
  public:
   explicit UserCommand(UserCommandOptions options) : options_(std::move(options)) {}
+
+  Unit unit() const override { return command_unit(options_.command); }
 
   WorkloadSpace space(const Machine& machine) const override {
     return command_space(options_, machine);
@@ -69,6 +72,14 @@ Result<PreparedCommand> prepared_command(const UserCommandOptions& options,
                                          const Machine& machine) {
   const bool holds = options.ready != nullptr && options.ready->workload == options.command;
   return holds ? options.ready->prepared : prepare_command(options.command, machine);
+}
+
+Unit command_unit(const CommandWorkload& command) {
+  std::string reader = command.log_reader;
+  if (!command.metric.empty()) reader = (reader.empty() ? "metric" : reader) + ":" + command.metric;
+  if (reader == "runs") return Unit::run_rate;
+  const bool batch_known = !command.present || !command.present->absent.contains("batch");
+  return !batch_known && reads_steps(reader) ? Unit::step_rate : Unit::sample_rate;
 }
 
 WorkloadSpace command_space(const UserCommandOptions& options, const Machine& machine) {

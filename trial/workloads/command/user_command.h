@@ -38,6 +38,10 @@ std::unique_ptr<const Workload> make_user_command(UserCommandOptions options);
 // prepare_command.
 Result<PreparedCommand> prepared_command(const UserCommandOptions& options, const Machine& machine);
 
+// What its rate counts: steps where its reader reads these and the batch does not reach the
+// command, runs where whole runs are timed and nobody says what one holds.
+Unit command_unit(const CommandWorkload& command);
+
 WorkloadSpace command_space(const UserCommandOptions& options, const Machine& machine);
 WorkloadMemory command_memory(const UserCommandOptions& options, bool guards = true);
 

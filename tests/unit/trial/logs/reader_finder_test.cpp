@@ -57,12 +57,16 @@ HeardScript hear(const std::vector<ScriptLine>& lines, const LogContext& context
   return heard;
 }
 
+bool reads_samples(const ReaderChoice& choice) {
+  return choice.reads == ReaderChoice::Reads::samples_per_second ||
+         choice.reads == ReaderChoice::Reads::seconds_per_sample ||
+         choice.reads == ReaderChoice::Reads::samples || choice.reads == ReaderChoice::Reads::own;
+}
+
 // The batch that a command is given, or none: then a step counts as one sample.
 double truth(const Script& script, const ScriptJob& job, const ReaderChoice& choice,
              bool batch_known) {
-  const bool samples = choice.reads == ReaderChoice::Reads::samples_per_second ||
-                       choice.reads == ReaderChoice::Reads::samples ||
-                       choice.reads == ReaderChoice::Reads::own;
+  const bool samples = reads_samples(choice);
   const double of_a_step = script.trains && (samples || batch_known) ? job.batch : 1;
   return of_a_step * job.nproc / job.step_seconds;
 }
@@ -86,6 +90,8 @@ int count_found(const Case& one, int& wrong) {
       good = good || std::abs(heard.samples_per_second / right / one.job.batch - 1) < 0.08;
     }
     if (!good) ++wrong;
+    EXPECT_EQ(reads_steps(heard.choice->log_reader), !reads_samples(*heard.choice))
+        << script.name << ": " << heard.choice->log_reader;
     EXPECT_TRUE(good) << script.name << " batch " << one.job.batch << " nproc " << one.job.nproc
                       << ": " << heard.samples_per_second << " instead of " << right << " by "
                       << heard.choice->log_reader << " in '" << heard.choice->line << "'";

@@ -32,6 +32,30 @@ TEST(UserCommand, ItsLaunchLeavesAnInertKnobOut) {
   EXPECT_EQ(line_of({{"OpenBLAS"}, {"threads"}}), "ocr --jobs=2");
 }
 
+TEST(UserCommand, StepsOfAnUnknownBatchAreNoSamples) {
+  CommandWorkload workload;
+  workload.present = Knobs();
+  workload.present->absent = {"batch"};
+  for (const char* reader : {"torch:steps", "progress", "metric:step_time:s/step", "metric:it/s",
+                             "json-lines:speed:steps/s", "regex:step (?<step>[0-9]+)"}) {
+    workload.log_reader = reader;
+    EXPECT_EQ(command_unit(workload), Unit::step_rate) << reader;
+  }
+  for (const char* reader :
+       {"torch", "steps", "metric:speed:img/s", "metric:pages/s", "paddleocr", "runs:8",
+        "regex:(?<step>[0-9]+) (?<samples_per_second>[0-9.]+)", "json-lines:speed"}) {
+    workload.log_reader = reader;
+    EXPECT_EQ(command_unit(workload), Unit::sample_rate) << reader;
+  }
+  workload.log_reader = "runs";
+  EXPECT_EQ(command_unit(workload), Unit::run_rate);
+  workload.log_reader.clear();
+  workload.metric = "it/s";
+  EXPECT_EQ(command_unit(workload), Unit::step_rate);
+  workload.present->absent.clear();
+  EXPECT_EQ(command_unit(workload), Unit::sample_rate) << "as many as its batch holds";
+}
+
 TEST(UserCommand, ABatchThatWeListChangesTheRecipeAsOneOfTheUsers) {
   const auto noted = [](const std::vector<std::string>& knobs,
                         const std::vector<std::string>& fixed) {
