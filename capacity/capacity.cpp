@@ -63,10 +63,12 @@ double served_lines(const NodeMeasurement& node, const CapacityDemand& demand, d
          mean_requests(demand.lines_per_page);
 }
 
-// A table does not say what it measured: batches in steps are training.
+// Where it is not known what was measured, pages are read, and all else is taken as training, whose
+// machines wait for each other; of a table, batches in steps.
 bool trains(const NodeMeasurement& node, const CapacityDemand& demand) {
   if (node.work) return *node.work == RunWork::trains;
-  return !demand.pages && demand.lines_per_page.empty() && node.batched;
+  const bool steps = node.batched || node.table.empty();
+  return !demand.pages && demand.lines_per_page.empty() && steps;
 }
 
 // Relative standard deviation of the time that one page or image takes.
@@ -360,6 +362,16 @@ Status question_fits(const NodeMeasurement& node, const CapacityDemand& demand) 
   const auto wrong = [&](const char* why) {
     return Error{ErrorKind::usage, node.source + " " + why};
   };
+  if (node.unit == "steps") {
+    return wrong(
+        "measured steps/s and was not told how many images a step takes: tune with --baseline "
+        "batch=N, the batch of the command");
+  }
+  if (node.unit == "runs") {
+    return wrong(
+        "measured whole runs and was not told what one of them takes: tune with --log-reader "
+        "runs:N, N being its images or pages");
+  }
   const bool trained = node.work == RunWork::trains;
   if (demand.inference() && trained) {
     return wrong(
@@ -375,8 +387,9 @@ Status question_fits(const NodeMeasurement& node, const CapacityDemand& demand) 
         "give --lines-per-page to plan for that part, or tune the program that reads "
         "your pages");
   }
-  if (!demand.lines_per_page.empty() &&
-      (node.work == RunWork::serves || node.work == RunWork::reads)) {
+  const bool own = node.work == RunWork::serves || node.work == RunWork::reads ||
+                   (!node.work && node.table.empty());
+  if (!demand.lines_per_page.empty() && own) {
     return wrong(
         "measured a program of your own: its requests and files are no line images, so "
         "leave --lines-per-page out");

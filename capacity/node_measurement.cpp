@@ -268,7 +268,7 @@ void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
   node.batched = !node.knobs.absent.contains("batch");
   node.machine = machine_words(run);
   node.started = run.started;
-  node.unit = counted_unit(*node.work);
+  node.unit = counted_unit(run);
   const Verdict& verdict = run.result.verdict;
   node.inconclusive = verdict.answer == Answer::inconclusive;
   node.beside_load = verdict.beside_load && !verdict.same_when_idle;

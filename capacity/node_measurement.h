@@ -40,7 +40,7 @@ struct NodeMeasurement {
   std::string run, table;            // one of them: its id, its name
   std::string machine;               // "AMD EPYC 7763, 16 CPUs", "2 x NVIDIA H100"; empty: unknown
   std::string started;               // when it was measured, UTC, ISO 8601; empty: unknown
-  std::optional<RunWork> work;       // none: a table does not say
+  std::optional<RunWork> work;       // none: a table does not say, or a command may do either
   bool batched = true;               // the settings have a batch
   Knobs knobs;                       // the best setting on one node
   std::vector<double> rates;         // its repeats, samples per second

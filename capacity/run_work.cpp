@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "trial/workloads/command/command_preset.h"
+#include "tuner/job/job_workload.h"
 
 namespace ocrtune {
 namespace {
@@ -20,31 +21,36 @@ bool counts_pages(const std::string& metric) {
 
 }  // namespace
 
-RunWork what_it_does(const RunRecord& run) {
+std::optional<RunWork> what_it_does(const RunRecord& run) {
   const Job& job = run.job;
   if (job.serves()) return RunWork::serves;
   const auto* external = std::get_if<ExternalJob>(&job.kind);
   const bool own = job.prints() && (external == nullptr || !external->in_paddle);
   if (!own) return job.infers() ? RunWork::recognises : RunWork::trains;
-  // Whole runs of a program are timed where it goes through files and ends.
   const CommandWorkload& program = job.program();
-  const bool whole_runs = program.log_reader == "runs" || starts_with(program.log_reader, "runs:");
-  const bool reads =
-      job.infers() || whole_runs || counts_pages(program.metric) || !preset_trains(program.preset);
-  return reads ? RunWork::reads : RunWork::trains;
+  const std::string reader = program.log_reader.substr(0, program.log_reader.find(':'));
+  // Whole runs of a program are timed where it goes through files and ends.
+  const bool reads = job.infers() || reader == "runs" || reader == "paddleocr-infer" ||
+                     counts_pages(program.metric) || !preset_trains(program.preset);
+  if (reads) return RunWork::reads;
+  const bool trains = external != nullptr || !program.preset.empty() || reader == "paddleocr" ||
+                      reader == "burn" || reader == "ocrtune";
+  return trains ? std::optional(RunWork::trains) : std::nullopt;
 }
 
-std::string_view counted_unit(RunWork work) {
-  switch (work) {
-    case RunWork::recognises:
-      return "line images";
-    case RunWork::serves:
-      return "requests";
-    case RunWork::trains:
-    case RunWork::reads:
+std::string_view counted_unit(const RunRecord& run) {
+  switch (workload_of(run.job, run.search)->unit()) {
+    case Unit::step_rate:
+      return "steps";
+    case Unit::run_rate:
+      return "runs";
+    default:
       break;
   }
-  return "images";
+  const auto work = what_it_does(run);
+  return work == RunWork::recognises ? "line images"
+         : work == RunWork::serves   ? "requests"
+                                     : "images";
 }
 
 }  // namespace ocrtune

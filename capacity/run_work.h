@@ -2,6 +2,7 @@
 // each other, what a rate counts, and whether one request's time is known.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "tuner/store/run_record.h"
@@ -16,8 +17,10 @@ enum class RunWork {
 };
 
 // From the run alone: mode, command, URL, log reader, and what its preset says of the program.
-RunWork what_it_does(const RunRecord& run);
+// None: a command that may train as well as read.
+std::optional<RunWork> what_it_does(const RunRecord& run);
 
-std::string_view counted_unit(RunWork work);  // of its rates: "images", "line images", "requests"
+// Of its rates: "images", "line images", "requests"; "steps" and "runs" of unknown size.
+std::string_view counted_unit(const RunRecord& run);
 
 }  // namespace ocrtune

@@ -84,6 +84,8 @@ const std::vector<Phrase>& command_line_table() {
       {"{}: {}, after a start of {}", "{}：{}，启动用时 {}"},
       {"{} samples/s", "{} 样本/秒"},
       {"{} requests/s", "{} 请求/秒"},
+      {"{} steps/s", "{} 步/秒"},
+      {"{} runs/s", "{} 次运行/秒"},
       {"no memory of the processes could be read: settings are not checked against a limit",
        "无法读取进程的内存：不会按上限检查各配置"},
       {"peak {}; no limit is known", "峰值 {}；上限未知"},
@@ -199,6 +201,16 @@ const std::vector<Phrase>& command_line_table() {
       {"{}: No such file or directory", "{}：文件或目录不存在"},
       {"name two runs: ocrtune runs compare A B", "请给出两个运行：ocrtune runs compare A B"},
       {"give one of {}", "请给出其中之一：{}"},
+      {"run {} is of {} and run {} of {}: their rates cannot be compared",
+       "运行 {} 测量的是 {}，而运行 {} 测量的是 {}：两者的速率无法比较"},
+      {"run {} measured steps/s and was not told how many images a step takes: tune with "
+       "--baseline "
+       "batch=N, the batch of the command",
+       "运行 {} 测量的是步/秒，而一步有多少图像未知：请用 --baseline batch=N（命令的 batch）调优"},
+      {"run {} measured whole runs and was not told what one of them takes: tune with --log-reader "
+       "runs:N, N being its images or pages",
+       "运行 {} 测量的是整次运行，而一次运行的量未知：请用 --log-reader runs:N "
+       "调优，N 为其图像或页数"},
       {"run {} measured training, and pages are read", "运行 {} 测量的是训练，而要计算的是识别"},
       {"run {} measured training: plan from a run of tune --mode infer, or of a program that reads",
        "运行 {} 测量的是训练：请用 tune --mode infer 或识别程序的运行来计算"},

@@ -175,7 +175,8 @@ void add_cost(const FleetPlan& fleet, std::vector<Bilingual>& answer) {
 Bilingual work_words(const CapacityPlan& plan) {
   const CapacityDemand& demand = plan.demand;
   const std::string all = grouped(demand.samples * demand.epochs);
-  if (plan.trains && demand.epochs == 1) return phrase("train {} images", {all});
+  const char* const known = plan.node.work ? "train {} images" : "process {} images";
+  if (plan.trains && demand.epochs == 1) return phrase(known, {all});
   if (plan.trains) {
     return phrase("train {} images ({} epochs)", {all, fmt::format("{:g}", demand.epochs)});
   }
@@ -370,7 +371,13 @@ void add_measurement(const CapacityPlan& plan, std::vector<Bilingual>& notes) {
         phrase("the time was too short to try a higher rate on one machine: fewer machines may do; "
                "tune with a longer --budget"));
   }
-  if (!node.work) {
+  if (!node.work && node.table.empty()) {
+    notes.push_back(phrase(plan.trains
+                               ? "the run does not say whether its program trains or reads: its "
+                                 "machines are taken to wait for each other, as in training"
+                               : "the run does not say whether its program trains or reads: "
+                                 "reading is assumed"));
+  } else if (!node.work) {
     notes.push_back(phrase(plan.trains
                                ? "the table does not say what it measured: batches are taken as "
                                  "steps of a training"

@@ -463,16 +463,57 @@ TEST(WhatItDoes, IsReadFromTheRun) {
   EXPECT_EQ(what_it_does(run), RunWork::reads);
   run.job.user()->trains = true;  // as it is where nobody says otherwise
   EXPECT_EQ(what_it_does(run), RunWork::reads);
-  run.job.user()->command.log_reader = "torch";
+  run.job.user()->command.log_reader = "paddleocr";
   EXPECT_EQ(what_it_does(run), RunWork::trains);
+  run.job.user()->command.log_reader = "torch";
+  EXPECT_EQ(what_it_does(run), std::nullopt) << "images/s of either";
   for (const char* metric : {"pages/s", "took:s/page", "speed:Docs/min"}) {
     run.job.user()->command.metric = metric;
     EXPECT_EQ(what_it_does(run), RunWork::reads) << metric;
   }
   run.job.user()->command.metric = "page_loss:img/s";
-  EXPECT_EQ(what_it_does(run), RunWork::trains);
+  EXPECT_EQ(what_it_does(run), std::nullopt);
   run.job.user()->command.preset = "paddleocr-infer";
   EXPECT_EQ(what_it_does(run), RunWork::reads);
+}
+
+TEST(CountedUnit, StepsAndRunsAreOfUnknownSize) {
+  RunRecord run;
+  EXPECT_EQ(counted_unit(run), "images");
+  run.job = command_job({"python3", "job.py"}, "", "progress");
+  EXPECT_EQ(counted_unit(run), "images") << "of the batch that it is told";
+  run.search.baseline.absent = {"batch"};
+  EXPECT_EQ(counted_unit(run), "steps");
+  run.job.user()->command.log_reader = "runs";
+  EXPECT_EQ(counted_unit(run), "runs");
+  run.job.user()->command.log_reader = "runs:40";
+  EXPECT_EQ(counted_unit(run), "images");
+}
+
+TEST(PlanCapacity, StepsOfUnknownSizeAreNotPlannedWith) {
+  NodeMeasurement node = node_of(kTable);
+  const auto refused = [&](const char* unit, const CapacityDemand& demand) {
+    node.unit = unit;
+    const auto plan = plan_capacity(node, demand);
+    return plan ? std::string() : plan.error().what;
+  };
+  for (const CapacityDemand& demand : {training_demand(819200, 3600), rate_demand(5)}) {
+    EXPECT_THAT(refused("steps", demand), HasSubstr("--baseline batch=N"));
+    EXPECT_THAT(refused("runs", demand), HasSubstr("--log-reader runs:N"));
+    EXPECT_EQ(refused("images", demand), "");
+  }
+}
+
+TEST(PlanCapacity, AProgramThatMayDoEitherIsPlannedAsAsked) {
+  NodeMeasurement node = node_of(kTable);
+  node.table.clear();
+  node.run = "2026-11-28-abcde";
+  node.batched = false;
+  CapacityDemand demand = training_demand(1000, 3600);
+  EXPECT_TRUE(plan_capacity(node, demand)->trains);
+  demand.pages = true;
+  EXPECT_FALSE(plan_capacity(node, demand)->trains);
+  EXPECT_TRUE(plan_capacity(node, rate_demand(5)).ok());
 }
 
 TEST(PlanCapacity, TheRunSaysWhatCanBeAsked) {
