@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "tuner/job/job_workload.h"
 #include "tuner/models/repeats.h"
 #include "tuner/verdict/settings.h"
 
@@ -158,16 +159,44 @@ std::vector<Reason> verdict_of(const RunComparison& comparison) {
   return verdict;
 }
 
+// The script of a command, wherever it lies and whatever starts it: "train.py"; else its module, or
+// its first word. What is no command of the user's is the engine's own.
+std::string program_of(const RunRecord& run) {
+  const bool own = std::holds_alternative<CommandJob>(run.job.kind) || run.job.serves();
+  const std::vector<std::string>& command = run.job.command();
+  if (!own) return "the built-in engine";
+  if (run.job.serves()) return "a service";  // by its address, or started here
+  std::string module;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const std::string name = base_name(command[i]);
+    if (name.find('{') != std::string::npos || starts_with(name, "-")) continue;
+    for (const char* script : {".py", ".sh", ".pl", ".js", ".jar"}) {
+      if (ends_with(name, script)) return name;
+    }
+    if (i > 0 && command[i - 1] == "-m") module = name;
+  }
+  if (!module.empty()) return module;
+  const std::string name = base_name(command.front());
+  return starts_with(name, "python") ? "python" : name;
+}
+
+std::string mode_of(const RunRecord& run) { return run.job.infers() ? "inference" : "training"; }
+
+std::string unit_of(const RunRecord& run) {
+  return rate_name(workload_of(run.job, run.search)->unit());
+}
+
 }  // namespace
 
 Status comparable(const RunRecord& before, const RunRecord& after) {
-  const auto kind = [](const RunRecord& run) {
-    return run.job.infers() ? "inference" : "training";
-  };
-  if (before.job.infers() == after.job.infers()) return Status();
-  return Error{ErrorKind::usage,
-               fmt::format("run {} is of {} and run {} of {}: their rates cannot be compared",
-                           before.id, kind(before), after.id, kind(after))};
+  for (const auto& what : {mode_of, unit_of, program_of}) {
+    const std::string one = what(before), other = what(after);
+    if (one == other) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("run {} is of {} and run {} of {}: their rates cannot be compared",
+                             before.id, one, after.id, other)};
+  }
+  return Status();
 }
 
 RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {

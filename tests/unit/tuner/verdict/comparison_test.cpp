@@ -150,6 +150,27 @@ TEST(Comparison, TrainingIsNotComparedWithInference) {
   EXPECT_THAT(refused.error().what, HasSubstr("training"));
 }
 
+TEST(Comparison, ProgramsAreToldApartByTheirScripts) {
+  const auto of = [](std::vector<std::string> command, const char* log_reader = "torch") {
+    RunRecord run = run_of("a", 100);
+    run.job = command_job(std::move(command), "", log_reader);
+    return run;
+  };
+  const RunRecord run = of({"python3", "train.py", "--batch", "{batch}"});
+  EXPECT_TRUE(comparable(run, of({"/opt/venv/bin/python", "/data/train.py", "--batch=8"})));
+  EXPECT_TRUE(comparable(run, of({"torchrun", "--nproc", "{nproc}", "train.py"})));
+  const Status other = comparable(run, of({"python3", "read_pages.py"}));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().kind, ErrorKind::usage);
+  EXPECT_THAT(other.error().what, HasSubstr("train.py"));
+  EXPECT_THAT(other.error().what, HasSubstr("read_pages.py"));
+  const Status unit = comparable(run, of({"python3", "train.py"}, "runs"));
+  ASSERT_FALSE(unit);
+  EXPECT_THAT(unit.error().what, HasSubstr("runs/s"));
+  EXPECT_FALSE(comparable(run, run_of("b", 100))) << "the built-in engine";
+  EXPECT_FALSE(comparable(of({"python3", "-m", "train"}), of({"python3", "-m", "read"})));
+}
+
 TEST(Comparison, DataAreComparedByContent) {
   const std::string folder = *make_temporary_directory("comparison");
   ASSERT_TRUE(write_file(folder + "/a.txt", "x.png\tx\n"));
