@@ -84,6 +84,7 @@
   X(interval_to_halve_or_stop, 2) \
   /* tuner/verdict: why the recommended setting is safe and fast. */ \
   X(ran_times, 4) \
+  X(runs_are_starts, 1) \
   X(steps_end_within, 2) \
   X(samples_a_joule, 1) \
   X(times_the_baseline, 3) \

@@ -156,6 +156,9 @@ inline constexpr ReasonRow kTunerReasons[] = {
     // Why the recommended setting is safe and fast.
     {ReasonCode::ran_times, "Ran {} {0:time|times}: {} ({} to {}).",
      "运行 {} 次：{}（{} 至 {}）。"},
+    {ReasonCode::runs_are_starts,
+     "The program ends within {}: what was measured is its start, and hardly any work.",
+     "程序在 {} 内结束：测得的主要是启动，几乎没有实际工作。"},
     {ReasonCode::steps_end_within, "{} % of its steps end within {}.", "{} % 的步在 {} 内完成。"},
     {ReasonCode::samples_a_joule, "{} samples a joule of the processor packages.",
      "处理器每消耗一焦耳完成 {} 个样本。"},

@@ -167,6 +167,10 @@ std::vector<Reason> reasons_for(const Choice& verdict) {
   reasons.push_back(reason<ReasonCode::ran_times>(counted(summary.trials),
                                                   Number{rate.median, verdict.objective.rate},
                                                   as_rate(rate.low), as_rate(rate.high)));
+  constexpr double kShortSeconds = 0.5;  // within which a program does little but start
+  if (verdict.objective.rate == Unit::run_rate && rate.median * kShortSeconds > 1) {
+    reasons.push_back(reason<ReasonCode::runs_are_starts>(in_seconds(1 / rate.median)));
+  }
   if (summary.step_seconds > 0 &&
       (verdict.objective.goal == Goal::latency || verdict.objective.max_step_seconds > 0)) {
     reasons.push_back(reason<ReasonCode::steps_end_within>(counted(verdict.objective.percentile),

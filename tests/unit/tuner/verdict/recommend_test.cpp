@@ -1,5 +1,6 @@
 #include "tuner/verdict/recommend.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -617,6 +618,23 @@ TEST_F(Recommend, WhyNotOfAKnobThatWasLeftToTheCommand) {
   }
   EXPECT_EQ(why_not({"nproc=4"}, space_, *search_, run)->kind, WhyNotKind::chosen);
   EXPECT_FALSE(why_not({"nprok=4"}, space_, *search_, run).ok());
+}
+
+TEST_F(Recommend, ARunOfAnInstantIsTheStartOfTheProgram) {
+  options_.objective.rate = Unit::run_rate;
+  race(setting(4), 58, 4);
+  const auto noted = [&] {
+    const auto& reasons = result().recommendation.reasons;
+    return std::any_of(reasons.begin(), reasons.end(),
+                       [](const Reason& reason) { return reason.is(ReasonCode::runs_are_starts); });
+  };
+  EXPECT_TRUE(noted());
+  options_.objective.rate = Unit::sample_rate;
+  EXPECT_FALSE(noted()) << "58 images in a second are work";
+  options_.objective.rate = Unit::run_rate;
+  trials_.clear();
+  race(setting(4), 0.5, 4);
+  EXPECT_FALSE(noted());
 }
 
 Knobs on_hosts(const char* nodes) {
