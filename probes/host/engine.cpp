@@ -134,13 +134,15 @@ EngineFacts read_engine(const FileRoot& root, const Fact<std::string>& container
   if (root.is_live()) engine.refused_calls = refused_calls();
   warn(engine, notes);
   const std::string kind = container.value_or("none");
-  const bool by_user = kind == "podman" || kind == "docker";  // others delegate by themselves
+  const bool version_2 = path && path->version == 2;
+  // Others delegate by themselves, and so does Docker's daemon of root that maps users (version 1).
+  const bool by_user = kind == "podman" || (kind == "docker" && version_2);
   if (kind != "none" && is_memory_off(root)) {
     notes.warnings.emplace_back(
         "the kernel of this host was started without the memory controller: memory limits of "
         "containers do nothing; boot with cgroup_enable=memory (Raspberry Pi: cmdline.txt)");
   } else if (by_user && engine.rootless.value_or(false)) {
-    warn_of_delegation(engine, path && path->version == 2, notes);
+    warn_of_delegation(engine, version_2, notes);
   }
   return engine;
 }
