@@ -171,7 +171,7 @@ void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence
   if (evidence.killed_by_us) {
     diagnosis.notes.push_back("ocrtune itself stopped this run: " + evidence.killed_why);
   }
-  if (!ranker.sigkill() || !may_blame_nccl(logs)) return;
+  if (!diagnosis.failed || !ranker.sigkill() || !may_blame_nccl(logs)) return;
   if (ranker.any("nccl_p2p_broken", 3) || ranker.any("nccl_error", 3)) {
     diagnosis.notes.emplace_back(
         "The logs hold both a SIGKILL and errors of NCCL's own; look at which came first. Killed "

@@ -10,6 +10,8 @@
 #include <set>
 #include <utility>
 
+#include <re2/re2.h>
+
 #include "base/check.h"
 #include "base/files.h"
 #include "base/interrupt.h"
@@ -138,6 +140,7 @@ struct LogScanner::State {
   std::vector<bool> run_spoke = {false};  // it failed, stepped or came to its end
   std::int64_t run_progress = 0;          // progress lines of this run
   bool failing_since_start = false;
+  bool announces_ignored = false;  // the line before: what is raised next ends nothing
   std::optional<std::int64_t> step_at_failure;
   std::optional<Key> unfinished;  // a message that ends with a colon: the next line belongs to it
   std::string_view asked;         // by the line before
@@ -154,6 +157,7 @@ struct LogScanner::State {
   void begin_run();
   Told told_by(std::string_view line, bool hot, bool may_fit);
   LogLine line_of(std::string_view text) const;
+  bool went_on_to_its_end() const;
 };
 
 void LogScanner::State::look_at_first_bytes(std::string_view bytes) {
@@ -242,10 +246,26 @@ void LogScanner::State::take_progress(std::string_view line) {
   costs.take_line(line);
 }
 
+// A program's last line may be a bare word, which says little elsewhere: after steps that followed
+// all that failed, it is the end of the run.
+bool LogScanner::State::went_on_to_its_end() const {
+  static const re2::RE2 kBareEnd(
+      R"((?i)^(?:.*[\]:|-] |[\d:., -]+)?(?:all )?(?:done|finished|completed?|bye)[.! ]*$)");
+  const bool stopped_by_it = std::ranges::any_of(findings, [&](const auto& one) {
+    const Finding& finding = one.second;  // progress_after counts from 0 backwards until the end
+    const bool fails = tier(finding.signature->role) > 0;
+    return fails && finding.progress_after + scan.progress_lines == 0;
+  });
+  return scan.progress_lines > 0 && !stopped_by_it &&
+         re2::RE2::PartialMatch(trim(scan.last_line.text), kBareEnd);
+}
+
 // What the line says in the program's own words. `hot`: something of its block may match, and
 // `may_fit`: of its part of the block.
 LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool hot, bool may_fit) {
   Told told;
+  const bool ignored =
+      std::exchange(announces_ignored, hot && contains(line, "Exception ignored "));
   if (report.open() || (hot && LauncherReport::begins(line))) {
     report.take_line(line, scan.lines + 1);
   }
@@ -268,9 +288,12 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
   // PaddleOCR tells so why it takes another sample, and goes on.
   const bool skipped = contains(line, "error happened with msg");
   if (!skipped && std::ranges::any_of(told.matches, is("traceback"))) {
-    tracebacks.begin(line);
+    tracebacks.begin(line, ignored);
+    if (ignored) told.matches.clear();
   }
-  if (raised && std::ranges::none_of(told.matches, is(exception_match().signature->id))) {
+  if (raised && raised->ignored) {
+    std::erase_if(told.matches, [](const auto& match) { return tier(match.signature->role) < 3; });
+  } else if (raised && std::ranges::none_of(told.matches, is(exception_match().signature->id))) {
     if (told.matches.empty()) told.origin = origin_of(line);
     told.matches.push_back(exception_match());
   }
@@ -430,6 +453,7 @@ LogScan LogScanner::finish() {
     scan.lines = lines;
   }
   const std::int64_t last_number = scan.last_line.number;
+  scan.finished = scan.finished || state.went_on_to_its_end();
   scan.last_line = state.line_of(without_colours(scan.last_line.text));
   scan.last_line.number = last_number;
   scan.config = state.config.values();

@@ -73,13 +73,13 @@ std::string_view tail(std::string_view path) {
 
 }  // namespace
 
-void Tracebacks::begin(std::string_view line) {
+void Tracebacks::begin(std::string_view line, bool ignored) {
   const std::string_view header = line.substr(0, line.find("Traceback (most recent call last)"));
   const auto cut_off = std::ranges::find_if(
       open_, [&](const Traceback& one) { return is_same(one.header, header); });
   if (cut_off != open_.end()) open_.erase(cut_off);
   if (open_.size() == kMaxOpen) open_.erase(open_.begin());
-  open_.push_back({std::string(header), std::nullopt, {}, false, 0});
+  open_.push_back({std::string(header), std::nullopt, {"", "", ignored}, false, 0});
 }
 
 std::optional<RaisedAt> Tracebacks::take_line(std::string_view line) {

@@ -12,14 +12,16 @@
 namespace ocrtune {
 
 struct RaisedAt {
-  std::string place;  // "data/lines.py:31", the last frame outside of installed packages
-  std::string file;   // "config.py", the file of the very last frame
+  std::string place;     // "data/lines.py:31", the last frame outside of installed packages
+  std::string file;      // "config.py", the file of the very last frame
+  bool ignored = false;  // Python goes on after it: raised where nobody could catch it, in __del__
 };
 
 class Tracebacks {
  public:
-  // A line that holds Python's header of a traceback.
-  void begin(std::string_view line);
+  // A line that holds Python's header of a traceback. `ignored`: "Exception ignored in" is above
+  // it.
+  void begin(std::string_view line, bool ignored = false);
 
   bool open() const { return !open_.empty(); }
 
