@@ -102,8 +102,10 @@ class Search {
   // A queue that is late knows better; one that hardly ever is shows no clusters.
   double assumed_effect(double rate, const QueuedShare& share) const {
     const double effect = kClusterLimits * rate * options_.slo.seconds;
-    const bool shows = share.late > kShownShare * (1 - options_.slo.percentile);
-    return shows ? std::min(effect, share.design_effect) : effect;
+    return shows_late(share) ? std::min(effect, share.design_effect) : effect;
+  }
+  bool shows_late(const QueuedShare& share) const {
+    return share.late > kShownShare * (1 - options_.slo.percentile);
   }
 
   Result<SloSearchResult> finish() {
@@ -196,7 +198,12 @@ class Search {
       plan.stop_when_vain = true;
     }
     expect_queue(rate, plan);
-    if (proves_) plan.assumed_design_effect = assumed_effect(rate, plan.queued);
+    // A search that claims by itself doubts a run without a late request where such a queue has
+    // some.
+    const bool claims = options_.min_rates <= 0;
+    if (proves_ || (claims && shows_late(plan.queued))) {
+      plan.assumed_design_effect = assumed_effect(rate, plan.queued);
+    }
     plan.kind_weights = options_.kind_weights;
     plan.seed = options_.seed + probes_made_;
     plan.first_request = next_request_;

@@ -132,6 +132,19 @@ TEST(FindHighestRate, ReportsWhyTheTargetFails) {
   EXPECT_THAT(found.error().what, testing::HasSubstr("refused by the script"));
 }
 
+// Where neither a run nor a queue with its arrivals was late, both had luck. Truth: a long
+// simulation.
+TEST(FindHighestRate, ALuckyRunProvesNoRate) {
+  constexpr double kTruth = 719;
+  for (const std::uint64_t seed : {1, 2, 3, 9}) {
+    const auto found = search(service_of(0.001, 1, true, seed),
+                              options_of({0.99, 0.008}, 600, (seed - 1) * 7919 + 1));
+    ASSERT_TRUE(found.ok() && found->found);
+    EXPECT_LE(found->requests_per_second, kTruth) << seed;
+    EXPECT_GT(found->requests_per_second, 0.93 * kTruth) << seed;
+  }
+}
+
 TEST(FindHighestRate, CountsFailuresAgainstTheSlo) {
   SimulatedService service = service_of(0.001, 4, true);
   service.failed_share = 0.03;  // p99 cannot hold at any rate
