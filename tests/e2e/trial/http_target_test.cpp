@@ -112,7 +112,7 @@ TEST(HttpTarget, RefusesOtherAddresses) {
 TEST(HttpTarget, AnErrorWithinAGoodStatusIsAFailure) {
   SKIP_WITHOUT_CLIENT();
   LoopbackServer server(
-      "HTTP/1.1 200 OK\r\nContent-Length: 43\r\n\r\n{\"errorCode\":500,\"errorMsg\":\"no model\"}");
+      "HTTP/1.1 200 OK\r\nContent-Length: 39\r\n\r\n{\"errorCode\":500,\"errorMsg\":\"no model\"}");
   HttpTargetOptions options{server.url(), {{"image/png", "PNG", {"errorCode=0"}}}, 10, 4};
   const auto refused = make_http_target(options);
   ASSERT_FALSE(refused.ok());
