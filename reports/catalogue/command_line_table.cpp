@@ -20,6 +20,9 @@ const std::vector<Phrase>& command_line_table() {
       {"Next: ocrtune init (writes ocrtune.toml), ocrtune doctor (one step), ocrtune tune",
        "下一步：ocrtune init（写出 ocrtune.toml），ocrtune doctor（试一步），ocrtune tune"},
       {"Next: ocrtune tune -- {}", "下一步：ocrtune tune -- {}"},
+      {"Next: ocrtune tune --mode infer --url {} -- {}",
+       "下一步：ocrtune tune --mode infer --url {} -- {}"},
+      {"{}: serves HTTP", "{}：提供 HTTP 服务"},
       {"Wrote {}. Next: {}ocrtune doctor", "已写出 {}。下一步：{}ocrtune doctor"},
       {"Wrote {}. Next: ocrtune doctor", "已写出 {}。下一步：ocrtune doctor"},
       {"Nothing to tune in {}: no tools/train.py of PaddleOCR or OpenOCR, no script that trains or "
@@ -147,6 +150,9 @@ const std::vector<Phrase>& command_line_table() {
        "尚无定论：请重新运行，--budget 20s 用时更短"},
       {"nothing is stored: run it again", "未保存任何内容：请重新运行"},
       // Where no speed is found.
+      {"it listens on {}: a server is measured with --mode infer --url {}, and {} for {} in the "
+       "command",
+       "它在端口 {} 监听：服务请用 --mode infer --url {} 测量，命令中以 {} 代替 {}"},
       {"after {}: {}", "{} 后：{}"},
       {"not one of {} {0:line|lines} printed holds a speed, such as '{}'",
        "输出的 {} 行中没有一行含有速度，例如 '{}'"},

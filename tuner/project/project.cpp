@@ -130,13 +130,20 @@ bool find_script(Project& project) {
   if (scripts.empty()) return false;
   project.kind = Kind::script;
   project.script = scripts[0].file;
-  project.batch_flag = scripts[0].batch_flag;
+  project.serves = scripts[0].does == OwnScript::Does::serves;
+  project.batch_flag = project.serves ? "" : scripts[0].batch_flag;
+  project.port_flag = scripts[0].port_flag;
   for (const OwnScript& script : scripts) {
     if (project.found.size() == 4) break;
-    project.found.push_back(fmt::format("{}: {}{}{}", script.file,
-                                        script.trains ? "trains" : "reads pages",
-                                        script.library.empty() ? "" : " with " + script.library,
-                                        script.batch_flag.empty() ? "" : ", " + script.batch_flag));
+    if (script.does == OwnScript::Does::serves) {
+      project.found.push_back(script.file + ": serves HTTP");
+      continue;
+    }
+    project.found.push_back(
+        fmt::format("{}: {}{}{}", script.file,
+                    script.does == OwnScript::Does::trains ? "trains" : "reads pages",
+                    script.library.empty() ? "" : " with " + script.library,
+                    script.batch_flag.empty() ? "" : ", " + script.batch_flag));
   }
   return true;
 }

@@ -1,5 +1,5 @@
 // What a folder holds that ocrtune could tune: a checkout of an OCR trainer with its config, a
-// script that trains or reads pages, or labelled lines; and which Python would run it.
+// script that trains, serves or reads pages, or labelled lines; and which Python would run it.
 //
 // A look at files and at one interpreter, the active one or that of PATH; nothing of the folder is
 // executed, and nothing is trained or measured here.
@@ -33,6 +33,8 @@ struct Project {
   std::string folder;                      // absolute
   std::string script;                      // "tools/train.py"; empty for lines
   std::string batch_flag;                  // of a script of the user's own: "--batch-size"
+  std::string port_flag;                   // likewise: "--port"
+  bool serves = false;                     // the script is an HTTP server
   std::string config;                      // relative to `folder`; empty: none fits
   std::vector<std::string> other_configs;  // that could be trained as well, in order of preference
   int batch = 0, workers = 0;              // of the config; batch 0: it could not be read
@@ -59,6 +61,9 @@ Status check_imports(const Python& python, const std::string& package);
 // names an active virtual environment. Errors: missing (no such folder), denied.
 Result<Project> look_around(const std::string& folder, const Environment& environment,
                             const AskPython& ask);
+
+// Where the script answers: with {port} where its command line takes one.
+std::string server_url(const Project& project);
 
 // The settings file (`ocrtune tune --help` has the keys): what to run and how long, and as comments
 // what could be set. The project is not Kind::nothing.

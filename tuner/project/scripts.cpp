@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -33,9 +34,9 @@ std::string library_of(const std::string& text) {
   return "";
 }
 
-std::string batch_flag_of(const std::string& text) {
-  for (const char* name : {"--batch-size", "--batch_size", "--batchSize", "--batchsize",
-                           "--per_device_train_batch_size", "--batch", "--bs"}) {
+// The first of `names` that the script's command line takes.
+std::string flag_of(const std::string& text, const std::vector<const char*>& names) {
+  for (const char* name : names) {
     for (const char* quote : {"'", "\""}) {
       if (text.find(quote + std::string(name) + quote) != std::string::npos) return name;
     }
@@ -43,21 +44,50 @@ std::string batch_flag_of(const std::string& text) {
   return "";
 }
 
+// Steps of an optimizer, a library's own loop, or one that takes a batch and counts what trainings
+// count.
+bool trains(const std::string& text, const OwnScript& script) {
+  static constexpr std::array<std::string_view, 7> kTraining = {
+      "optimizer.step(", ".fit(",       "Trainer(", ".backward(",
+      "opt.step(",       "optim.step(", "minimize("};
+  static constexpr std::array<std::string_view, 5> kCounted = {"epoch", "loss", "--steps",
+                                                               "--iterations", "learning_rate"};
+  return holds_any(text, kTraining) || (!script.batch_flag.empty() && holds_any(text, kCounted));
+}
+
+// Starts an HTTP server itself.
+bool serves(const std::string& text) {
+  static constexpr std::array<std::string_view, 8> kLibraries = {
+      "http.server", "uvicorn", "fastapi", "flask", "aiohttp", "tornado", "wsgiref", "waitress"};
+  static constexpr std::array<std::string_view, 7> kStarts = {
+      "serve_forever(", "uvicorn.run(", "run_app(",    "app.run(",
+      ".listen(",       "serve(app",    "make_server("};
+  return holds_any(text, kLibraries) && holds_any(text, kStarts);
+}
+
 std::optional<OwnScript> script_of(const std::string& folder, const std::string& file) {
-  static constexpr std::array<std::string_view, 6> kTraining = {
-      "optimizer.step(", ".fit(", "Trainer(", "loss.backward(", "opt.step(", "minimize("};
   static constexpr std::array<std::string_view, 6> kReading = {
       "RapidOCR(",      "PaddleOCR(",           "easyocr.Reader(", "pytesseract.image_to",
       "ocr_predictor(", "RecognitionPredictor("};
   const auto text = read_file(join_path(folder, file), kMostBytes);
   if (!text) return std::nullopt;
-  OwnScript script{file, library_of(*text), batch_flag_of(*text), holds_any(*text, kTraining)};
+  OwnScript script;
+  script.file = file;
+  script.library = library_of(*text);
+  script.batch_flag = flag_of(*text, {"--batch-size", "--batch_size", "--batchSize", "--batchsize",
+                                      "--per_device_train_batch_size", "--batch", "--bs"});
+  script.port_flag = flag_of(*text, {"--port", "--http-port", "--http_port"});
   // A module of functions is not started.
   const bool starts = text->find("__main__") != std::string::npos ||
-                      text->find("argparse") != std::string::npos || !script.library.empty();
-  const bool named = file.find("train") != std::string::npos && !script.batch_flag.empty();
-  if (!starts || !(script.trains || named || holds_any(*text, kReading))) return std::nullopt;
-  script.trains = script.trains || named;
+                      text->find("argparse") != std::string::npos ||
+                      text->find("sys.argv") != std::string::npos || !script.library.empty();
+  if (serves(*text)) {
+    script.does = OwnScript::Does::serves;
+  } else if (starts && trains(*text, script)) {
+    script.does = OwnScript::Does::trains;
+  } else if (!starts || !holds_any(*text, kReading)) {
+    return std::nullopt;
+  }
   return script;
 }
 
@@ -77,9 +107,9 @@ std::vector<OwnScript> own_scripts(const std::string& folder) {
   }
   std::stable_sort(scripts.begin(), scripts.end(), [](const OwnScript& a, const OwnScript& b) {
     const auto rank = [](const OwnScript& one) {
-      return (one.trains ? 2 : 0) + (one.file.find("train") != std::string::npos ? 1 : 0);
+      return std::pair(one.does, one.file.find("train") == std::string::npos);
     };
-    return rank(a) > rank(b);
+    return rank(a) < rank(b);
   });
   return scripts;
 }

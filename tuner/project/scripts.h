@@ -1,4 +1,5 @@
-// Python scripts of a folder that train or read pages, known by their text: nothing is executed.
+// Python scripts of a folder that train, serve HTTP or read pages, known by their text: nothing is
+// executed.
 #pragma once
 
 #include <string>
@@ -10,10 +11,11 @@ struct OwnScript {
   std::string file;        // relative to the folder
   std::string library;     // that it uses: "torch", "rapidocr"
   std::string batch_flag;  // of its command line: "--batch-size"; empty: none is known
-  bool trains = false;     // else it reads pages
+  std::string port_flag;   // likewise: "--port"
+  enum class Does { trains, serves, reads } does = Does::reads;
 };
 
-// Those of the folder itself and of its scripts/, src/ and tools/, trainers first.
+// Those of the folder itself and of its scripts/, src/ and tools/: trainers, servers, readers.
 std::vector<OwnScript> own_scripts(const std::string& folder);
 
 }  // namespace ocrtune

@@ -36,6 +36,9 @@ std::vector<std::string> command_of(const Project& project) {
   if (project.kind == Kind::script) {
     std::vector<std::string> command = {python, project.script};
     if (!project.batch_flag.empty()) command.insert(command.end(), {project.batch_flag, "{batch}"});
+    if (project.serves && !project.port_flag.empty()) {
+      command.insert(command.end(), {project.port_flag, "{port}"});
+    }
     return command;
   }
   if (project.kind == Kind::paddleocr) {
@@ -64,6 +67,13 @@ std::string workload_text(const Project& project, const Machine& machine) {
            "#   command = [\"python3\", \"train.py\", \"--batch\", \"{batch}\"]\n" +
            fmt::format("data = {}\n", quoted(project.data)) +
            "# model = \"svtrv2\"           # ocrtune list models\n";
+  }
+  if (project.serves) {
+    return fmt::format(
+        "# Your server, started with other settings in each trial, and the address that requests\n"
+        "# go to; input = \"PAGE.jpg\" posts a page.\n"
+        "mode = \"infer\"\nurl = {}\ncommand = {}\n",
+        quoted(server_url(project)), list_text(command_of(project)));
   }
   if (project.kind == Kind::script) {
     return fmt::format(
@@ -96,6 +106,10 @@ std::string workload_text(const Project& project, const Machine& machine) {
 }
 
 }  // namespace
+
+std::string server_url(const Project& project) {
+  return fmt::format("http://127.0.0.1:{}/", project.port_flag.empty() ? "PORT" : "{port}");
+}
 
 std::string settings_text(const Project& project, const Machine& machine) {
   std::string text =

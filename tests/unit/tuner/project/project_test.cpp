@@ -202,5 +202,30 @@ TEST_F(LookAround, TheFoldersOwnPythonIsNotAsked) {
   EXPECT_THAT(project->missing, IsEmpty());
 }
 
+TEST_F(LookAround, KnowsScriptsByWhatTheyDoWhateverTheirNames) {
+  const std::string trainer =
+      "import argparse\nparser.add_argument('--batch')\nfor epoch in range(9):\n  step()\n";
+  for (const char* name : {"mymodel.py", "tr ain.py"}) {
+    write(name, trainer);
+    EXPECT_EQ(look().kind, Kind::script) << name;
+    EXPECT_EQ(look().script, name);
+    EXPECT_TRUE(remove_tree(join_path(folder_, name)));
+  }
+}
+
+TEST_F(LookAround, AServerIsProposedWithItsAddress) {
+  write("serve.py",
+        "import argparse\nfrom http.server import ThreadingHTTPServer\n"
+        "parser.add_argument('--port')\nThreadingHTTPServer(a, H).serve_forever()\n");
+  const Project project = look();
+  EXPECT_EQ(project.script, "serve.py");
+  EXPECT_TRUE(project.serves);
+  const std::string text = settings_text(project, Machine());
+  EXPECT_THAT(text, HasSubstr("mode = \"infer\"\nurl = \"http://127.0.0.1:{port}/\"\n"));
+  EXPECT_THAT(text, HasSubstr("\"serve.py\", \"--port\", \"{port}\"]"));
+  write("client.py", "import requests, argparse\nrequests.post('http://127.0.0.1/')\n");
+  EXPECT_EQ(look().script, "serve.py");
+}
+
 }  // namespace
 }  // namespace ocrtune
