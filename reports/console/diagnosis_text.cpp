@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -27,7 +28,7 @@ constexpr double kLeads = 0.5;  // the first cause, with what follows from it na
 struct Words {
   const char *nothing, *empty, *no_run, *independent, *certain, *likely, *possible, *weak, *seen,
       *because, *confirm, *first, *fix, *not_worth, *story, *settle, *means, *consequences, *notes,
-      *above, *alike;
+      *above, *alike, *suspect;
 };
 constexpr Words kEnglish = {
     "No failure found in what was given.",
@@ -50,7 +51,8 @@ constexpr Words kEnglish = {
     "Consequences, not causes:",
     "Notes:",
     "(above)",
-    "{} such lines"};
+    "{} such lines",
+    "Seen, but nothing shows that the run ended of it: {} ({}, {:.0f} %)"};
 constexpr Words kChinese = {"所给内容中没有发现失败。",
                             "没有可读的内容：所给文件是空的。",
                             "这不是一次运行的日志：其中没有步骤、没有已知程序，也没有已知信息。",
@@ -71,7 +73,8 @@ constexpr Words kChinese = {"所给内容中没有发现失败。",
                             "结果而非原因：",
                             "说明：",
                             "（见上）",
-                            "共 {} 行"};
+                            "共 {} 行",
+                            "出现过，但没有迹象表明运行因此结束：{}（{}，{:.0f} %）"};
 
 const Words& words_of(bool chinese) { return chinese ? kChinese : kEnglish; }
 
@@ -203,6 +206,17 @@ bool are_independent(const std::vector<const Cause*>& shown) {
          }) > 1;
 }
 
+// Of a failure that was not found: a line, without advice on what did not happen.
+std::string suspect_text(const Cause& cause, bool chinese, Quoted& quoted) {
+  if (cause.evidence.empty() || cause.evidence[0].line == 0) return "";
+  const EvidenceLine& line = cause.evidence[0];
+  quoted.insert(place(line));
+  return fmt::format(fmt::runtime(words_of(chinese).suspect),
+                     fmt::format("{}: {}", place(line), line.text.substr(0, 160)),
+                     spoken_cause(cause.row->name, chinese), 100 * cause.confidence) +
+         "\n";
+}
+
 std::string consequences_text(const std::vector<EvidenceLine>& lines, const Words& words,
                               Quoted& quoted) {
   std::string text;
@@ -225,8 +239,14 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
   if (!diagnosis.failed) text += std::string(nothing_found(diagnosis.given, words)) + "\n";
   std::vector<const Cause*> shown;
   std::vector<EvidenceLine> consequences;
+  Quoted quoted;
+  bool suspected = false;
   for (const Cause& cause : diagnosis.causes) {
     if (shown.size() == kMaxCauses || cause.confidence < kWorthTelling) continue;
+    if (!diagnosis.failed && cause.row->kind == CauseKind::failure) {
+      if (!std::exchange(suspected, true)) text += suspect_text(cause, chinese, quoted);
+      continue;
+    }
     if (!shown.empty() && cause.follows && diagnosis.causes[0].confidence >= kLeads) {
       consequences.push_back(cause.evidence[0]);
       continue;
@@ -236,7 +256,6 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
   if (are_independent(shown)) {
     text += (text.empty() ? "" : "\n") + std::string(words.independent) + "\n";
   }
-  Quoted quoted;
   std::size_t number = 0;
   for (const Cause* cause : shown) {
     text += (text.empty() ? "" : "\n") + cause_text(*cause, ++number, chinese, quoted);

@@ -202,5 +202,23 @@ TEST(DiagnosisPage, TellsWhatHappenedAndWhatWouldSettleIt) {
   }
 }
 
+TEST(DiagnosisPage, WhereNothingFailedASuspectIsOneLineWithoutFixes) {
+  const std::string log =
+      "step 20 loss 2.11\nRuntimeError: DataLoader worker (pid 123) is killed by signal: Killed.\n"
+      "step 30 loss 1.91\n";
+  FailureEvidence well;
+  well.exit_code = 0;
+  const Diagnosis diagnosis = diagnose_text(log, well);
+  ASSERT_FALSE(diagnosis.failed);
+  ASSERT_FALSE(diagnosis.causes.empty());
+  for (const char* language : {"en", "zh"}) {
+    const std::string page = diagnosis_text(diagnosis, language);
+    EXPECT_EQ(page.find("1. "), std::string::npos) << page;
+    EXPECT_EQ(page.find("--memory="), std::string::npos) << page;
+    EXPECT_NE(page.find("log:2: RuntimeError"), std::string::npos) << page;
+    EXPECT_EQ(split(page, '\n').size(), 3) << page;
+  }
+}
+
 }  // namespace
 }  // namespace ocrtune
