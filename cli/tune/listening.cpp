@@ -64,6 +64,10 @@ Error nothing_heard(const ReaderFinder& finder, const Trial& trial, const std::s
   if (could_not_start(trial)) {
     return {ErrorKind::exhausted, "the command could not be started: " + trial.reason};
   }
+  if (trial.cause == "server") {
+    return {ErrorKind::usage,
+            fmt::format("after {}: {}", format_duration(trial.seconds), trial.reason)};
+  }
   const std::string runs =
       "if it ends by itself later, --log-reader runs times whole runs, within a --budget of many "
       "of them";

@@ -216,6 +216,7 @@ constexpr Row kRows[] = {
     {"left_running", "程序转入后台", ""},
     {"limit", "上限", ""},
     {"no_metric", "没有速度读数", ""},
+    {"server", "是一个服务", ""},
     {"p2p", "P2P", ""},
     {"peer", "其他 rank", ""},
     {"placement", "进程位置", ""},

@@ -157,6 +157,13 @@ void judge_trial(const TrialFacts& facts, Trial& trial) {
       break;
   }
   if (judge_failures(facts, trial)) return;
+  if (facts.http_port > 0) {
+    set(trial, Outcome::crashed, "server",
+        fmt::format("it listens on {0}: a server is measured with --mode infer --url "
+                    "http://127.0.0.1:{{port}}/PATH, and {{port}} for {0} in the command",
+                    facts.http_port));
+    return;
+  }
   if (facts.stop == StopCause::no_metric) {
     set(trial, Outcome::crashed, "no_metric", facts.no_metric_reason);
     return;

@@ -49,13 +49,14 @@ struct TrialFacts {
   int min_windows = 3;           // that make a measurement
   bool user_command = false;     // the user's command: it may end by itself, with 0
   std::string left_running;      // processes that live on after the command itself: "python3 (123)"
+  int http_port = 0;             // where a command that told no speed answers HTTP; 0: nowhere
   std::string no_metric_reason;  // why a user command gave no number; empty: it gave some
 };
 
 // Sets outcome, cause and reason, and adds to evidence. Cause is one of:
 //   out_of_memory  limit | host | cgroup | shm | process | gpu
-//   crashed        signal | exit | peer | protocol | ended | no_metric | error, or the worker's
-//   own;
+//   crashed        signal | exit | peer | protocol | ended | no_metric | server | error, or the
+//   worker's own;
 //                  resources: it could not be started for lack of processes, descriptors or memory
 //   hung, timed_out, wrong_result, unsupported: as the reporter said, or empty
 void judge_trial(const TrialFacts& facts, Trial& trial);

@@ -22,6 +22,7 @@
 #include "trial/watch/trial_sources.h"
 #include "trial/watch/trial_verdict.h"
 #include "trial/watch/window_watch.h"
+#include "trial/workloads/service/http_target.h"
 
 namespace ocrtune {
 namespace {
@@ -270,6 +271,10 @@ class TrialWatch {
     if (plan_.reader != nullptr && facts_.stop == StopCause::none) {
       facts_.left_running = living_words(tree_.members());
     }
+    const bool untold = plan_.reader != nullptr && plan_.reader->known_lines() == 0;
+    const bool lives = facts_.stop == StopCause::no_metric || facts_.stop == StopCause::hung ||
+                       facts_.stop == StopCause::timed_out;
+    if (untold && lives) facts_.http_port = http_port(tree_.members());
     end_processes(pids);
     if (plan_.reader != nullptr && plan_.reader->known_lines() == 0) {
       facts_.no_metric_reason = plan_.reader->why_unread(plan_.followed_file);

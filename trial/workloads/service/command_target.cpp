@@ -101,14 +101,12 @@ CommandTarget::~CommandTarget() {
 Status CommandTarget::check_reads() {
   int unread = 0;
   if (input_ < 0 || ::ioctl(input_, FIONREAD, &unread) != 0 || unread == 0) return Status();
-  for (const int port : listening_ports(tree_.scan())) {
-    if (!answers_http(fmt::format("http://127.0.0.1:{}/", port))) continue;
-    return Error{ErrorKind::failed,
-                 fmt::format("it reads no standard input and answers HTTP on port {0}: add --url "
-                             "http://127.0.0.1:{{port}}/PATH, with {{port}} for {0} in the command",
-                             port)};
-  }
-  return Status();
+  const int port = http_port(tree_.scan());
+  if (port == 0) return Status();
+  return Error{ErrorKind::failed,
+               fmt::format("it reads no standard input and answers HTTP on port {0}: add --url "
+                           "http://127.0.0.1:{{port}}/PATH, with {{port}} for {0} in the command",
+                           port)};
 }
 
 void CommandTarget::start(std::uint64_t request, int kind) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
+#include "trial/workloads/service/server_address.h"
 
 namespace ocrtune {
 namespace {
@@ -48,10 +51,8 @@ bool answers_http(const std::string&) { return false; }
 #include <utility>
 
 #include <curl/curl.h>
-#include <fmt/format.h>
 
 #include "base/clock.h"
-#include "trial/workloads/service/server_address.h"
 
 namespace ocrtune {
 namespace {
@@ -557,3 +558,15 @@ bool answers_http(const std::string& url) { return get(url, 1).value_or({}).stat
 }  // namespace ocrtune
 
 #endif
+
+namespace ocrtune {
+
+int http_port(const std::vector<ProcessFacts>& members) {
+  const std::vector<int> ports = listening_ports(members);
+  const auto found = std::find_if(ports.begin(), ports.end(), [](int port) {
+    return answers_http(fmt::format("http://127.0.0.1:{}/", port));
+  });
+  return found == ports.end() ? 0 : *found;
+}
+
+}  // namespace ocrtune

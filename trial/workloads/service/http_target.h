@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/process_tree.h"
 #include "base/result.h"
 #include "trial/workloads/service/load_target.h"
 #include "trial/workloads/service/request_file.h"
@@ -45,5 +46,8 @@ Result<std::string> get_text(const std::string& url, double timeout_seconds);
 
 // Whether what listens there speaks HTTP: any status will do.
 bool answers_http(const std::string& url);
+
+// The first port on which one of these processes answers HTTP; 0: none does.
+int http_port(const std::vector<ProcessFacts>& members);
 
 }  // namespace ocrtune

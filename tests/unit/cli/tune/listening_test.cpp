@@ -46,5 +46,13 @@ TEST(Listening, WhatTheSystemRefusesIsNotTheCommandsDoing) {
   EXPECT_THAT(error.what, HasSubstr("started: open a pipe"));
 }
 
+TEST(Listening, AServerIsToldHowItIsMeasured) {
+  Trial trial = silent_trial(Outcome::crashed, "server");
+  trial.reason = "it listens on 29778: a server is measured with --mode infer";
+  const Error error = nothing_heard(heard_pages(), trial, "");
+  EXPECT_EQ(error.kind, ErrorKind::usage);
+  EXPECT_EQ(error.what, "after 37.6 s: " + trial.reason);
+}
+
 }  // namespace
 }  // namespace ocrtune

@@ -116,6 +116,20 @@ TEST(TrialVerdict, UserCommandMayEndByItself) {
   EXPECT_EQ(judged(facts).cause, "left_running") << "it was started in the background";
 }
 
+TEST(TrialVerdict, ACommandWithoutASpeedThatAnswersHttpIsAServer) {
+  for (const StopCause stop : {StopCause::hung, StopCause::timed_out, StopCause::no_metric}) {
+    TrialFacts facts;
+    facts.user_command = true;
+    facts.stop = stop;
+    facts.no_metric_reason = "it printed no line";
+    facts.http_port = 29778;
+    EXPECT_EQ(judged(facts).cause, "server");
+    EXPECT_EQ(judged(facts).reason,
+              "it listens on 29778: a server is measured with --mode infer --url "
+              "http://127.0.0.1:{port}/PATH, and {port} for 29778 in the command");
+  }
+}
+
 TEST(TrialVerdict, EveryStopHasItsOutcome) {
   const std::pair<StopCause, Outcome> rows[] = {{StopCause::hung, Outcome::hung},
                                                 {StopCause::memory_limit, Outcome::out_of_memory},
