@@ -37,6 +37,7 @@ Result<int> export_run(const ExportFlags& flags) {
     const std::string plan = OCRTUNE_TRY(read_file(flags.plan));
     OCRTUNE_TRY(take_plan(plan, deployment));
   }
+  if (format->fits != nullptr) OCRTUNE_TRY(format->fits(deployment));
   const std::string text = format->write(deployment);
   if (flags.out != "-") OCRTUNE_TRY(make_output_folder(parent_path(flags.out)));
   OCRTUNE_TRY(write_file(flags.out, text));

@@ -63,6 +63,8 @@ struct ExportFormat {
   const char* name;  // of --format
   const char* help;
   std::string (*write)(const Deployment& deployment);
+  // unsupported: the format has no way to write one of the values, which it names. Null: it has.
+  Status (*fits)(const Deployment& deployment) = nullptr;
 };
 
 const std::vector<ExportFormat>& export_formats();

@@ -262,6 +262,60 @@ std::string systemd_text(const std::string& text, bool variables) {
   return out + '"';
 }
 
+// What a file in UTF-8 would change.
+Status fits_utf8(const Deployment& deployment) {
+  const auto unfit = [](const std::string& what, const std::string& value) {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{} '{}' is not UTF-8: --format env or sbatch keeps its bytes", what,
+                             plain_line(value))};
+  };
+  const Launch& launch = deployment.launch;
+  const auto is_kept = [](const std::string& value) { return valid_utf8(value) == value; };
+  if (!is_kept(launch.directory)) return unfit("the folder", launch.directory);
+  for (const std::string& word : launch.arguments) {
+    if (!is_kept(word)) return unfit("the command's word", word);
+  }
+  for (const auto& [name, value] : launch.environment) {
+    if (!is_kept(value)) return unfit(name, value);
+  }
+  return Status();
+}
+
+// Docker's format has no quotes.
+Status fits_docker_env(const Deployment& deployment) {
+  for (const auto& [name, value] : deployment.launch.environment) {
+    if (value.find_first_of("\r\n") == std::string::npos) continue;
+    return Error{ErrorKind::unsupported, name +
+                                             " has several lines, which no such file can hold: "
+                                             "--format compose can"};
+  }
+  return Status();
+}
+
+// systemd takes no control characters in a folder (its key has no quotes), and of those in a
+// variable the tab and the newline.
+Status fits_systemd(const Deployment& deployment) {
+  const auto holds = [](const std::string& text, std::string_view taken) {
+    return std::any_of(text.begin(), text.end(), [&](char c) {
+      const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+      return control && taken.find(c) == std::string_view::npos;
+    });
+  };
+  constexpr const char* kWhy = "{} '{}' has control characters, which systemd does not take{}";
+  const Launch& launch = deployment.launch;
+  if (holds(launch.directory, "")) {
+    return Error{ErrorKind::unsupported,
+                 fmt::format(kWhy, "the folder", plain_line(launch.directory),
+                             ": rename it, or --format env")};
+  }
+  for (const auto& [name, value] : launch.environment) {
+    if (!holds(value, "\t\n")) continue;
+    return Error{ErrorKind::unsupported,
+                 fmt::format(kWhy, name, plain_line(value), ": --format env keeps them")};
+  }
+  return fits_utf8(deployment);
+}
+
 std::string write_systemd(const Deployment& deployment) {
   std::string text = head(deployment, "Use: /etc/systemd/system/ocr.service");
   text += fmt::format("[Unit]\nDescription=OCR, run {}\n\n[Service]\nType=exec\nUser=<USER>\n",
@@ -271,7 +325,7 @@ std::string write_systemd(const Deployment& deployment) {
   for (const char c : folder) escaped += c == '%' ? "%%" : std::string(1, c);
   // The key takes no quotes: a backslash at its end would join the next line, blanks are cut off.
   if (ends_with(escaped, "\\") || ends_with(escaped, " ")) escaped += '/';
-  text += "WorkingDirectory=" + plain_line(escaped, 4096) + "\n";
+  text += "WorkingDirectory=" + escaped + "\n";
   for (const auto& [name, value] : deployment.launch.environment) {
     if (!is_variable_name(name)) continue;
     text += "Environment=" + systemd_text(name + "=" + value, false) + "\n";
@@ -455,14 +509,15 @@ std::string write_markdown(const Deployment& deployment) {
 const std::vector<ExportFormat>& export_formats() {
   static const std::vector<ExportFormat> kTable = {
       {"env", "variables for a shell to source", write_env},
-      {"docker-env", "variables for docker run --env-file", write_docker_env},
-      {"compose", "a service for docker compose", write_compose},
+      {"docker-env", "variables for docker run --env-file", write_docker_env, fits_docker_env},
+      {"compose", "a service for docker compose", write_compose, fits_utf8},
       {"sbatch", "a batch script for Slurm", write_sbatch},
       {"hosts", "a script of one ssh a host", write_hosts},
       {"hostfile", "the hosts with their processes, for Open MPI and DeepSpeed", write_hostfile},
-      {"systemd", "a service unit", write_systemd},
-      {"k8s", "a Job for Kubernetes, of a server a Deployment and its Service", write_k8s},
-      {"paddleocr-yaml", "the keys of a PaddleOCR config", write_paddleocr_yaml},
+      {"systemd", "a service unit", write_systemd, fits_systemd},
+      {"k8s", "a Job for Kubernetes, of a server a Deployment and its Service", write_k8s,
+       fits_utf8},
+      {"paddleocr-yaml", "the keys of a PaddleOCR config", write_paddleocr_yaml, fits_utf8},
       {"markdown", "the answer with its command, for a note or a ticket", write_markdown},
   };
   return kTable;

@@ -47,5 +47,33 @@ TEST(DeploymentFormats, VariablesThatTheRunTookFromItsEnvironmentAreToBeFilledIn
               ElementsAre("<MY_TOKEN>", "<HTTP_PROXY>"));
 }
 
+// Each format says what it cannot hold, in one line, in place of another folder or value.
+TEST(DeploymentFormats, WhatAFormatCannotHoldIsRefused) {
+  const auto refused = [](const char* format, const Deployment& deployment) {
+    const auto fits = find_export_format(format)->fits;
+    return fits != nullptr && !fits(deployment);
+  };
+  Deployment plain;
+  plain.launch.arguments = {"train"};
+  plain.launch.directory = "/srv/ocr";
+  plain.launch.environment = {{"MODE", "fast"}};
+  Deployment folder = plain, value = plain, word = plain, lines = plain;
+  folder.launch.directory = "/srv/two\nlines";
+  value.launch.environment = {{"MODE", "a\x01"}};
+  word.launch.arguments = {"train", "\xff.yml"};
+  lines.launch.environment = {{"MODE", "a\nb"}};
+  for (const ExportFormat& format : export_formats()) EXPECT_FALSE(refused(format.name, plain));
+  EXPECT_TRUE(refused("systemd", folder));
+  EXPECT_TRUE(refused("systemd", value));
+  EXPECT_FALSE(refused("systemd", lines)) << "quoted there";
+  EXPECT_TRUE(refused("docker-env", lines));
+  for (const char* format : {"systemd", "compose", "k8s"}) EXPECT_TRUE(refused(format, word));
+  for (const char* format : {"env", "sbatch", "hosts"}) {
+    for (const Deployment& one : {folder, value, word, lines}) EXPECT_FALSE(refused(format, one));
+  }
+  const Status said = find_export_format("systemd")->fits(folder);
+  EXPECT_EQ(said.error().what.find('\n'), std::string::npos) << said.error().what;
+}
+
 }  // namespace
 }  // namespace ocrtune
