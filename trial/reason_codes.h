@@ -215,6 +215,7 @@
   X(next_untried, 2) \
   X(next_in_command, 2) \
   X(next_fewer_threads, 0) \
+  X(next_fewer_in_pool, 3) \
   X(next_lift_mask, 0) \
   X(next_in_launcher, 0) \
   X(next_faster_disk, 0) \

@@ -237,7 +237,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "启动每个进程，或在命令中指定 GPU。"},
     {ReasonCode::answers_in_flight, "{} requests/s with {} in flight: p50 {}, p99 {}.",
      "{1} 个并发请求时为 {0} 请求/s：p50 {2}，p99 {3}。"},
-    {ReasonCode::server_reports, "The server reports: {}.", "服务自身报告：{}。"},
+    {ReasonCode::server_reports, "Of the server: {}.", "关于该服务：{}。"},
     {ReasonCode::cache_passed_over,
      "a repeated input is answered {} times as fast; each request was a variant of its own, which "
      "no cache of results knows",
@@ -466,6 +466,10 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "下一步：{}；命令中写有 {} 时，ocrtune 才能试。"},
     {ReasonCode::next_fewer_threads, "Next: fewer threads or processes.",
      "下一步：减少线程或进程。"},
+    {ReasonCode::next_fewer_in_pool,
+     "Next: fewer threads or processes. {} reads no variable for its threads: give its {} the "
+     "number that {} becomes in the command.",
+     "下一步：减少线程或进程。{0} 的线程数不由任何变量决定：请把命令中 {2} 的值交给它的 {1}。"},
     {ReasonCode::next_lift_mask,
      "Next: find what keeps them there (taskset, numactl, a cpuset, the program itself).",
      "下一步：查明是什么限制了它们（taskset、numactl、cpuset 或程序自身）。"},

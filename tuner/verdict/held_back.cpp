@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "trial/observe/thread_runtimes.h"
 #include "trial/observe/thread_use.h"
 #include "trial/stages/page_cache.h"
 #include "trial/stages/stage_meter.h"
@@ -146,6 +147,18 @@ Reason crowds_at_times(const Case& one) {
                                                      in_percent(1 - use.cpus / use.runnable));
 }
 
+// A pool that no variable sizes stays as large in every setting. `otherwise`: where none is loaded.
+Reason fewer_threads(const Case& one, Reason otherwise) {
+  const std::vector<std::string>& loaded = one.threads().runtimes;
+  for (const ThreadRuntime& runtime : thread_runtime_table()) {
+    if (*runtime.sized_by == '\0' || std::ranges::find(loaded, runtime.name) == loaded.end()) {
+      continue;
+    }
+    return reason<ReasonCode::next_fewer_in_pool>(runtime.name, runtime.sized_by, "{threads}");
+  }
+  return otherwise;
+}
+
 Found crowded(const Case& one) {
   Reason cause = crowding(one.threads(), one.cpus);
   if (cause.empty()) cause = crowds_at_times(one);
@@ -154,7 +167,7 @@ Found crowded(const Case& one) {
   constexpr double kSomeLock = 0.5;
   const bool starved = one.threads().cpus <= kFull * one.cpus;
   if (starved && one.use().mutex_threads >= kSomeLock) return std::nullopt;
-  return HeldBack{std::move(cause), reason<ReasonCode::next_fewer_threads>()};
+  return HeldBack{std::move(cause), fewer_threads(one, reason<ReasonCode::next_fewer_threads>())};
 }
 
 Found masked(const Case& one) {
@@ -468,8 +481,9 @@ Found all_cpus(const Case& one) {
   Reason next = reason<ReasonCode::next_more_cpus>();
   const bool threads = one.threads().busy >= one.setting->summary.knobs.nproc + 1;
   if (threads && !one.serves() && others_along(one, &Knobs::threads).empty()) {
-    next = reason<ReasonCode::next_untried>(reason<ReasonCode::try_fewer_threads>(),
-                                            fmt::format("--threads 1,{:.0f}", one.cpus));
+    next = fewer_threads(
+        one, reason<ReasonCode::next_untried>(reason<ReasonCode::try_fewer_threads>(),
+                                              fmt::format("--threads 1,{:.0f}", one.cpus)));
   }
   return HeldBack{
       reason<ReasonCode::held_by_cpus>(decimal(one.runnable(), 1), general(one.given, 3)), next};

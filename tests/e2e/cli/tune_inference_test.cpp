@@ -99,7 +99,7 @@ TEST_F(TuneInference, ServersOfChatsAreTunedByTheirPresets) {
     const auto recommended = json_of(ran)["recommendation"];
     EXPECT_GT(recommended["samples_per_second"]["median"].get<double>(), 10) << ran.out;
     EXPECT_THAT(recommended["command"].get<std::string>(), HasSubstr(kind.flag));
-    EXPECT_THAT(recommended["reasons"].dump(), HasSubstr("The server reports: " + kind.metric));
+    EXPECT_THAT(recommended["reasons"].dump(), HasSubstr("Of the server: " + kind.metric));
     EXPECT_THAT(recommended["reasons"].dump(), HasSubstr(" in flight: p50 "));
   }
 }

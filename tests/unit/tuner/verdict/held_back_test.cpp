@@ -156,6 +156,12 @@ TEST(HeldBack, CpusThatAreAllInUseAreNoSingleThread) {
   Trial crowd = all;
   crowd.threads.runnable = 16;
   EXPECT_THAT(causes({crowd}), ElementsAre(ReasonCode::oversubscribed));
+  EXPECT_TRUE(found({crowd})[0].next.is(ReasonCode::next_fewer_threads));
+  crowd.threads.runtimes = {"OpenMP", "ONNX Runtime"};
+  const Reason next = found({crowd})[0].next;
+  EXPECT_TRUE(next.is(ReasonCode::next_fewer_in_pool)) << "no variable sizes that pool";
+  EXPECT_EQ(next.text(1), "intra_op_num_threads");
+  EXPECT_EQ(next.text(2), "{threads}");
   Trial few = trial(with(1, 2), 100, 2);
   few.stages.saturated_threads = 2;
   EXPECT_THAT(causes({few}), ElementsAre(ReasonCode::held_by_few_threads));
