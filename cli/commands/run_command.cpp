@@ -72,7 +72,7 @@ Status read_setting(const RunFlags& flags, const RunRecord& run, SuperviseOption
 }
 
 // --set and --binding on top; a knob that the command would not see is refused.
-Status read_knobs(const RunFlags& flags, LaunchSetting& setting) {
+Status read_knobs(const RunFlags& flags, const RunRecord& run, LaunchSetting& setting) {
   std::vector<std::string> sets = flags.sets;
   if (!flags.binding.empty()) sets.push_back("binding=" + flags.binding);
   CommandWorkload& workload = setting.workload;
@@ -93,12 +93,22 @@ Status read_knobs(const RunFlags& flags, LaunchSetting& setting) {
   }
   // Binding needs the number of ranks although the command may know it by itself.
   if (setting.knobs.binding != "none") workload.fixed.emplace_back("nproc");
-  if (!flags.from.empty()) return Status();
+  // A knob's usual value in place of one that was measured would look like a recommendation.
+  const bool stored = !flags.from.empty();
   for (const std::string& name : used) {
-    if (find_knob(name) == nullptr || turns(workload, name)) continue;
-    return Error{ErrorKind::usage, fmt::format("{{{0}}} in the command has no value: give it by "
-                                               "--set {0}=N, or name a run with --from",
-                                               name)};
+    const bool given = std::any_of(sets.begin(), sets.end(), [&](const std::string& set) {
+      return starts_with(set, name + "=");
+    });
+    if (find_knob(name) == nullptr || given || (stored && had_in_force(run, name))) {
+      continue;
+    }
+    return Error{ErrorKind::usage,
+                 stored ? fmt::format("{{{0}}} in the command has no value: run {1} did not try "
+                                      "it; give it by --set {0}=N",
+                                      name, run.id)
+                        : fmt::format("{{{0}}} in the command has no value: give it by "
+                                      "--set {0}=N, or name a run with --from",
+                                      name)};
   }
   return Status();
 }
@@ -186,7 +196,7 @@ Status read_launch(RunFlags& flags, SuperviseOptions& options) {
   const RunRecord run = OCRTUNE_TRY(stored_run(flags));
   OCRTUNE_TRY(look_at_machine(flags, options));
   OCRTUNE_TRY(read_setting(flags, run, options));
-  OCRTUNE_TRY(read_knobs(flags, options.setting));
+  OCRTUNE_TRY(read_knobs(flags, run, options.setting));
   if (flags.agents) OCRTUNE_TRY(count_hosts(flags, options));
   auto ready = OCRTUNE_TRY(prepare_launch(options.setting.workload, options.machine));
   options.setting.workload = launch_workload(ready);

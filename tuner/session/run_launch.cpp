@@ -85,6 +85,16 @@ void keep_prepared(Job& job, const SearchRequest& search, PreparedCommand prepar
       ReadyCommand{command_workload(job, search), std::move(prepared)});
 }
 
+bool had_in_force(const RunRecord& run, const std::string& name) {
+  const Job& job = run.job;
+  constexpr std::array<const char*, 4> kAlways = {"nproc", "threads", "binding", "nodes"};
+  if (job.command().empty() || run.search.lists(name) || std::ranges::count(kAlways, name) > 0) {
+    return true;
+  }
+  const CommandWorkload workload = kept_workload(user_command(job, run.search));
+  return !workload.preset.empty() || names_used(workload).contains(name);
+}
+
 Result<LaunchSetting> launch_setting(const RunRecord& run, const std::vector<std::string>& command,
                                      const Machine& machine) {
   LaunchSetting setting;

@@ -20,6 +20,9 @@ std::vector<std::string> recommended_hosts(const RunRecord& run);
 
 SeenOfProgram seen_of_program(const RunRecord& run);  // the run was judged
 
+// Whether the run's trials had the knob `name` in force, so that its value means something.
+bool had_in_force(const RunRecord& run, const std::string& name);
+
 // What `run --from` starts on `machine`: the run's own command, or `command` in its place, with the
 // recommended knobs. The run was judged and has a recommendation. usage: no command, one that
 // ignores a recommended knob, or a stored one with a masked secret; missing: the folder, program,

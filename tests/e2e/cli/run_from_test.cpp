@@ -123,6 +123,14 @@ TEST_F(RunFrom, FillsEverythingThatWasMeasured) {
   EXPECT_THAT(output_, HasSubstr("unknown placeholder {batsh}"));
 }
 
+TEST_F(RunFrom, AKnobThatTheRunDidNotTryHasNoValue) {
+  ASSERT_EQ(tune({"--workers", "2", "--log-reader", "paddleocr"}, {"sh", "client.sh", "{workers}"}),
+            0)
+      << output_;
+  EXPECT_EQ(run({"--from", "last", "--", "sh", "client.sh", "{workers}", "{batch}"}), 2);
+  EXPECT_THAT(output_, HasSubstr("did not try it; give it by --set batch=N"));
+}
+
 TEST_F(RunFrom, ACommandThatIgnoresARecommendedKnobIsRefused) {
   ASSERT_LE(tune({"--batch", "8,16", "--workers", "2", "--log-reader", "paddleocr"}, kCommand), 1)
       << output_;
