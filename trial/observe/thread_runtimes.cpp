@@ -101,6 +101,14 @@ bool reads_thread_variable(const std::set<std::string>& runtimes, const std::str
   });
 }
 
+const ThreadRuntime* pool_without_variable(const std::vector<std::string>& runtimes) {
+  for (const ThreadRuntime& runtime : thread_runtime_table()) {
+    const bool loaded = std::find(runtimes.begin(), runtimes.end(), runtime.name) != runtimes.end();
+    if (loaded && *runtime.sized_by != '\0') return &runtime;
+  }
+  return nullptr;
+}
+
 std::vector<std::string> unread_thread_variables(const std::set<std::string>& runtimes) {
   std::vector<std::string> unread;
   for (const ThreadRuntime& runtime : thread_runtime_table()) {

@@ -39,6 +39,9 @@ std::set<std::string> mapped_runtimes(const std::string& maps);
 // by all: scripts pass it on to what they start.
 bool reads_thread_variable(const std::set<std::string>& runtimes, const std::string& variable);
 
+// Of runtimes by name the first whose pool no variable sizes; null: none is such.
+const ThreadRuntime* pool_without_variable(const std::vector<std::string>& runtimes);
+
 // Variables of the table that nothing of `runtimes` reads.
 std::vector<std::string> unread_thread_variables(const std::set<std::string>& runtimes);
 

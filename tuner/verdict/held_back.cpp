@@ -65,16 +65,6 @@ struct Case {
 
 using Found = std::optional<HeldBack>;
 
-const Trial* longest_of(const std::vector<Trial>& trials, const Knobs& knobs) {
-  const Trial* longest = nullptr;
-  for (const Trial& trial : trials) {
-    if (!trial.ok() || trial.knobs != knobs) continue;
-    const double seconds = trial.stages.observed_seconds;
-    if (longest == nullptr || seconds >= longest->stages.observed_seconds) longest = &trial;
-  }
-  return longest;
-}
-
 // What a program opens for a moment is not seen in each of its trials.
 const Trial* first_of(const std::vector<Trial>& trials, const Knobs& knobs,
                       bool (*reads)(const StageUse&), bool it_does = true) {
@@ -149,14 +139,9 @@ Reason crowds_at_times(const Case& one) {
 
 // A pool that no variable sizes stays as large in every setting. `otherwise`: where none is loaded.
 Reason fewer_threads(const Case& one, Reason otherwise) {
-  const std::vector<std::string>& loaded = one.threads().runtimes;
-  for (const ThreadRuntime& runtime : thread_runtime_table()) {
-    if (*runtime.sized_by == '\0' || std::ranges::find(loaded, runtime.name) == loaded.end()) {
-      continue;
-    }
-    return reason<ReasonCode::next_fewer_in_pool>(runtime.name, runtime.sized_by, "{threads}");
-  }
-  return otherwise;
+  const ThreadRuntime* const pool = pool_without_variable(one.threads().runtimes);
+  if (pool == nullptr) return otherwise;
+  return reason<ReasonCode::next_fewer_in_pool>(pool->name, pool->sized_by, "{threads}");
 }
 
 Found crowded(const Case& one) {

@@ -219,6 +219,16 @@ const Trial* latest_of(const std::vector<Trial>& trials, const Knobs& knobs) {
   return found == trials.rend() ? nullptr : &*found;
 }
 
+const Trial* longest_of(const std::vector<Trial>& trials, const Knobs& knobs) {
+  const Trial* longest = nullptr;
+  for (const Trial& trial : trials) {
+    if (!trial.ok() || trial.knobs != knobs) continue;
+    const double seconds = trial.stages.observed_seconds;
+    if (longest == nullptr || seconds >= longest->stages.observed_seconds) longest = &trial;
+  }
+  return longest;
+}
+
 std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
                                  const Objective& objective) {
   std::map<Knobs, Gathered> by_knobs;

@@ -32,6 +32,8 @@ struct Setting {
 
 // The last of these trials that has these knobs; null: none.
 const Trial* latest_of(const std::vector<Trial>& trials, const Knobs& knobs);
+// The one that worked and was looked at for the longest time.
+const Trial* longest_of(const std::vector<Trial>& trials, const Knobs& knobs);
 
 // Of `cpus` CPUs those that the threads of its trials could use: taskset, numactl, cpusets and a
 // program's own binding leave fewer.

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "diagnosis/context/log_time.h"
+#include "diagnosis/diagnosis.h"
 
 namespace ocrtune {
 namespace {
@@ -174,6 +175,35 @@ TEST(LogTime, ReadsTheUsualForms) {
   EXPECT_NEAR(*parse_log_time("[Tue Jan  2 00:00:01 2024] x"), day + 1, 1e-9);
   EXPECT_FALSE(parse_log_time("Traceback (most recent call last):"));
   EXPECT_FALSE(parse_log_time(""));
+}
+
+// As torch's loader says it while an epoch begins, and the epochs go on.
+TEST(Diagnosis, WhatPythonIgnoredIsNeverTheCauseOfAnEnd) {
+  const std::string ignored =
+      "Epoch 1 step 20 loss 2.11\n"
+      "Exception ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f3c>\n"
+      "Traceback (most recent call last):\n"
+      "  File \"/usr/lib/python3.10/multiprocessing/process.py\", line 160, in is_alive\n"
+      "    assert self._parent_pid == os.getpid(), 'can only test a child process'\n"
+      "AssertionError: can only test a child process\n";
+  EXPECT_FALSE(diagnose_text(ignored + "Epoch 2 step 10 loss 1.91\n").failed);
+  const std::string own =
+      "Traceback (most recent call last):\n  File \"train.py\", line 3, in main\n    step()\n"
+      "AssertionError: wrong\n";
+  const Diagnosis found = diagnose_text(ignored + own);
+  ASSERT_TRUE(found.failed) << "its own exception after it is one";
+  EXPECT_EQ(found.causes[0].evidence[0].line, 10);
+}
+
+TEST(Diagnosis, ARunThatWentOnToItsEndDidNotDieOfWhatItCaught) {
+  const std::string caught =
+      "step 20 loss 2.11\nTraceback (most recent call last):\n"
+      "  File \"train.py\", line 44, in main\n    batch = next(loader)\n"
+      "RuntimeError: DataLoader worker (pid 123) is killed by signal: Killed. \n";
+  const std::string steps = "step 30 loss 1.91\nstep 40 loss 1.71\nstep 50 loss 1.51\n";
+  EXPECT_FALSE(diagnose_text(caught + "retrying\n" + steps + "Done.\n").failed);
+  EXPECT_TRUE(diagnose_text(caught + "Done.\n").failed) << "a script's word after a failure";
+  EXPECT_TRUE(diagnose_text(caught).failed);
 }
 
 }  // namespace

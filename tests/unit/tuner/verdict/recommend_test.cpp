@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "tests/support/told_trials.h"
 #include "tuner/verdict/possible.h"
 #include "tuner/verdict/why_not.h"
 
@@ -16,57 +17,6 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Field;
-
-Knobs setting(int nproc, int batch = 16) {
-  Knobs knobs;
-  knobs.nproc = nproc;
-  knobs.batch = batch;
-  return knobs;
-}
-
-Trial ran(const Knobs& knobs, double rate, double gigabytes, const char* phase = "race") {
-  Trial trial;
-  trial.knobs = knobs;
-  trial.phase = phase;
-  trial.outcome = Outcome::ok;
-  trial.samples_per_second = rate;
-  trial.peak_bytes = static_cast<std::uint64_t>(gigabytes * 1e9);
-  trial.seconds = 2;
-  Sample sample;
-  sample.samples_per_second = rate;
-  trial.samples.push_back(sample);
-  return trial;
-}
-
-Trial failed(const Knobs& knobs, Outcome outcome, const char* reason) {
-  Trial trial;
-  trial.knobs = knobs;
-  trial.phase = "sweep";
-  trial.outcome = outcome;
-  trial.reason = reason;
-  return trial;
-}
-
-class Recommend : public ::testing::Test {
- protected:
-  Space space_{std::vector<Knobs>{setting(1), setting(2), setting(4), setting(8), setting(7)}};
-  std::vector<Trial> trials_;
-  RecommendOptions options_;
-
-  TuneResult result() {
-    SearchOptions search_options;
-    search_options.safety.limit_bytes = options_.limit_bytes;
-    search_ = find_strategy("ours")->make(space_, search_options);
-    for (const Trial& trial : trials_) search_->tell(trial);
-    return recommend(space_, *search_, trials_, options_);
-  }
-  void race(const Knobs& knobs, double rate, double gigabytes, int rounds = 4) {
-    for (int round = 0; round < rounds; ++round) {
-      trials_.push_back(ran(knobs, rate * (1 + 0.002 * (round % 3 - 1)), gigabytes));
-    }
-  }
-  std::unique_ptr<Search> search_;
-};
 
 TEST_F(Recommend, HeadlineIsTheCommonestFailure) {
   trials_.push_back(failed(setting(1), Outcome::crashed, "images not found"));
@@ -580,46 +530,6 @@ TEST_F(Recommend, StoppingIsFineOnlyBelowFivePercent) {
   EXPECT_FALSE(open_question(space_, *search_, trials_, options_).has_value());
 }
 
-TEST_F(Recommend, WhyNotAnswersEveryKind) {
-  options_.expected_noise = 0.01;
-  race(setting(2), 90, 2);
-  race(setting(4), 120, 4);
-  trials_.push_back(failed(setting(8), Outcome::crashed, "signal 9"));
-  const TuneResult found = result();
-  const auto ask = [&](int nproc) {
-    return why_not(setting(nproc), space_, *search_, trials_, found);
-  };
-  EXPECT_EQ(ask(4).kind, WhyNotKind::chosen);
-  EXPECT_EQ(ask(2).kind, WhyNotKind::measured);
-  EXPECT_EQ(ask(2).answer.nested(1).code, ReasonCode::rate_than_recommended);
-  EXPECT_NEAR(ask(2).ratio.median, 0.75, 0.01);
-  EXPECT_EQ(ask(8).kind, WhyNotKind::failed);
-  EXPECT_EQ(ask(8).answer.nested(0).nested(1), verbatim("signal 9"));
-  trials_.push_back(failed(setting(1), Outcome::out_of_memory, "the kernel killed it"));
-  EXPECT_EQ(ask(1).answer,
-            reason<ReasonCode::was_run_and_ended>(reason<ReasonCode::ended_with>(
-                outcome_reason(Outcome::out_of_memory), verbatim("the kernel killed it"))));
-  EXPECT_EQ(ask(64).kind, WhyNotKind::outside);
-  EXPECT_FALSE(ask(1).answer.empty());
-}
-
-TEST_F(Recommend, WhyNotOfAKnobThatWasLeftToTheCommand) {
-  race(setting(4), 120, 4);
-  RunRecord run;
-  run.trials = trials_;
-  run.result = result();
-  run.search.axes["threads"] = {"1"};
-  run.search.absent = {"threads"};
-  for (const char* asked : {"threads=1", "threads=2"}) {
-    const auto answer = why_not({asked}, space_, *search_, run);
-    ASSERT_TRUE(answer.ok()) << answer.error().what;
-    EXPECT_EQ(answer->kind, WhyNotKind::outside) << asked;
-    EXPECT_EQ(answer->answer, reason<ReasonCode::knob_not_varied>("threads"));
-  }
-  EXPECT_EQ(why_not({"nproc=4"}, space_, *search_, run)->kind, WhyNotKind::chosen);
-  EXPECT_FALSE(why_not({"nprok=4"}, space_, *search_, run).ok());
-}
-
 TEST_F(Recommend, ARunOfAnInstantIsTheStartOfTheProgram) {
   options_.objective.rate = Unit::run_rate;
   race(setting(4), 58, 4);
@@ -638,7 +548,7 @@ TEST_F(Recommend, ARunOfAnInstantIsTheStartOfTheProgram) {
 }
 
 Knobs on_hosts(const char* nodes) {
-  Knobs knobs = setting(2);
+  Knobs knobs = Recommend::setting(2);
   knobs.dims["nodes"] = nodes;
   return knobs;
 }
