@@ -120,6 +120,10 @@ const std::vector<Phrase>& command_line_table() {
        "({}); verify again when the machine is quiet",
        "全部 {} "
        "个窗口因其他负载被舍弃（{}），这也会使正常的配置变慢（{}）；请在机器空闲时重新验证"},
+      {"beside this load, which spoils all windows, the recommended setting makes {} times the "
+       "baseline, where {} was claimed without it; verify again when the machine is quiet",
+       "在当前负载（所有窗口均受其影响）下，推荐配置的速率为基线的 {} 倍，而无此负载时的结论为 {} "
+       "倍；请在机器空闲时重新验证"},
       {"the rate may have changed: {} against the claim of {}, but {} trials do not settle it "
        "while other load spoils most samples; give more time with --budget",
        "速率可能已改变：{}，相对于所称的 {}，但 {} "

@@ -14,6 +14,7 @@
 #include "trial/observe/energy_counter.h"
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/wait_states.h"
+#include "trial/proc/listening_ports.h"
 #include "trial/watch/exit_watch.h"
 #include "trial/watch/learning_curve.h"
 #include "trial/watch/memory_watch.h"
@@ -22,7 +23,6 @@
 #include "trial/watch/trial_sources.h"
 #include "trial/watch/trial_verdict.h"
 #include "trial/watch/window_watch.h"
-#include "trial/workloads/service/http_target.h"
 
 namespace ocrtune {
 namespace {

@@ -128,7 +128,7 @@ TEST_F(RunFrom, AKnobThatTheRunDidNotTryHasNoValue) {
             0)
       << output_;
   EXPECT_EQ(run({"--from", "last", "--", "sh", "client.sh", "{workers}", "{batch}"}), 2);
-  EXPECT_THAT(output_, HasSubstr("did not try it; give it by --set batch=N"));
+  EXPECT_THAT(output_, HasSubstr("--set batch=N"));
 }
 
 TEST_F(RunFrom, ACommandThatIgnoresARecommendedKnobIsRefused) {

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "trial/proc/listening_ports.h"
 #include "trial/workloads/service/http_target.h"
 #include "trial/workloads/service/server_address.h"
 #include "trial/workloads/service/start_patience.h"

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/text.h"
-#include "trial/workloads/service/server_address.h"
 
 namespace ocrtune {
 namespace {
@@ -34,8 +31,6 @@ Result<std::string> get_text(const std::string&, double) {
   return Error{ErrorKind::unsupported, "this build has no HTTP client"};
 }
 
-bool answers_http(const std::string&) { return false; }
-
 }  // namespace ocrtune
 
 #else
@@ -51,8 +46,10 @@ bool answers_http(const std::string&) { return false; }
 #include <utility>
 
 #include <curl/curl.h>
+#include <fmt/format.h>
 
 #include "base/clock.h"
+#include "trial/workloads/service/server_address.h"
 
 namespace ocrtune {
 namespace {
@@ -553,20 +550,6 @@ Result<std::string> get_text(const std::string& url, double timeout_seconds) {
   return Error{ErrorKind::failed, fmt::format("{} answers HTTP {}", url, got.status)};
 }
 
-bool answers_http(const std::string& url) { return get(url, 1).value_or({}).status > 0; }
-
 }  // namespace ocrtune
 
 #endif
-
-namespace ocrtune {
-
-int http_port(const std::vector<ProcessFacts>& members) {
-  const std::vector<int> ports = listening_ports(members);
-  const auto found = std::find_if(ports.begin(), ports.end(), [](int port) {
-    return answers_http(fmt::format("http://127.0.0.1:{}/", port));
-  });
-  return found == ports.end() ? 0 : *found;
-}
-
-}  // namespace ocrtune

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/process_tree.h"
 #include "base/result.h"
 #include "trial/workloads/service/load_target.h"
 #include "trial/workloads/service/request_file.h"
@@ -43,11 +42,5 @@ Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& op
 
 // What a GET of `url` answers. failed: with the reason, also where it is not 200 to 299.
 Result<std::string> get_text(const std::string& url, double timeout_seconds);
-
-// Whether what listens there speaks HTTP: any status will do.
-bool answers_http(const std::string& url);
-
-// The first port on which one of these processes answers HTTP; 0: none does.
-int http_port(const std::vector<ProcessFacts>& members);
 
 }  // namespace ocrtune

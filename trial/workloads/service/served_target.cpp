@@ -10,6 +10,7 @@
 #include "base/interrupt.h"
 #include "base/process_tree.h"
 #include "base/text.h"
+#include "trial/proc/listening_ports.h"
 #include "trial/workloads/command/copy_number.h"
 #include "trial/workloads/service/command_target.h"
 #include "trial/workloads/service/server_address.h"

@@ -19,7 +19,6 @@ namespace ocrtune {
 namespace {
 
 constexpr int kConnectMilliseconds = 2000;
-constexpr const char* kListening = "0A";  // TCP_LISTEN, as /proc/net/tcp has it
 
 bool takes_connections(const addrinfo& address) {
   const int peer = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -47,21 +46,6 @@ bool is_taken(const addrinfo& address) {
   const bool in_use = !bound && errno == EADDRINUSE;
   ::close(own);
   return in_use || (!bound && takes_connections(address));
-}
-
-// Inodes of the sockets that a process holds.
-void add_sockets(int pid, std::set<std::string>& inodes) {
-  const std::string folder = fmt::format("/proc/{}/fd", pid);
-  const auto names = list_directory(folder);
-  if (!names) return;
-  for (const std::string& name : *names) {
-    char target[64];
-    const ssize_t size = ::readlink(join_path(folder, name).c_str(), target, sizeof target);
-    const std::string_view text(target, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    const std::string_view head = "socket:[";
-    if (text.substr(0, head.size()) != head) continue;
-    inodes.emplace(text.substr(head.size(), text.size() - head.size() - 1));
-  }
 }
 
 }  // namespace
@@ -156,30 +140,6 @@ bool is_listened_at(const std::string& url) {
   }
   ::freeaddrinfo(found);
   return taken;
-}
-
-std::vector<int> listening_ports(const std::vector<ProcessFacts>& members) {
-  std::set<int> ports;
-  for (const ProcessFacts& member : members) {
-    std::set<std::string> inodes;
-    add_sockets(member.pid, inodes);
-    if (inodes.empty()) continue;
-    for (const char* table : {"tcp", "tcp6"}) {
-      const auto text = read_file(fmt::format("/proc/{}/net/{}", member.pid, table));
-      if (!text) continue;
-      for (const std::string& line : split(*text, '\n')) {
-        // sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode
-        const auto columns = words(line);
-        if (columns.size() < 10 || columns[3] != kListening || !inodes.contains(columns[9])) {
-          continue;
-        }
-        const std::size_t colon = columns[1].find(':');
-        if (colon == std::string::npos) continue;
-        ports.insert(static_cast<int>(std::strtol(columns[1].c_str() + colon + 1, nullptr, 16)));
-      }
-    }
-  }
-  return {ports.begin(), ports.end()};
 }
 
 }  // namespace ocrtune

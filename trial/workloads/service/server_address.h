@@ -1,16 +1,11 @@
-// The address of a server: where it is, whether somebody listens there, and on which ports the
-// processes of a tree listen.
+// The address of a server: where it is, and whether somebody listens there.
 //
 // Who listens is asked of the kernel, never of a proxy: an address is taken when it cannot be
-// bound, or, where it is another machine's, when it takes a connection. Source: ip(7), proc(5)
-// (net/tcp, PID/fd).
+// bound, or, where it is another machine's, when it takes a connection. Source: ip(7).
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "base/process_tree.h"
 
 namespace ocrtune {
 
@@ -35,8 +30,5 @@ bool is_private_url(const std::string& url);
 
 // Whether a program takes connections at the address of `url`, HTTP or not.
 bool is_listened_at(const std::string& url);
-
-// TCP ports on which these processes listen, ascending, each once.
-std::vector<int> listening_ports(const std::vector<ProcessFacts>& members);
 
 }  // namespace ocrtune

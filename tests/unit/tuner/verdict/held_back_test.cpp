@@ -144,6 +144,9 @@ TEST(HeldBack, AllCpusAreBusyWithThreadsThatTheRunDidNotVary) {
   Trial team = trial(with(1, 4), 100, 3.9);
   team.threads.busy = 4;
   EXPECT_EQ(found({team})[0].next.text(1), "--threads 1,4");
+  Trial ranks = trial(with(4, 1), 100, 3.9);
+  ranks.threads.busy = 4;
+  EXPECT_TRUE(found({ranks})[0].next.is(ReasonCode::next_more_cpus)) << "one thread in each";
   Trial fewer = trial(with(1, 1), 60, 1);
   EXPECT_TRUE(found({team, fewer})[0].next.is(ReasonCode::next_more_cpus));
 }
@@ -152,7 +155,6 @@ TEST(HeldBack, CpusThatAreAllInUseAreNoSingleThread) {
   Trial all = trial(with(1, 4), 100, 3.9);
   all.stages.saturated_threads = 4;
   EXPECT_THAT(causes({all}), ElementsAre(ReasonCode::held_by_cpus));
-  EXPECT_TRUE(found({all})[0].next.is(ReasonCode::next_more_cpus)) << "each in a rank of its own";
   Trial crowd = all;
   crowd.threads.runnable = 16;
   EXPECT_THAT(causes({crowd}), ElementsAre(ReasonCode::oversubscribed));

@@ -1,0 +1,91 @@
+#include "trial/proc/listening_ports.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr int kAnswerMilliseconds = 1000;
+constexpr const char* kListening = "0A";  // TCP_LISTEN, as /proc/net/tcp has it
+
+// Inodes of the sockets that a process holds.
+void add_sockets(int pid, std::set<std::string>& inodes) {
+  const std::string folder = fmt::format("/proc/{}/fd", pid);
+  const auto names = list_directory(folder);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    char target[64];
+    const ssize_t size = ::readlink(join_path(folder, name).c_str(), target, sizeof target);
+    const std::string_view text(target, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    const std::string_view head = "socket:[";
+    if (text.substr(0, head.size()) != head) continue;
+    inodes.emplace(text.substr(head.size(), text.size() - head.size() - 1));
+  }
+}
+
+// The first bytes of whatever the port says to a request for the root; loopback needs no proxy.
+bool answers_http(int port) {
+  const Descriptor peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  const auto* place = reinterpret_cast<const sockaddr*>(&address);
+  if (!peer.is_open() || ::connect(peer.number, place, sizeof address) != 0) return false;
+  constexpr std::string_view kRequest = "GET / HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n";
+  constexpr std::string_view kAnswer = "HTTP/";
+  if (::send(peer.number, kRequest.data(), kRequest.size(), MSG_NOSIGNAL) < 0) return false;
+  pollfd ready{peer.number, POLLIN, 0};
+  char begin[kAnswer.size()];
+  return ::poll(&ready, 1, kAnswerMilliseconds) == 1 &&
+         ::recv(peer.number, begin, sizeof begin, MSG_WAITALL) == sizeof begin &&
+         std::string_view(begin, sizeof begin) == kAnswer;
+}
+
+}  // namespace
+
+std::vector<int> listening_ports(const std::vector<ProcessFacts>& members) {
+  std::set<int> ports;
+  for (const ProcessFacts& member : members) {
+    std::set<std::string> inodes;
+    add_sockets(member.pid, inodes);
+    if (inodes.empty()) continue;
+    for (const char* table : {"tcp", "tcp6"}) {
+      const auto text = read_file(fmt::format("/proc/{}/net/{}", member.pid, table));
+      if (!text) continue;
+      for (const std::string& line : split(*text, '\n')) {
+        // sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode
+        const auto columns = words(line);
+        if (columns.size() < 10 || columns[3] != kListening || !inodes.contains(columns[9])) {
+          continue;
+        }
+        const std::size_t colon = columns[1].find(':');
+        if (colon == std::string::npos) continue;
+        ports.insert(static_cast<int>(std::strtol(columns[1].c_str() + colon + 1, nullptr, 16)));
+      }
+    }
+  }
+  return {ports.begin(), ports.end()};
+}
+
+int http_port(const std::vector<ProcessFacts>& members) {
+  const std::vector<int> ports = listening_ports(members);
+  const auto found = std::find_if(ports.begin(), ports.end(), answers_http);
+  return found == ports.end() ? 0 : *found;
+}
+
+}  // namespace ocrtune
