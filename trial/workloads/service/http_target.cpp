@@ -78,7 +78,8 @@ constexpr double kHttpLookSeconds = 0.2;  // between two looks at whether to go 
   X(slist_append)                 \
   X(slist_free_all)
 struct CurlLibrary {
-#define OCRTUNE_DECLARE(name) decltype(&curl_##name) name = nullptr;
+#define OCRTUNE_DECLARE(name) \
+  decltype(&curl_##name) name = nullptr;  // NOLINT(bugprone-macro-parentheses): a member
   OCRTUNE_CURL_FUNCTIONS(OCRTUNE_DECLARE)
 #undef OCRTUNE_DECLARE
 };
