@@ -139,10 +139,10 @@ std::optional<bool> ReaderFinder::scope_of(const Candidate& candidate) const {
 
 ReaderChoice ReaderFinder::choice_of(const Candidate& candidate) const {
   ReaderChoice choice{candidate.name, candidate.reads, scope_of(candidate), candidate.line};
-  // A bar may count samples in steps of a batch.
   const bool of_steps =
       candidate.reads == Reads::steps_per_second || candidate.reads == Reads::seconds_per_step;
   if (std::string_view(candidate.name) == "torch" && of_steps) choice.log_reader = "torch:steps";
+  // A bar may count samples in steps of a batch.
   if (std::string_view(candidate.name) == "progress" && context_.batch >= kSureBatch) {
     if (const auto counter = forms_.bar_of_samples(context_.batch)) return counted(*counter);
   }

@@ -13,7 +13,7 @@ namespace ocrtune {
 std::vector<int> listening_ports(const std::vector<ProcessFacts>& members);
 
 // The first port on which one of these processes answers HTTP on this machine, with any status; 0:
-// none does. Each port is waited for a second.
+// none does. A port is waited for a second at each of connecting, asking and reading.
 int http_port(const std::vector<ProcessFacts>& members);
 
 }  // namespace ocrtune
