@@ -277,3 +277,21 @@ TEST(Tidy, NoEmptyWordsInNames) {
     EXPECT_FALSE(std::regex_search(file.name, empty)) << file.name;
   }
 }
+
+// Under pipefail a writer whose reader has left ends the script, now and then: SIGPIPE, 141.
+TEST(Tidy, NoReaderOfAPipeLeavesEarly) {
+  const std::regex leaves("\\| *(head\\b|grep -\\w*[qm]|sed [^|]*\\bq\\b|awk [^|]*\\bexit\\b)");
+  const fs::path root = OCRTUNE_SOURCE_DIR;
+  int scripts = 0;
+  for (const std::string_view folder : {".ci", "scripts", "bench", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (!entry.is_regular_file()) continue;
+      const std::string text = read(entry.path());
+      if (text.rfind("#!", 0) != 0 || text.find("pipefail\n") == std::string::npos) continue;
+      ++scripts;
+      std::smatch found;
+      EXPECT_FALSE(std::regex_search(text, found, leaves)) << entry.path() << ": " << found.str();
+    }
+  }
+  EXPECT_GT(scripts, 10);
+}
