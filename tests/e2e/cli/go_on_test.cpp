@@ -30,13 +30,15 @@ class GoOn : public testing::Test {
 
   // What the command says in the end; `begun` is what it prints once it is under way, "": nothing.
   std::string interrupted(std::vector<std::string> arguments, const std::string& begun) {
+    const bool of_engine = arguments[0] == "worker" || arguments[0] == "make-data";
+    const std::string program = of_engine ? OCRTUNE_BINARY + "-engine" : OCRTUNE_BINARY;
     ProcessOptions options;
     arguments.insert(arguments.begin(), OCRTUNE_BINARY);
     options.arguments = std::move(arguments);
     options.directory = folder_;
     Process process = std::move(Process::start(options)).value();
     while (!process.poll_exit() &&
-           !(takes_interrupts(process.pid()) &&
+           !(takes_interrupts(process.pid(), program) &&
              process.output().contents().find(begun) != std::string::npos)) {
       (void)process.read_output({});
       steady_clock().sleep_seconds(0.02);
@@ -51,9 +53,12 @@ class GoOn : public testing::Test {
   std::string folder_;
 
  private:
-  // From catch_interrupts() on, all threads block the signal.
-  static bool takes_interrupts(int pid) {
-    const std::string status = read_file("/proc/" + std::to_string(pid) + "/status").value_or("");
+  // From catch_interrupts() on, all threads block the signal. ocrtune does so too before it becomes
+  // the engine's program.
+  static bool takes_interrupts(int pid, const std::string& program) {
+    const std::string process = "/proc/" + std::to_string(pid);
+    if (base_name(real_path(process + "/exe").value_or("")) != base_name(program)) return false;
+    const std::string status = read_file(process + "/status").value_or("");
     const std::size_t at = status.find("SigBlk:\t");
     if (at == std::string::npos) return false;
     const auto blocked = std::strtoull(status.c_str() + at + 8, nullptr, 16);
