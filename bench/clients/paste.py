@@ -6,8 +6,8 @@
 
 A client is tuned as its user would tune it. Then, without ocrtune, the recommended line is launched --rounds times for
 --seconds, in turns with the user's own start for a third of them. Samples are counted apart from the lines that ocrtune
-read: by a file that the job writes (jobs.py), by its counter, or by its whole runs. The first 3 s of a job's steps do not count;
-whole runs count with their start. A row each: the answer, the rate with its interval, the pasted rates and how many of them the
+read: by a file that the job writes (jobs.py), by its counter, or by its whole runs. The first 3 s of a job's steps do not count, of
+`warm`, which is slow for its first 20, 25 s; whole runs count with their start. A row each: the answer, the rate with its interval, the pasted rates and how many of them the
 interval holds, the gain with its interval and by hand.
 """
 
@@ -30,7 +30,8 @@ import time
 BENCH = pathlib.Path(__file__).resolve().parent
 ROOT = BENCH.parents[1]
 TESTS = ROOT / "tests" / "clients"
-WARM_UP_SECONDS = 3.0
+WARM_UP_SECONDS = {"warm": 25.0}
+WARM_UP = 3.0  # of the others
 
 
 def paddle(given, folder):
@@ -110,15 +111,15 @@ def launch(line, folder, environment):
                             errors="replace", start_new_session=True)
 
 
-def rate_between(points):
+def rate_between(points, warm_up):
     """Of (seconds, samples so far) behind the warm-up: between the first and the last of them."""
-    points = [point for point in points if point[0] >= points[0][0] + WARM_UP_SECONDS] if points else []
+    points = [point for point in points if point[0] >= points[0][0] + warm_up] if points else []
     if len(points) < 2:
         return float("nan")
     return (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0])
 
 
-def paste(line, knobs, count, folder, seconds):
+def paste(line, knobs, count, folder, seconds, warm_up):
     if count == "runs":
         begin, runs = time.monotonic(), 0
         while time.monotonic() - begin < seconds:
@@ -151,7 +152,7 @@ def paste(line, knobs, count, folder, seconds):
             when, number = text.split()
             samples += int(number)
             points.append((float(when), samples))
-    return rate_between(points)
+    return rate_between(points, warm_up)
 
 
 def start_line(report):
@@ -186,7 +187,8 @@ def visit(name, given, folder):
         for which in list(lines) if turn % 2 == 0 else list(lines)[::-1]:
             line, knobs, seconds = lines[which]
             with tempfile.TemporaryDirectory() as pasted:
-                rates[which].append(paste(re.sub(r"\{trial_dir\}", pasted, line), knobs, count, folder, seconds))
+                rates[which].append(paste(re.sub(r"\{trial_dir\}", pasted, line), knobs, count, folder, seconds,
+                                          WARM_UP_SECONDS.get(name, WARM_UP)))
     by_hand = statistics.median(rates["best"]) / statistics.median(rates["start"])
     held = sum(best["samples_per_second"]["low"] <= rate <= best["samples_per_second"]["high"] for rate in rates["best"])
     print(name, answer["answer"], answer["verdict"], f"{answer['trials']} in {spent:.0f} s", interval(best["samples_per_second"]),
