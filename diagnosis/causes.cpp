@@ -14,14 +14,15 @@ std::vector<CauseRow> run_causes() {
        "A process got SIGKILL, which is what the kernel's out-of-memory killer sends: the host (or "
        "the container) ran out of main memory. Loader workers are the usual victims. GPU memory "
        "has no part in it.",
-       "dmesg -T | grep -iE 'out of memory|oom-kill'; grep oom_kill "
-       "/sys/fs/cgroup/memory.events /proc/vmstat; free -h while it runs",
+       "dmesg -T | grep -iE 'out of memory|oom-kill'; grep oom_kill /proc/vmstat; free -h while it "
+       "runs",
        {"fewer processes at once, each has its own workers and copies; smaller batches",
         "docker run --memory=... or more RAM; ocrtune tune shows the peak of each setting"}},
       {"cgroup_out_of_memory",
        "The memory limit of the container, pod, job or unit was reached and the kernel killed a "
        "process inside it; the host itself may still have had memory to spare.",
-       "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.peak /sys/fs/cgroup/memory.events",
+       "cd /sys/fs/cgroup; grep -sH . memory.max memory.events memory/memory.limit_in_bytes "
+       "memory/memory.oom_control",
        {"raise the limit: docker run --memory=64g | resources.limits.memory | sbatch --mem=64G",
         "fewer processes at once, each has its own workers and copies; smaller batches",
         "count /dev/shm too: its pages are charged to the same limit"}},

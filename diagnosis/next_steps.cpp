@@ -27,7 +27,7 @@ struct StepRow {
 
 constexpr const char* kKernelKill = "dmesg -T | grep -iE 'oom-kill|killed process'";
 constexpr const char* kGroupKill =
-    "grep -HE '^(max|oom|oom_kill) ' /sys/fs/cgroup/memory.events /sys/fs/cgroup/*/memory.events";
+    "grep -rsE '^(max|oom|oom_kill) [1-9]' /sys/fs/cgroup --include='memory.[eo]*'";
 constexpr const char* kHealth =
     "curl --retry 99 --retry-connrefused -sS http://HOST:PORT/health   # with the check off";
 constexpr const char* kEventLog =

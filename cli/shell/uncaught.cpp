@@ -33,7 +33,7 @@ void say(const char* text) {
 
 const char* exception_words(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    return "the system has no memory to spare (ulimit -v, memory.max)";
+    return "the system has no memory to spare (ulimit -v, its group's limit)";
   }
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {

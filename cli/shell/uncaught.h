@@ -6,8 +6,8 @@
 
 namespace ocrtune {
 
-// "the system has no memory to spare (ulimit -v, memory.max)"; of other exceptions their own words.
-// Allocates nothing.
+// "the system has no memory to spare (ulimit -v, its group's limit)"; of other exceptions their own
+// words. Allocates nothing.
 const char* exception_words(const std::exception& error);
 
 // From now on an exception that nobody catches, in a thread or behind noexcept, ends the process

@@ -326,10 +326,10 @@ const std::vector<Phrase>& sentence_table() {
        "使 initialDelaySeconds 大于加载时间；由另一线程应答检查"},
       {"send fewer or smaller pages", "减少页数，或缩小页面"},
       // What would settle whether it is the cause.
-      {"dmesg -T | grep -iE 'out of memory|oom-kill'; grep oom_kill /sys/fs/cgroup/memory.events "
-       "/proc/vmstat; free -h while it runs",
-       "dmesg -T | grep -iE 'out of memory|oom-kill'; grep oom_kill /sys/fs/cgroup/memory.events "
-       "/proc/vmstat；运行期间 free -h"},
+      {"dmesg -T | grep -iE 'out of memory|oom-kill'; grep oom_kill /proc/vmstat; free -h while it "
+       "runs",
+       "dmesg -T | grep -iE 'out of memory|oom-kill'; grep oom_kill /proc/vmstat；运行期间 free "
+       "-h"},
       {"ocrtune run -- CMD   # shows the growth with its interval and the time left",
        "ocrtune run -- CMD   # 显示增长速度及其区间、剩余时间"},
       {"nvidia-smi   # memory used by other processes before the run starts",
