@@ -17,14 +17,17 @@
 namespace ocrtune {
 namespace {
 
-// uid_map: "inside outside count"; root inside that is somebody else outside.
+// uid_map: "inside outside count"; root inside that is somebody else outside. An engine maps a
+// range for its images' users, a sandbox (bubblewrap, unshare) its own user alone.
 Fact<bool> read_rootless(const FileRoot& root) {
   const std::string marks = root.read("/run/.containerenv").value_or("");
   if (marks.find("rootless=1") != std::string::npos) return {true, "/run/.containerenv"};
+  if (marks.find("rootless=0") != std::string::npos) return {false, "/run/.containerenv"};
   const auto map = root.read("/proc/self/uid_map");
   const auto fields = map ? words(*map) : std::vector<std::string>();
   if (fields.size() < 3) return {std::nullopt, "/proc/self/uid_map cannot be read"};
-  return {fields[0] == "0" && fields[1] != "0", "/proc/self/uid_map"};
+  const bool one_user = fields.size() == 3 && fields[2] == "1";
+  return {fields[0] == "0" && fields[1] != "0" && !one_user, "/proc/self/uid_map"};
 }
 
 Fact<std::string> read_seccomp(const FileRoot& root) {

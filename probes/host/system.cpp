@@ -21,9 +21,9 @@ struct Mark {
 };
 
 // First match wins: a Kubernetes pod runs in Docker or containerd.
-constexpr Mark kCgroupMarks[] = {{"kubepods", "kubernetes"},   {"libpod", "podman"},
-                                 {"docker", "docker"},         {"lxc", "lxc"},
-                                 {"containerd", "containerd"}, {"slurm", "slurm"}};
+constexpr Mark kCgroupMarks[] = {
+    {"kubepods", "kubernetes"},   {"libpod", "podman"}, {"docker", "docker"}, {"lxc", "lxc"},
+    {"containerd", "containerd"}, {"/ecs/", "ecs"},     {"slurm", "slurm"}};
 
 constexpr Mark kVendorMarks[] = {{"QEMU", "kvm"},
                                  {"KVM", "kvm"},
@@ -36,6 +36,23 @@ constexpr Mark kVendorMarks[] = {{"QEMU", "kvm"},
                                  {"Xen", "xen"},
                                  {"innotek", "virtualbox"},
                                  {"Parallels", "parallels"}};
+
+struct FileMark {
+  const char* path;
+  const char* word;  // "": that the file is there says it
+  const char* name;
+};
+
+// Where there is neither DMI nor a flag of the CPU: what firmware and hypervisor tell the kernel.
+constexpr FileMark kHypervisorMarks[] = {
+    {"/proc/device-tree/hypervisor/compatible", "kvm", "kvm"},
+    {"/proc/device-tree/hypervisor/compatible", "xen", "xen"},
+    {"/proc/device-tree/compatible", "qemu,pseries", "kvm"},
+    {"/proc/device-tree/compatible", "riscv-virtio", "kvm"},
+    {"/proc/device-tree/compatible", "linux,dummy-virt", "virtual machine"},
+    {"/proc/device-tree/ibm,partition-name", "", "powervm"},
+    {"/proc/sysinfo", "KVM/Linux", "kvm"},
+    {"/proc/sysinfo", "z/VM", "z/vm"}};
 
 Fact<std::string> known(std::string value, std::string source) {
   return {std::move(value), std::move(source)};
@@ -53,6 +70,15 @@ bool has_hypervisor_flag(const std::string& cpuinfo) {
 bool may_be_bare(const std::string& vendor, const std::string& product) {
   return product.find("metal") != std::string::npos || vendor == "Google" ||
          (vendor == "Microsoft Corporation" && product != "Virtual Machine");
+}
+
+// What an engine gave to its first process, which hands it on to few: "lxc".
+std::string container_of_init(const FileRoot& root) {
+  const std::string first = std::string(1, '\0') + root.read("/proc/1/environ").value_or("");
+  const std::string key = std::string(1, '\0') + "container=";
+  const std::size_t at = first.find(key);
+  if (at == std::string::npos) return "";
+  return std::string(trim(first.substr(at + key.size()).c_str()));
 }
 
 std::string first_line(const FileRoot& root, const std::string& path) {
@@ -227,12 +253,18 @@ Fact<std::string> read_container(const FileRoot& root, const Environment& enviro
   if (root.exists("/run/.containerenv")) return known("podman", "/run/.containerenv");
   const std::string manager = first_line(root, "/run/systemd/container");
   if (!manager.empty() && manager != "wsl") return known(manager, "/run/systemd/container");
+  const std::string given = container_of_init(root);
+  if (!given.empty() && given != "wsl") return known(given, "/proc/1/environ");
   const std::string cgroup = root.read("/proc/self/cgroup").value_or("");
   for (const Mark& mark : kCgroupMarks) {
     if (cgroup.find(mark.word) != std::string::npos) return known(mark.name, "/proc/self/cgroup");
   }
   if (root.exists("/.dockerenv")) return known("docker", "/.dockerenv");
   if (environment.count("SLURM_JOB_ID") != 0) return known("slurm", "SLURM_JOB_ID");
+  const auto groups = cgroup_path(root, "memory");
+  if (groups && groups->levels.back().name != "/") {
+    return known("container", "a part of the control groups is mounted");
+  }
   if (!cgroup.empty()) return known("none", "no mark of a container found");
   return {std::nullopt, "/proc/self/cgroup cannot be read"};
 }
@@ -249,6 +281,10 @@ Fact<std::string> read_virtual_machine(const FileRoot& root) {
   }
   const std::string hypervisor = first_line(root, "/sys/hypervisor/type");
   if (!hypervisor.empty()) return known(hypervisor, "/sys/hypervisor/type");
+  for (const FileMark& mark : kHypervisorMarks) {
+    const auto text = root.read(mark.path);
+    if (text && text->find(mark.word) != std::string::npos) return known(mark.name, mark.path);
+  }
   for (const Mark& mark : kVendorMarks) {
     const bool vendor_matches = vendor.find(mark.word) != std::string::npos;
     const bool product_matches = product.find(mark.word) != std::string::npos;

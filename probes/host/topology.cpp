@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -305,11 +306,25 @@ void read_nodes(const FileRoot& root, Topology& topology) {
   topology.numa_nodes = nodes_with_cpus(topology.places);
 }
 
-// Cores of one part are of one kind, though their clocks and so their capacities differ a little.
+// Cores of one part are of one kind, though their clocks and so their capacities differ a little:
+// that of the fastest of them.
 void merge_equal_cores(const FileRoot& root, Topology& topology) {
-  if (topology.cpu_kinds < 2 || read_arm_cores(root).size() != 1) return;
-  for (CpuPlace& place : topology.places) place.kind = 0;
-  topology.cpu_kinds = 1;
+  if (topology.cpu_kinds < 2) return;
+  for (const CpuKind& part : read_arm_cores(root)) {
+    int fastest = -1;
+    for (const CpuPlace& place : topology.places) {
+      if (part.cpus.contains(place.cpu)) fastest = std::max(fastest, place.kind);
+    }
+    for (CpuPlace& place : topology.places) {
+      if (part.cpus.contains(place.cpu)) place.kind = fastest;
+    }
+  }
+  std::set<int> kinds;
+  for (const CpuPlace& place : topology.places) kinds.insert(place.kind);
+  for (CpuPlace& place : topology.places) {
+    place.kind = static_cast<int>(std::distance(kinds.begin(), kinds.find(place.kind)));
+  }
+  topology.cpu_kinds = static_cast<int>(kinds.size());
 }
 
 }  // namespace
