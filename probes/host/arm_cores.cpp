@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -104,7 +105,7 @@ constexpr Part kParts[] = {{0x41, 0xd02, "Cortex-A34"},
                            {0x70, 0x664, "FTC664 (Phytium)"},
                            {0x70, 0x862, "FTC862 (Phytium)"},
                            {0xc0, 0xac3, "Ampere-1"},
-                           {0xc0, 0xac4, "Ampere-1A"}};
+                           {0xc0, 0xac4, "Ampere-1a"}};
 
 // "0xd0c" -> 3340; -1: no such number.
 int hex_number(const std::string& text) {
@@ -138,6 +139,12 @@ std::string arm_core_name(const std::string& implementer, const std::string& par
     if (row.code == maker) return fmt::format("{} part {}", row.name, part);
   }
   return fmt::format("implementer {} part {}", implementer, part);
+}
+
+bool is_small_arm_core(const std::string& name) {
+  static const std::set<std::string> kSmall = {"Cortex-A34", "Cortex-A35",  "Cortex-A53",
+                                               "Cortex-A55", "Cortex-A510", "Cortex-A520"};
+  return kSmall.count(name) != 0;
 }
 
 std::vector<CpuKind> read_arm_cores(const FileRoot& root) {

@@ -18,6 +18,9 @@ struct CpuKind {
 // "Cortex-A76" of ("0x41", "0xd0b"); "ARM part 0xabc" of an unknown part; empty: not a pair.
 std::string arm_core_name(const std::string& implementer, const std::string& part);
 
+// Of those that ARM builds for little power beside larger ones ("LITTLE").
+bool is_small_arm_core(const std::string& name);
+
 // CPUs of one core name each, as /proc/cpuinfo lists them; empty where it names no parts.
 std::vector<CpuKind> read_arm_cores(const FileRoot& root);
 

@@ -54,15 +54,16 @@ struct MemoryFiles {
   const char* inactive;
 };
 
-constexpr MemoryFiles kFilesV1 = {
-    {"memory.limit_in_bytes", nullptr}, "memory.usage_in_bytes", "total_inactive_file"};
+// memsw: memory and swap together, so memory too.
+constexpr MemoryFiles kFilesV1 = {{"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"},
+                                  "memory.usage_in_bytes",
+                                  "total_inactive_file"};
 // memory.high does not kill but slows to a crawl: for a launch it is as good as a limit.
 constexpr MemoryFiles kFilesV2 = {{"memory.max", "memory.high"}, "memory.current", "inactive_file"};
 
 void read_level(const FileRoot& root, const CgroupLevel& level, const MemoryFiles& files,
                 MemoryFacts& facts, Notes& notes) {
   for (const char* file : files.limits) {
-    if (file == nullptr) continue;
     const auto limit = read_cgroup_number(root, level.folder + "/" + file, &notes);
     if (!limit || *limit < 0 || *limit >= kUnlimited) continue;
     facts.limits.push_back({*limit, fmt::format("{} of {}", file, level.name)});

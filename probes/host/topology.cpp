@@ -307,13 +307,16 @@ void read_nodes(const FileRoot& root, Topology& topology) {
 }
 
 // Cores of one part are of one kind, though their clocks and so their capacities differ a little:
-// that of the fastest of them.
-void merge_equal_cores(const FileRoot& root, Topology& topology) {
-  if (topology.cpu_kinds < 2) return;
-  for (const CpuKind& part : read_arm_cores(root)) {
-    int fastest = -1;
+// that of the fastest of them. Where the kernel says no speeds, ARM's small cores are the slow
+// ones.
+void rank_arm_cores(const FileRoot& root, Topology& topology) {
+  const std::vector<CpuKind> parts = read_arm_cores(root);
+  if (parts.empty()) return;
+  const bool told = topology.cpu_kinds > 1;
+  for (const CpuKind& part : parts) {
+    int fastest = told || is_small_arm_core(part.model) ? -1 : 1;
     for (const CpuPlace& place : topology.places) {
-      if (part.cpus.contains(place.cpu)) fastest = std::max(fastest, place.kind);
+      if (told && part.cpus.contains(place.cpu)) fastest = std::max(fastest, place.kind);
     }
     for (CpuPlace& place : topology.places) {
       if (part.cpus.contains(place.cpu)) place.kind = fastest;
@@ -351,7 +354,7 @@ Result<Topology> read_topology(const FileRoot& root, const std::string& descript
   read_renumbered(root, *found);
   read_nodes(root, *found);
   read_intel_kinds(root, *found);
-  merge_equal_cores(root, *found);
+  rank_arm_cores(root, *found);
   return found;
 }
 
