@@ -163,8 +163,9 @@ void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence
             fmt::format("{}:{}: {}", log.file, finding.first.number, finding.first.text));
       }
     }
-    if (log.kind == SourceKind::binary) {
-      diagnosis.notes.push_back(log.file + " is not text: not the log of a run");
+    if (log.kind >= SourceKind::document) {
+      const char* what = log.kind == SourceKind::binary ? "not text" : "a document";
+      diagnosis.notes.push_back(fmt::format("{} is {}: not the log of a run", log.file, what));
     }
     if (log.bytes == 0) diagnosis.notes.push_back(log.file + " is empty");
   }
@@ -190,7 +191,7 @@ Given given_in(const std::vector<LogScan>& logs, const FailureEvidence& evidence
   const auto every = [&](auto is) { return std::ranges::all_of(logs, is); };
   if (every([](const LogScan& log) { return log.bytes == 0; })) return Given::nothing;
   const bool no_run = every([](const LogScan& log) {
-    return log.kind == SourceKind::binary ||
+    return log.kind >= SourceKind::document ||
            (log.progress_lines == 0 && log.programs == 0 && log.findings.empty());
   });
   return no_run ? Given::no_run : Given::run;

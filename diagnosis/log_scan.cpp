@@ -461,6 +461,7 @@ LogScan LogScanner::finish() {
   scan.node_shortages = state.node_report.shortages();
   scan.costs = state.costs.costs();
   if (state.first_lines.is_kernel()) scan.kind = SourceKind::kernel;
+  if (state.first_lines.is_document()) scan.kind = SourceKind::document;
   if (!state.utf16 && state.odd_bytes * 10 > state.first_bytes) scan.kind = SourceKind::binary;
   // The last run decides, unless it has only begun.
   const auto spoke = std::find(state.run_spoke.rbegin(), state.run_spoke.rend(), true);
@@ -480,7 +481,10 @@ LogScan LogScanner::finish() {
     }
     scan.findings.push_back(std::move(finding));
   }
-  if (scan.kind == SourceKind::binary) scan.findings.clear();
+  if (scan.kind >= SourceKind::document) {
+    scan.findings.clear();
+    scan.costs = {};
+  }
   return std::move(scan);
 }
 

@@ -55,7 +55,7 @@ bool names_others_alone(const LogScan& log) {
 }  // namespace
 
 // In a table of several objects the row of one that no log is of, beside the row of one that a log
-// is of ("ocr-api.log" of ocr-api-7d9c-abcde), tells of a neighbour.
+// is of ("ocr-api.log" of ocr-api-7d9c-abcde, "slurm-512.out" of job 512), tells of a neighbour.
 void CauseRanker::weigh_listed_object(const Finding& finding, Clue& clue) const {
   constexpr double kNeighbour = 0.1;
   const LogScan& table = log_of(clue.file);
@@ -65,7 +65,8 @@ void CauseRanker::weigh_listed_object(const Finding& finding, Clue& clue) const 
     return std::ranges::any_of(logs_, [&](const LogScan& log) {
       std::string stem = base_name(log.file);
       stem = stem.substr(0, stem.find('.'));
-      return &log != &table && !stem.empty() && starts_with(object + "-", stem + "-");
+      return &log != &table && !stem.empty() &&
+             (starts_with(object + "-", stem + "-") || ends_with("-" + stem, "-" + object));
     });
   };
   if (!has_log(name) && std::ranges::any_of(table.listed, has_log)) {

@@ -89,19 +89,27 @@ std::string program_names(std::uint32_t programs) {
 }
 
 std::string listed_object(std::string_view line) {
-  static const re2::RE2 kRow(R"(^(?:[\w-]+ +)?([a-z0-9][a-z0-9.-]*) +\d+/\d+ +[A-Z]\w+)");
-  std::string name;
-  re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kRow, &name);
-  return name;
+  static const re2::RE2 kRow(
+      R"(^(?:[\w-]+ +)?([a-z0-9][a-z0-9.-]*) +\d+/\d+ +[A-Z]\w+|^(\d+)(?:_\d+)?(?:\.\w+)? .*\b[A-Z_]{4,}\+? +\d+:\d+ *$)");
+  std::string name, job;
+  re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kRow, &name, &job);
+  return name + job;
 }
 
 void SourceLines::take_line(std::string_view line) {
   constexpr int kEnough = 200;
   static const re2::RE2 kKernel(
       R"(^\[ *\d{1,8}\.\d{1,6}\] |^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\] |^[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ kernel: |^\d{4}-\d\d-\d\dT\S+ \S+ kernel: |^<\d+>|^-- (?:Boot|Reboot|Logs begin|Journal begins)|^kern +:)");
+  static const re2::RE2 kHeading(R"(^#{1,6} [^\s\d])");
+  static const re2::RE2 kProse(
+      R"re(^#{1,6} |^ {0,6}(?:[-*+] |\d+\. )\S|^\|.*\|$|^ *```|\]\(\S+\)|^ *[\pL`*("'](?:[\pL\pN`*_()"',;./-]+ ){5}|^ *[^\x00-\x7f])re");
+  ;
   if (lines_ == kEnough) return;
   lines_ += 1;
-  kernel_ += re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kKernel);
+  const re2::StringPiece piece(line.data(), line.size());
+  kernel_ += re2::RE2::PartialMatch(piece, kKernel);
+  headings_ += re2::RE2::PartialMatch(piece, kHeading);
+  prose_ += re2::RE2::PartialMatch(piece, kProse);
 }
 
 }  // namespace ocrtune

@@ -9,9 +9,10 @@
 namespace ocrtune {
 
 enum class SourceKind {
-  program,  // of a run, as far as can be seen
-  kernel,   // dmesg, journalctl -k
-  binary,   // no text
+  program,   // of a run, as far as can be seen
+  kernel,    // dmesg, journalctl -k
+  document,  // headings, lists and sentences: what may fail, not what did
+  binary,    // no text
 };
 
 // Programs are bits: a log of a server holds its framework too.
@@ -51,7 +52,7 @@ inline constexpr Program kLxc = 1U << 29;  // LXC, LXD, Incus, Proxmox
 std::uint32_t programs_in(std::string_view text);
 std::string program_names(std::uint32_t programs);  // "vLLM, PyTorch"
 
-// Whom a row of `kubectl get pods` is about; empty: it is no such row.
+// Whom a row of `kubectl get pods` or sacct is about; empty: it is no such row.
 std::string listed_object(std::string_view line);
 
 // Counts the first lines of a file.
@@ -59,9 +60,10 @@ class SourceLines {
  public:
   void take_line(std::string_view line);
   bool is_kernel() const { return kernel_ > 0 && 2 * kernel_ >= lines_; }
+  bool is_document() const { return headings_ > 1 && 5 * prose_ >= 3 * lines_; }
 
  private:
-  int lines_ = 0, kernel_ = 0;
+  int lines_ = 0, kernel_ = 0, headings_ = 0, prose_ = 0;
 };
 
 }  // namespace ocrtune

@@ -384,6 +384,7 @@ const std::vector<Phrase>& advice_table() {
       {"exit code {}", "退出码 {}"},
       {"{} is empty", "{} 是空文件"},
       {"{} is not text: not the log of a run", "{} 不是文本，不是运行日志"},
+      {"{} is a document: not the log of a run", "{} 是文档，不是运行日志"},
       {"{} was not read: {}", "未读取 {}：{}"},
       {"ocrtune itself stopped this run: {}", "是 ocrtune 自己停止了这次运行：{}"},
       {"SIGKILL may also come from a person or a batch system", "SIGKILL 也可能来自人或批处理系统"},
