@@ -1,6 +1,7 @@
 #include "diagnosis/cause_ranker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -98,12 +99,6 @@ bool too_many_joined(const std::string& line) {
                     (re2::RE2::PartialMatch(line, kWorkers, &joined) &&
                      re2::RE2::PartialMatch(line, kWorld, &world));
   return told && world > 0 && joined > world;
-}
-
-// "lightning.exceptions.MisconfigurationException: x" -> "MisconfigurationException"
-std::string_view exception_name(std::string_view line) {
-  line = line.substr(0, line.find(": "));
-  return line.substr(line.find_last_of(". ") + 1);
 }
 
 }  // namespace
@@ -257,21 +252,42 @@ void CauseRanker::hear_last_notes() {
   }
 }
 
-// An exception without a row of its own that a configuration's own file raises, or that is called
-// after it.
-void CauseRanker::hear_raising_files() {
-  static const re2::RE2 kNames("config|argument|arg_utils|options|settings");
+// An exception without a row of its own: its message in words that any program uses, behind the
+// file that raises it or is called before. A configuration's own file raises what it finds wrong.
+void CauseRanker::hear_own_words() {
+  struct Words {
+    const char* cause;
+    re2::RE2 said;
+  };
+  static const Words kWords[] = {
+      {"library_conflict",
+       R"((?i)version mismatch|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version)"},
+      {"missing_module",
+       R"((?i)(?:fail(?:ed)? to|could not|couldn't|unable to|cannot|can't|did not) (?:find|locate) (?:[\w'-]+ ){0,3}(?:compiler|executable|binary|program|command|tool|package|library)|is not installed|not (?:in|on) (?:your |the )?PATH\b|please install|pip install)"},
+      {"checkpoint_damaged", R"((?i)corrupt(?:ed)?\b|checksum|truncated|unexpected end of)"},
+      {"bad_training_data",
+       R"((?i)\b(?:pdf|document|page|image|input file)\b.{0,60}(?:signature|signed\b|encrypted|password|already has text|malformed|unreadable|broken|(?:cannot|could not) be (?:read|opened|decoded)))"},
+      {"dataset_too_small",
+       R"((?i)\b(?:data ?sets?|data ?loaders?|samples?|batch(?:es)?|images?|total_steps|length)\b.{0,60}(?:\bempty\b|\bis zero\b|(?:got|=|is|has|of) 0\b)|\bno (?:valid |training |usable )*(?:samples|images|batches|examples|data)\b)"},
+      {"label_out_of_range",
+       R"((?i)\b(?:labels?|class(?:es)?|targets?|tokens?|vocab\w*|char\w*|blank)\b.{0,80}(?:out of (?:range|bounds)|in interval|exceeds?|not in (?:the )?(?:dict|vocab|charset|alphabet)))"},
+      {"bad_configuration",
+       R"(^\S*(?:config|argument|arg_utils|options|settings)\S* \||onfig\w*: |\b(?:ValueError|AssertionError|NotImplementedError|TypeError): .*(?i:must (?:be|have|match|not)\b|should (?:be|have)\b|has to be|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|at least one of|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b))"},
+  };
   if (any_clue([](const Clue& clue) { return clue.is(2, 0.3); })) return;
   std::vector<Clue> more;
   for (const Clue& clue : clues_) {
     if (clue.signature != "exception_line" || clue.weight < 0.3) continue;
-    const bool named = exception_name(clue.line.text).find("onfig") != std::string_view::npos;
-    if (!named && !re2::RE2::PartialMatch(clue.raised.file, kNames)) continue;
+    if (any_finding(log_of(clue.file), "serving_request_failed")) continue;  // a request's
+    const std::string said = clue.raised.file + " |" + clue.line.text;
+    const auto* row = std::ranges::find_if(
+        kWords, [&](const Words& words) { return re2::RE2::PartialMatch(said, words.said); });
+    if (row == std::end(kWords)) continue;
     more.push_back(clue);
-    more.back().cause = &find_cause("bad_configuration");
+    more.back().cause = &find_cause(row->cause);
     more.back().role = Role::symptom;
     more.back().weight *= 1.3;
-    more.back().signature = "raising_file";
+    more.back().signature = "own_words";
   }
   clues_.insert(clues_.end(), more.begin(), more.end());
 }
@@ -413,7 +429,7 @@ std::vector<Cause> CauseRanker::rank() {
   settle_abort();
   hear_terminations();
   hear_last_notes();
-  hear_raising_files();
+  hear_own_words();
   hear_versions();
   hear_left_out_weights();
   hear_printed_memory();

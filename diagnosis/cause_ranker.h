@@ -88,7 +88,7 @@ class CauseRanker {
   void hear_vanished_workers();
   void hear_terminations();
   void hear_last_notes();
-  void hear_raising_files();
+  void hear_own_words();
   void hear_left_out_weights();
   void hear_printed_memory();
   void hear_full_memory();

@@ -138,7 +138,8 @@ std::vector<CauseRow> program_causes() {
        "samples / ranks must reach the batch: wc -l LABEL_FILE",
        {"a smaller batch or fewer ranks", "keep the last, smaller batch (drop_last false)"}},
       {"bad_training_data",
-       "Samples could not be read or decoded; in training they are silently replaced by others.",
+       "Samples or documents could not be read or decoded, or may not be altered; in training they "
+       "are silently replaced by others.",
        "open the samples that are named; how many lines name one?",
        {"correct or remove the listed lines",
         "check the delimiter (tab) and the encoding (UTF-8)"}},

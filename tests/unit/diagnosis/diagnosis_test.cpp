@@ -92,6 +92,9 @@ TEST(Diagnosis, LogsOfStrangers) {
   expect_accepted("../diagnosis/payload_and_neighbours.txt", 25);
 }
 
+// What an exception without a row says itself; tables and documents that tell of other runs.
+TEST(Diagnosis, WhatIsSaidInOwnWords) { expect_accepted("../diagnosis/own_words.txt", 16); }
+
 // Who stopped it, by a file beside the log; orderly ends; families of servers and compilers.
 TEST(Diagnosis, SendersAndOrderlyEnds) {
   expect_accepted("../diagnosis/senders_and_curves.txt", 18);
