@@ -185,6 +185,7 @@ struct Trial {
   double network_bytes_per_second = 0;  // of a job over several hosts, the first one's; 0: unknown
   double control_share = 0;  // control kernel beside this trial over its usual rate; 0: unknown
   std::string placement;     // CPUs that the ranks really had: "0:0-3 1:4-7"
+  int launched_ranks = 0;    // of a user's command: ranks that a launcher numbered; not stored
   std::string log_tail;      // last lines of stdout and stderr
   FailureEvidence counters;  // of a failed trial, for its diagnosis
   std::string started;       // UTC, ISO 8601

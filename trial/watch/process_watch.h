@@ -18,6 +18,7 @@
 #include "trial/ipc/events.h"
 #include "trial/observe/count_limits.h"
 #include "trial/observe/oom_watch.h"
+#include "trial/observe/rank_binding.h"
 #include "trial/watch/load_watch.h"
 #include "trial/watch/preload_watch.h"
 #include "trial/watch/trial_plan.h"
@@ -117,6 +118,9 @@ class ProcessWatch {
     scan(now);
     if (plan_.of_user()) {
       load_.threads().add_runtimes(tree_.members());
+      RankBinder ranks({});
+      ranks.look(tree_.members());
+      trial_.launched_ranks = ranks.ranks_seen();
       counts_.finish(tree_.members(), trial_);
     }
     oom_.look(tree_.members());

@@ -271,9 +271,26 @@ TEST_F(TuneOwnCommand, ThePresetLooksAtTheCommandOnce) {
 }
 
 TEST_F(TuneOwnCommand, FindsByItselfHowTheCommandTellsItsSpeed) {
-  const Ran ran = run("--nproc 1,2 --budget 6s --json 2>&1 1>/dev/null" + std::string(kClient));
+  write(
+      "ranks.sh",
+      "#!/bin/sh\nfor i in $(seq $1); do LOCAL_RANK=$((i - 1)) sh client.sh $1 $2 & done; wait\n");
+  const Ran ran =
+      run("--nproc 1,2 --budget 6s --json 2>&1 1>/dev/null -- sh ranks.sh {nproc} {batch}");
   EXPECT_THAT(ran.out, HasSubstr("lines/s' as samples/s of each rank (--log-reader torch)"));
   EXPECT_THAT(ocrtune("show --json --db " + db_).out, HasSubstr("\"ok\""));
+}
+
+// Workers of its own, counted where they are started: twice as many make twice the rate, not four
+// times.
+TEST_F(TuneOwnCommand, WhatAProgramSaysOfItsOwnProcessesIsTheJobs) {
+  write("pool.sh",
+        "#!/bin/sh\nfor i in $(seq $1); do sleep 1000 & done\n"
+        "n=0\nwhile :; do n=$((n + $1)); echo \"pages $n, $((50 * $1)).0 pages/s\"; sleep 0.02; "
+        "done\n");
+  const Ran ran = run("--nproc 1,2 --budget 6s --json 2>&1 1>/dev/null -- sh pool.sh {nproc}");
+  EXPECT_THAT(ran.out, HasSubstr("as samples/s of the job (--log-reader torch --metric-of job)"));
+  const auto shown = nlohmann::json::parse(ocrtune("show --json --db " + db_).out);
+  EXPECT_NEAR(shown["recommendation"]["samples_per_second"]["median"], 100, 1) << shown.dump(1);
 }
 
 TEST_F(TuneOwnCommand, ACommandWithoutASpeedIsRefusedWithALineAndAWayOut) {
