@@ -78,7 +78,7 @@ def doctr(given):
     import doctr.models
     import torch
     torch.set_num_threads(given.threads or torch.get_num_threads())
-    model = doctr.models.crnn_mobilenet_v3_small(pretrained=False, vocab="abcdefghij").train()
+    model = doctr.models.crnn_mobilenet_v3_small(pretrained=False, pretrained_backbone=False, vocab="abcdefghij").train()
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
     images, words = torch.rand(given.batch, 3, 32, 128), ["abcde"] * given.batch
     speed = Speed()
