@@ -124,16 +124,13 @@ void kill_descendants(pid_t child) {
 
 }  // namespace
 
-const std::string& process_mark() {
-  static std::string mark;
-  static int owner = 0;
-  if (owner != ::getpid()) {  // a forked copy of us is another process
-    owner = ::getpid();
+std::string process_mark() {
+  static const timespec first = [] {
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
-    mark = fmt::format("{}-{:x}{:08x}", owner, now.tv_sec, now.tv_nsec);
-  }
-  return mark;
+    return now;
+  }();
+  return fmt::format("{}-{:x}{:08x}", ::getpid(), first.tv_sec, first.tv_nsec);
 }
 
 pid_t become_guard(int connection) {

@@ -15,8 +15,8 @@ namespace ocrtune {
 // In the environment of what ocrtune starts, for people who look for it: <mark>.<tree's number>.
 inline constexpr const char* kTreeVariable = "OCRTUNE_TREE";
 
-// The mark of this process, unique on this machine.
-const std::string& process_mark();
+// The mark of this process, unique on this machine: a forked copy has another. For any thread.
+std::string process_mark();
 
 // What the guard says once the child has ended. The child stays a zombie until the guard ends, so
 // that its pid is nobody else's.
