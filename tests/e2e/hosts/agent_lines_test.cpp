@@ -18,6 +18,7 @@
 #include "base/line_splitter.h"
 #include "base/process.h"
 #include "probes/host/machine_lock.h"
+#include "tests/support/ran.h"
 
 namespace ocrtune {
 namespace {
@@ -81,6 +82,18 @@ TEST(AgentLines, OfAnyKindAreAnsweredOrLeftOut) {
   const auto& exit = agent.wait(20);
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->code, 0);
+}
+
+// The listening thread takes requests while the other one finds that nobody reads and ends.
+TEST(AgentLines, WhomNobodyReadsEndsInTheMidstOfRequests) {
+  const std::string folder = *make_temporary_directory("agent_lines");
+  const std::string code = folder + "/code";
+  for (int i = 0; i < 5; ++i) {
+    run_line("yes '{\"ask\": \"clock\", \"id\": 1}' | { " + std::string(OCRTUNE_BINARY) +
+             " node 2>&1; echo $? >" + code + "; } | head -c 1000");
+    EXPECT_THAT(read_file(code).value_or("none"), testing::AnyOf("0\n", "3\n"));
+  }
+  EXPECT_TRUE(remove_tree(folder));
 }
 
 // A process of ocrtune node, asked for its turn by a launcher of another machine.
