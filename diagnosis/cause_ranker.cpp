@@ -1,7 +1,6 @@
 #include "diagnosis/cause_ranker.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -99,6 +98,38 @@ bool too_many_joined(const std::string& line) {
                     (re2::RE2::PartialMatch(line, kWorkers, &joined) &&
                      re2::RE2::PartialMatch(line, kWorld, &world));
   return told && world > 0 && joined > world;
+}
+
+// What messages of exceptions say in words that any program uses, behind the file that raises it
+// and a bar.
+struct OwnWords {
+  const char* cause;
+  const char* said;
+};
+std::vector<OwnWords> own_words() {
+  return {
+      {"checkpoint_mismatch",
+       R"((?i)\b(?:checkpoint|state[_ ]dict|weights)\b.{0,60}(?:contains only|does not (?:contain|have|match|fit)|lacks|is missing|incompatible))"},
+      {"library_conflict",
+       R"((?i)version mismatch|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version)"},
+      {"missing_module",
+       R"((?i)(?:fail(?:ed)? to|could not|couldn't|unable to|cannot|can't|did not) (?:find|locate) (?:[\w'-]+ ){0,3}(?:compiler|executable|binary|program|command|tool|package|library)|requires the \S+ (?:library|package|backend)|is not installed|not (?:in|on) (?:your |the )?PATH\b|please install|pip install)"},
+      {"bad_training_data",
+       R"((?i)\b(?:pdf|document|page|image|input file)\b.{0,60}(?:signature|signed\b|encrypted|password|already has text|malformed|unreadable|broken|(?:cannot|could not) be (?:read|opened|decoded))|(?:unrecogni[sz]ed|malformed|broken|corrupt(?:ed)?|(?:cannot|could not|unable to|failed to) (?:decode|parse|identify)) .{0,30}\b(?:pdf|document|page|image|sample|record|jpe?g|tiff?)\b)"},
+      {"checkpoint_damaged", R"((?i)corrupt(?:ed)?\b|checksum|truncated|unexpected end of)"},
+      {"missing_file",
+       R"((?i)\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b.{0,80}(?:not found|(?:does not|doesn't) exist|is missing)|(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|open|locate) .{0,40}\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b)"},
+      {"dataset_too_small",
+       R"((?i)\b(?:data ?sets?|data ?loaders?|samples?|batch(?:es)?|images?|total_steps|length)\b.{0,60}(?:\bempty\b|\bis zero\b|(?:got|=|is|has|of) 0\b)|\bno (?:valid |training |usable )*(?:samples|images|batches|examples|data)\b)"},
+      {"label_out_of_range",
+       R"((?i)\b(?:labels?|class(?:es)?|targets?|tokens?|vocab\w*|char\w*|blank)\b.{0,80}(?:out of (?:range|bounds)|in interval|exceeds?|not in (?:the )?(?:dict|vocab|charset|alphabet)))"},
+      {"shape_mismatch",
+       R"((?i)\b(?:shape|dimensions?|channels|height|width)\b[^.]{0,60}\b(?:not match|divisible|incompatible|must be|should be)|expected .{0,40}\b(?:shape|dimensions?|channels)\b)"},
+      {"access_refused",
+       R"((?i)unauthori[sz]ed|forbidden|not authori[sz]ed|access (?:is )?denied|invalid (?:token|credentials|api key))"},
+      {"bad_configuration",
+       R"(^\S*(?:config|argument|args\b|arg_utils|options|settings)\S* \||onfig\w*: |\b(?:ValueError|AssertionError|NotImplementedError): .*(?i:must (?:be|have|match|not)\b|should (?:be|have)\b|has to be|requires? .{1,60} to (?:be|match|have)\b|not a (?:round )?multiple|mutually exclusive|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible|recogni[sz]ed)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|at least one of|\bbut (?:got|found|received)\b|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b))"},
+  };
 }
 
 }  // namespace
@@ -252,39 +283,22 @@ void CauseRanker::hear_last_notes() {
   }
 }
 
-// An exception without a row of its own: its message in words that any program uses, behind the
-// file that raises it or is called before. A configuration's own file raises what it finds wrong.
+// An exception without a row of its own that its message explains, or the file that raises it or is
+// called before: a configuration's own raises what it finds wrong. What a request met says nothing
+// of the server.
 void CauseRanker::hear_own_words() {
-  struct Words {
-    const char* cause;
-    re2::RE2 said;
-  };
-  static const Words kWords[] = {
-      {"library_conflict",
-       R"((?i)version mismatch|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version)"},
-      {"missing_module",
-       R"((?i)(?:fail(?:ed)? to|could not|couldn't|unable to|cannot|can't|did not) (?:find|locate) (?:[\w'-]+ ){0,3}(?:compiler|executable|binary|program|command|tool|package|library)|is not installed|not (?:in|on) (?:your |the )?PATH\b|please install|pip install)"},
-      {"checkpoint_damaged", R"((?i)corrupt(?:ed)?\b|checksum|truncated|unexpected end of)"},
-      {"bad_training_data",
-       R"((?i)\b(?:pdf|document|page|image|input file)\b.{0,60}(?:signature|signed\b|encrypted|password|already has text|malformed|unreadable|broken|(?:cannot|could not) be (?:read|opened|decoded)))"},
-      {"dataset_too_small",
-       R"((?i)\b(?:data ?sets?|data ?loaders?|samples?|batch(?:es)?|images?|total_steps|length)\b.{0,60}(?:\bempty\b|\bis zero\b|(?:got|=|is|has|of) 0\b)|\bno (?:valid |training |usable )*(?:samples|images|batches|examples|data)\b)"},
-      {"label_out_of_range",
-       R"((?i)\b(?:labels?|class(?:es)?|targets?|tokens?|vocab\w*|char\w*|blank)\b.{0,80}(?:out of (?:range|bounds)|in interval|exceeds?|not in (?:the )?(?:dict|vocab|charset|alphabet)))"},
-      {"bad_configuration",
-       R"(^\S*(?:config|argument|arg_utils|options|settings)\S* \||onfig\w*: |\b(?:ValueError|AssertionError|NotImplementedError|TypeError): .*(?i:must (?:be|have|match|not)\b|should (?:be|have)\b|has to be|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|at least one of|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b))"},
-  };
   if (any_clue([](const Clue& clue) { return clue.is(2, 0.3); })) return;
+  if (!seen(logs_, " serving_request_failed ").empty()) return;
+  const std::vector<OwnWords> rows = own_words();
   std::vector<Clue> more;
   for (const Clue& clue : clues_) {
     if (clue.signature != "exception_line" || clue.weight < 0.3) continue;
-    if (any_finding(log_of(clue.file), "serving_request_failed")) continue;  // a request's
     const std::string said = clue.raised.file + " |" + clue.line.text;
-    const auto* row = std::ranges::find_if(
-        kWords, [&](const Words& words) { return re2::RE2::PartialMatch(said, words.said); });
-    if (row == std::end(kWords)) continue;
+    const auto own = std::ranges::find_if(
+        rows, [&](const OwnWords& row) { return re2::RE2::PartialMatch(said, row.said); });
+    if (own == rows.end()) continue;
     more.push_back(clue);
-    more.back().cause = &find_cause(row->cause);
+    more.back().cause = &find_cause(own->cause);
     more.back().role = Role::symptom;
     more.back().weight *= 1.3;
     more.back().signature = "own_words";

@@ -30,9 +30,6 @@ std::vector<SignatureRow> paddle_signatures() {
        R"(DataLoader worker\(\d+\) caught (\w+) with message)"},
       {"loader_queue_timeout", "loader_timeout", Role::symptom, 0.5,
        R"((?i:(?:DataLoader|\bread\w*r|blocking queue).{0,80}(?:timed out|timeout after)))"},
-      {"paddle_bvar_busy", "host_out_of_memory", Role::note, 0.1,
-       R"(bvar is busy at sampling for \d+ seconds)"},
-      // Memory.
       // The launcher, and ends by a signal.
       {"paddle_container_failed", "process_failed", Role::generic, 0.3,
        R"(Container rank (-?\d+) status \w+ cmd .* code (-?[1-9]\d*) |Container failed !!!)"},
@@ -54,7 +51,6 @@ std::vector<SignatureRow> paddle_signatures() {
        R"(server not ready, wait \d+ sec to retry|not ready endpoints:|Waiting peer start\.\.\.|Waiting for (?:master|peer|all (?:nodes|peers)))"},
       {"paddle_not_parallel", "not_launched", Role::note, 0.2,
        R"(Currently not a parallel execution environment)"},
-      {"paddle_gpu_log", "process_failed", Role::note, 0.05, R"(save gpu log failed)"},
       // Devices.
       {"paddle_cuda_version", "library_conflict", Role::symptom, 0.4, R"(device: \d+, cuDNN Version: .*(?:mismatch|less than)|The installed Paddle is compiled with (?:CUDA|CUDNN) .*but (?:CUDA|CUDNN)|[Ii]nstalled Paddle is compiled with)"},
       {"paddle_onednn_pir", "onednn_unsupported", Role::primary, 0.95,
@@ -85,8 +81,8 @@ std::vector<SignatureRow> paddle_signatures() {
        R"(Retry to connect to \S+ while the server is not yet listening)"},
       {"paddle_store_connected", "rendezvous_failed", Role::note, 0.05,
        R"(Successfully connected to \S+)"},
-      {"collective_late", "collective_timeout", Role::symptom, 0.73,
-       R"(CommTaskManager.*(?:timeout|[Tt]imed out)|(?:Detected|detect) (?:timeout|Timeout) .*(?:task|collective)|ProcessGroupNCCL.*(?:timed ?out|Timeout at)|comm_task.*[Tt]imeout|(?i:(?:detected|caught|hit|reached|exceeded) (?:a )?timeout (?:of|in|at|while|for) .{0,60}(?:\bop\b|task|rank|collective|barrier)|(?:all_?reduce|all_?gather|broadcast|barrier|collective\b).{0,60} timed out|failed to pass monitoredBarrier))"},
+      {"collective_late", "collective_timeout", Role::symptom, 0.7,
+       R"(CommTaskManager.*(?:timeout|[Tt]imed out)|(?:Detected|detect) (?:timeout|Timeout) .*(?:task|collective)|ProcessGroupNCCL.*(?:timed ?out|Timeout at)|comm_task.*[Tt]imeout|(?i:(?:detected|caught|hit|reached|exceeded) (?:a )?timeout (?:of|in|at|while|for) .{0,60}(?:\bop\b|task|rank|collective|barrier)|(?:all_?reduce|all_?gather|broadcast|barrier|collective\b).{0,60} timed out|failed to pass monitoredBarrier)|Heartbeat monitor timed out|watchdog got stuck for \d+ seconds|Received a (?:global )?(?:dump|timeout) signal (?:from|due to))"},
   };
 }
 
