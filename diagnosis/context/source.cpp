@@ -103,7 +103,6 @@ void SourceLines::take_line(std::string_view line) {
   static const re2::RE2 kHeading(R"(^#{1,6} [^\s\d])");
   static const re2::RE2 kProse(
       R"re(^#{1,6} |^ {0,6}(?:[-*+] |\d+\. )\S|^\|.*\|$|^ *```|\]\(\S+\)|^ *[\pL`*("'](?:[\pL\pN`*_()"',;./-]+ ){5}|^ *[^\x00-\x7f])re");
-  ;
   if (lines_ == kEnough) return;
   lines_ += 1;
   const re2::StringPiece piece(line.data(), line.size());
