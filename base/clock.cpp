@@ -20,7 +20,7 @@ class SteadyClock final : public Clock {
 }  // namespace
 
 Clock& steady_clock() {
-  static Clock& clock = *new SteadyClock;  // threads that nobody joins ask it to the last
+  static SteadyClock clock;
   return clock;
 }
 
