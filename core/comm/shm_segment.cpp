@@ -15,8 +15,8 @@ namespace ocrtune {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4f435253;  // "OCRS"
-constexpr std::uint32_t kVersion = 2;
-constexpr std::size_t kPageBytes = 4096;
+constexpr std::uint32_t kVersion = 3;
+constexpr std::size_t kPageBytes = 64 << 10;  // the largest of any kernel: some of ARM's have it
 constexpr std::size_t kPartsOffset =
     (sizeof(SegmentControl) + kPageBytes - 1) / kPageBytes * kPageBytes;
 

@@ -7,12 +7,15 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "core/comm/gradient_mean.h"
 #include "tests/support/forked_ranks.h"
 
@@ -87,6 +90,20 @@ TEST(ShmComm, SixtyFourRanks) {
        fork_ranks(64, [&](int rank) { return reduce_and_compare(segment, rank, 64, 1000); })) {
     EXPECT_EQ(end.said, "fine");
   }
+}
+
+// Kernels of ARM have pages of 4, 16 or 64 KiB, and map a file from the start of one alone.
+TEST(ShmComm, IsMappedFromWhereThePagesOfAnyKernelBegin) {
+  const std::string segment = new_segment_name();
+  const auto comm = make_shm_comm(options_of(segment, 0, 1)).value();
+  ASSERT_TRUE(comm->gradient_buffer(1000));
+  std::vector<std::uint64_t> offsets;
+  for (const std::string& line : split(read_file("/proc/self/maps", 4 << 20).value(), '\n')) {
+    if (line.find(segment) != std::string::npos) {
+      offsets.push_back(std::stoull(words(line)[2], nullptr, 16) % (64 << 10));
+    }
+  }
+  EXPECT_EQ(offsets, (std::vector<std::uint64_t>{0, 0})) << "what ranks say, and their gradients";
 }
 
 TEST(ShmComm, AllRanksEndWithTheSameBits) {
