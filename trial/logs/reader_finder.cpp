@@ -23,6 +23,7 @@ constexpr double kStepPatienceSeconds = 4;   // with a count of steps: a rate of
 constexpr double kSilentRowSeconds = 15;     // after which a row that read a line is over
 constexpr std::size_t kFormLines = 4;        // of one form, that show what its numbers do
 constexpr double kMinListenSeconds = 2;      // of listening to a counter
+constexpr double kScopePatienceSeconds = 3;  // with a rate: the clock may say whose it is
 constexpr std::int64_t kHopelessLines = 40;  // of any form, behind what a launcher prints
 constexpr double kHopelessSeconds = 8, kTrainingSeconds = 5;
 constexpr double kNear = 1.4;  // factor within which two rates are the same
@@ -49,6 +50,15 @@ std::optional<Reads> reads_of(std::string_view row, const std::string& line) {
   if (!reading) return std::nullopt;
   if (reading->samples_per_second || reading->samples) return Reads::samples_per_second;
   return reading->printed_seconds ? Reads::seconds_per_step : Reads::steps_per_second;
+}
+
+// What a validation prints among the first steps is not the speed of the training.
+bool tells_of_validation(std::string_view line) {
+  const std::string low = lower(line);
+  for (const char* mark : {"eval_", "evaluat", "validat", " metric, "}) {
+    if (low.find(mark) != low.npos) return true;
+  }
+  return false;
 }
 
 bool near(double a, double b) { return a < kNear * b && b < kNear * a; }
@@ -89,6 +99,11 @@ void ReaderFinder::hear(Candidate& candidate, const std::string& line, double no
   if (candidate.reader->known_lines() == before) return;
   const auto reads = reads_of(candidate.name, line);
   if (!reads) return;
+  if (*reads != Reads::own && tells_of_validation(line)) {
+    candidate.aside += 1;
+    if (candidate.known == 0) candidate.line = line;
+    return;
+  }
   if (candidate.known++ == 0) candidate.first_seconds = now_seconds;
   candidate.last_seconds = now_seconds;
   candidate.reads = *reads;
@@ -151,9 +166,11 @@ ReaderChoice ReaderFinder::choice_of(const Candidate& candidate) const {
 
 std::optional<ReaderChoice> ReaderFinder::row_choice(std::int64_t lines, bool at_end) const {
   for (const Candidate& candidate : rows_) {
-    if (candidate.known < lines) continue;
+    if (candidate.known + (at_end ? candidate.aside : 0) < lines) continue;
     const bool sure = candidate.reads == Reads::own || candidate.reads == Reads::samples_per_second;
-    const double patience = sure ? 0 : kStepPatienceSeconds;
+    const bool whose = context_.nproc > 1 && context_.batch > 1 &&
+                       candidate.reads == Reads::samples_per_second && !scope_of(candidate);
+    const double patience = whose ? kScopePatienceSeconds : sure ? 0 : kStepPatienceSeconds;
     if (at_end || last_seconds_ - candidate.first_seconds >= patience) return choice_of(candidate);
     return std::nullopt;  // a better one may be on its way
   }

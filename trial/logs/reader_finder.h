@@ -59,6 +59,7 @@ class ReaderFinder {
     std::unique_ptr<LogReader> reader;
     double first_seconds = 0, last_seconds = 0;
     std::int64_t known = 0;
+    std::int64_t aside = 0;  // lines of a validation, that count where there are no others
     ReaderChoice::Reads reads = ReaderChoice::Reads::own;
     std::string line;
     double samples = 0, seconds = 0;  // by the numbers that are printed

@@ -137,6 +137,40 @@ ReaderFinder listened(const std::vector<ScriptLine>& lines) {
   return finder;
 }
 
+// Two ranks of eight samples, 55 steps/s each: what timm prints is the rate of both. Its lines come
+// faster than a clock can be read by three of them.
+TEST(ReaderFinder, WaitsForTheClockToSayWhoseRateItIs) {
+  const auto heard_of = [](double rate) {
+    std::vector<ScriptLine> lines;
+    for (int step = 0; step <= 300; step += 25) {
+      lines.push_back({step / 55.0, fmt::format("Train: 0 [{:>4}/300 ({:>3}%)]  Loss: 6.95 (6.95)  "
+                                                "Time: 0.018s,  {:.2f}/s  (0.018s,  {:.2f}/s)",
+                                                step, step / 3, rate, rate)});
+    }
+    LogContext context;
+    context.nproc = 2;
+    context.batch = 8;
+    return hear(lines, context);
+  };
+  ASSERT_TRUE(heard_of(882).choice);
+  EXPECT_EQ(heard_of(882).choice->per_rank, std::optional(false));
+  EXPECT_EQ(heard_of(441).choice->per_rank, std::optional(true));
+}
+
+TEST(ReaderFinder, AValidationIsNotTheSpeedOfTheTraining) {
+  for (const std::string line :
+       {"{'eval_loss': '2.9', 'eval_runtime': '0.1', 'eval_samples_per_second': '380.4'}",
+        "[2026/11/28 10:00:00] ppocr INFO: cur metric, acc: 0.1, norm_edit_dis: 0.2, fps: "
+        "1234.5"}) {
+    std::vector<ScriptLine> lines;
+    for (int i = 0; i < 8; ++i) lines.push_back({1.0 * i, line});
+    EXPECT_FALSE(hear(lines, LogContext()).choice) << line;
+    ReaderFinder finder((LogContext()));
+    for (const auto& [seconds, text] : lines) finder.add(text, seconds);
+    EXPECT_TRUE(finder.choice_at_end()) << "a command that does nothing else: " << line;
+  }
+}
+
 TEST(ReaderFinder, OffersATimeThatTheClockDoesNotConfirm) {
   const auto finder =
       listened(every(1, 30, [](int i) { return fmt::format("page_{}.png done 3.{:03} s", i, i); }));
