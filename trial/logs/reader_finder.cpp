@@ -99,15 +99,17 @@ void ReaderFinder::hear(Candidate& candidate, const std::string& line, double no
   if (candidate.reader->known_lines() == before) return;
   const auto reads = reads_of(candidate.name, line);
   if (!reads) return;
-  if (*reads != Reads::own && tells_of_validation(line)) {
+  const bool aside = *reads != Reads::own && tells_of_validation(line);
+  if (!aside || candidate.known == 0) {
+    candidate.reads = *reads;
+    candidate.line = line;
+  }
+  if (aside) {
     candidate.aside += 1;
-    if (candidate.known == 0) candidate.line = line;
     return;
   }
   if (candidate.known++ == 0) candidate.first_seconds = now_seconds;
   candidate.last_seconds = now_seconds;
-  candidate.reads = *reads;
-  candidate.line = line;
   for (const Event& event : events) {
     const auto* step = std::get_if<StepEvent>(&event);
     if (step == nullptr) continue;

@@ -167,7 +167,9 @@ TEST(ReaderFinder, AValidationIsNotTheSpeedOfTheTraining) {
     EXPECT_FALSE(hear(lines, LogContext()).choice) << line;
     ReaderFinder finder((LogContext()));
     for (const auto& [seconds, text] : lines) finder.add(text, seconds);
-    EXPECT_TRUE(finder.choice_at_end()) << "a command that does nothing else: " << line;
+    const auto choice = finder.choice_at_end();
+    ASSERT_TRUE(choice) << "a command that does nothing else: " << line;
+    EXPECT_EQ(choice->reads, ReaderChoice::Reads::samples_per_second) << line;
   }
 }
 
