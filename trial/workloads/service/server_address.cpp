@@ -8,11 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <set>
 
 #include <fmt/format.h>
 
-#include "base/files.h"
 #include "base/text.h"
 
 namespace ocrtune {
