@@ -1,5 +1,8 @@
 #include "supervise/background_writer.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -10,14 +13,17 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kFarewellSeconds = 2;
+// exit() does this before it destroys any object that is there now.
+void end_without_destructors() {
+  (void)::on_exit([](int code, void* /*none*/) { ::_exit(code); }, nullptr);
+}
 
 }  // namespace
 
 struct BackgroundWriter::Queue {
   struct Piece {
     std::size_t bytes;
-    std::function<void()> write;
+    std::function<void()> write;  // null: it is being written
   };
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
@@ -31,7 +37,7 @@ struct BackgroundWriter::Queue {
     for (;;) {
       changed.wait(lock, [this] { return ending || !pieces.empty(); });
       if (pieces.empty()) return;
-      const auto write = std::move(pieces.front().write);
+      const auto write = std::exchange(pieces.front().write, nullptr);
       lock.unlock();
       write();
       lock.lock();
@@ -42,15 +48,18 @@ struct BackgroundWriter::Queue {
   }
 };
 
-BackgroundWriter::BackgroundWriter(std::size_t max_bytes) : queue_(std::make_shared<Queue>()) {
+BackgroundWriter::BackgroundWriter(std::size_t max_bytes, double farewell_seconds)
+    : queue_(std::make_shared<Queue>()), farewell_seconds_(farewell_seconds) {
   queue_->max_bytes = max_bytes;
   std::thread([queue = queue_] { queue->work(); }).detach();
 }
 
 BackgroundWriter::~BackgroundWriter() {
-  finish(kFarewellSeconds);
+  finish(farewell_seconds_);
   const std::lock_guard lock(queue_->mutex);
   queue_->ending = true;
+  std::erase_if(queue_->pieces, [](const auto& piece) { return piece.write != nullptr; });
+  if (!queue_->pieces.empty()) end_without_destructors();
   queue_->changed.notify_all();
 }
 

@@ -11,8 +11,10 @@ namespace ocrtune {
 
 class BackgroundWriter {
  public:
-  explicit BackgroundWriter(std::size_t max_bytes = 64 << 20);
-  // Waits up to 2 s for what is queued. A write that hangs longer is left behind with its thread.
+  explicit BackgroundWriter(std::size_t max_bytes = 64 << 20, double farewell_seconds = 2);
+  // Waits so long for what is queued, and gives up what has not begun by then. A write that hangs
+  // is left behind with its thread: exit() then ends the program without its destructors, which
+  // would take from that write what it uses.
   ~BackgroundWriter();
   BackgroundWriter(const BackgroundWriter&) = delete;
   BackgroundWriter& operator=(const BackgroundWriter&) = delete;
@@ -26,6 +28,7 @@ class BackgroundWriter {
  private:
   struct Queue;
   std::shared_ptr<Queue> queue_;
+  double farewell_seconds_;
 };
 
 }  // namespace ocrtune

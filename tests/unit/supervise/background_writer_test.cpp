@@ -1,6 +1,9 @@
 #include "supervise/background_writer.h"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdlib>
 #include <latch>
 #include <memory>
 #include <string>
@@ -48,6 +51,41 @@ TEST(BackgroundWriter, AWriteThatHangsHoldsNobodyUp) {
     EXPECT_TRUE(writer.put(100, [later] { ++*later; }));
   }
   EXPECT_EQ(*later, 2);
+}
+
+TEST(BackgroundWriter, WhatHasNotBegunIsGivenUp) {
+  const auto answer = std::make_shared<std::latch>(1);
+  const auto later = std::make_shared<std::atomic<int>>(0);
+  {
+    BackgroundWriter writer(100, 0.01);
+    EXPECT_TRUE(writer.put(1, [answer] { answer->wait(); }));
+    EXPECT_TRUE(writer.put(1, [later] { ++*later; }));
+  }
+  EXPECT_EQ(later.use_count(), 1);
+  answer->count_down();
+}
+
+struct EndsWith9 {
+  ~EndsWith9() { ::_exit(9); }
+};
+
+TEST(BackgroundWriterAtExit, NoDestructorRunsBesideAHungWrite) {
+  const auto end_after = [](bool hangs) {
+    static const EndsWith9 object;
+    const auto begun = std::make_shared<std::latch>(1), answer = std::make_shared<std::latch>(1);
+    if (!hangs) answer->count_down();
+    {
+      BackgroundWriter writer(100, hangs ? 0.01 : 60);
+      writer.put(1, [begun, answer] {
+        begun->count_down();
+        answer->wait();
+      });
+      begun->wait();
+    }
+    std::exit(3);
+  };
+  EXPECT_EXIT(end_after(true), testing::ExitedWithCode(3), "");
+  EXPECT_EXIT(end_after(false), testing::ExitedWithCode(9), "");
 }
 
 }  // namespace
