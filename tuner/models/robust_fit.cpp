@@ -20,7 +20,8 @@ class Descent {
  public:
   Descent(const FitProblem& problem, std::vector<double> start) : problem_(problem) {
     fit_.z = std::move(start);
-    fit_.loss = loss_at(fit_.z);
+    curve_ = problem.curve(fit_.z);
+    fit_.loss = loss_of(fit_.z, curve_);
   }
 
   Fit run() {
@@ -34,16 +35,16 @@ class Descent {
  private:
   const FitProblem& problem_;
   Fit fit_;
+  std::vector<double> curve_;  // at fit_.z
   double damping_ = 0.1;
 
   double scale(std::size_t row) const {
     return problem_.width * problem_.width + problem_.variances[row];
   }
 
-  double loss_at(const std::vector<double>& z) const {
+  double loss_of(const std::vector<double>& z, const std::vector<double>& curve) const {
     double loss = 0;
     for (double value : z) loss += 0.5 * value * value;
-    const std::vector<double> curve = problem_.curve(z);
     for (std::size_t i = 0; i < curve.size(); ++i) {
       const double residual = problem_.targets[i] - curve[i];
       loss += 0.5 * (kDof + 1) * std::log1p(residual * residual / (kDof * scale(i)));
@@ -55,7 +56,6 @@ class Descent {
   bool step() {
     const auto rows = static_cast<Eigen::Index>(problem_.targets.size());
     const auto count = static_cast<Eigen::Index>(fit_.z.size());
-    const std::vector<double> curve = problem_.curve(fit_.z);
     const std::vector<double> flat = problem_.slopes(fit_.z);
     using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     const Eigen::Map<const RowMajor> slopes(flat.data(), rows, count);
@@ -63,7 +63,7 @@ class Descent {
     Eigen::VectorXd weights(rows);
     for (Eigen::Index i = 0; i < rows; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      const double residual = problem_.targets[at] - curve[at];
+      const double residual = problem_.targets[at] - curve_[at];
       residuals[i] = residual;
       weights[i] = (kDof + 1) / (kDof * scale(at) + residual * residual);
     }
@@ -86,9 +86,11 @@ class Descent {
       for (Eigen::Index i = 0; i < count; ++i) {
         next[static_cast<std::size_t>(i)] += std::clamp(move[i], -kLongestStep, kLongestStep);
       }
-      const double lower = loss_at(next);
+      std::vector<double> curve = problem_.curve(next);
+      const double lower = loss_of(next, curve);
       if (lower < fit_.loss) {
         fit_ = {std::move(next), lower};
+        curve_ = std::move(curve);
         damping_ *= 0.3;
         return true;
       }

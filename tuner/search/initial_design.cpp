@@ -28,6 +28,7 @@ std::vector<int> cpu_shares(const Space& space, const Knobs& own, int cpus) {
   counts.push_back(1);
   for (int n = cpus / 2; n > 1; n /= 2) counts.push_back(n);
   const auto distance = [&](const Knobs& knobs, int n) {
+    if (knobs.nproc != n) return std::numeric_limits<double>::max();
     double away = 8 * doublings_between(cpus, static_cast<double>(knobs.nproc) * knobs.threads) +
                   doublings_between(own.batch, knobs.batch) +
                   doublings_between(own.workers + 1.0, knobs.workers + 1.0);
@@ -36,7 +37,7 @@ std::vector<int> cpu_shares(const Space& space, const Knobs& own, int cpus) {
       const bool word = row == nullptr || row->scale == KnobScale::category;
       away += word && text != knob_text(own, name) ? 4 : 0;
     }
-    return knobs.nproc == n ? away : std::numeric_limits<double>::max();
+    return away;
   };
   std::vector<int> shares;
   for (const int n : counts) {

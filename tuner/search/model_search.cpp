@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -61,30 +62,21 @@ class ModelSearch : public Search {
         hints_(hint_points(space, options.hints)),
         random_(options.seed) {}
 
-  void tell(const Trial& trial) override { board_.tell(trial); }
+  void tell(const Trial& trial) override {
+    board_.tell(trial);
+    predicted_.clear();
+  }
   std::string stop_reason() const override { return board_.stop_reason; }
   const Objective& objective() const override { return board_.options.objective; }
   std::vector<FittedTerm> terms() const override { return forecaster_.speed().terms(); }
 
+  // A verdict asks three times for most settings.
   Prediction predict(const Knobs& knobs) const override {
-    Prediction prediction = board_.measured(knobs);
     const int point = board_.space->find(knobs);
-    if (point < 0) return prediction;
-    learn();
-    if (!forecaster_.ready()) return prediction;
-    forecaster_.explain();
-    const SpeedForecast speed = forecaster_.forecast(point);
-    const double half = forecaster_.wide() * speed.stddev;
-    const double most = board_.max_rate(point);
-    const auto value = [&](double log_rate) { return std::min(std::exp(log_rate), most); };
-    prediction.objective_value = {value(speed.log_rate), value(speed.log_rate - half),
-                                  value(forecaster_.highest(speed))};
-    const Goal goal = board_.options.objective.goal;
-    if (goal == Goal::energy) return prediction;
-    const double samples = goal == Goal::latency ? 1.0 * knobs.nproc * knobs.batch : 1;
-    const auto& [median, low, high] = prediction.objective_value;
-    prediction.samples_per_second = {samples * median, samples * low, samples * high};
-    return prediction;
+    if (point < 0) return board_.measured(knobs);
+    const auto [found, fresh] = predicted_.try_emplace(point);
+    if (fresh) found->second = predict_point(point);
+    return found->second;
   }
 
   std::optional<Proposal> next(double seconds_left) override {
@@ -125,6 +117,26 @@ class ModelSearch : public Search {
   }
 
  private:
+  Prediction predict_point(int point) const {
+    const Knobs& knobs = board_.space->knobs(point);
+    Prediction prediction = board_.measured(knobs);
+    learn();
+    if (!forecaster_.ready()) return prediction;
+    forecaster_.explain();
+    const SpeedForecast speed = forecaster_.forecast(point);
+    const double half = forecaster_.wide() * speed.stddev;
+    const double most = board_.max_rate(point);
+    const auto value = [&](double log_rate) { return std::min(std::exp(log_rate), most); };
+    prediction.objective_value = {value(speed.log_rate), value(speed.log_rate - half),
+                                  value(forecaster_.highest(speed))};
+    const Goal goal = board_.options.objective.goal;
+    if (goal == Goal::energy) return prediction;
+    const double samples = goal == Goal::latency ? 1.0 * knobs.nproc * knobs.batch : 1;
+    const auto& [median, low, high] = prediction.objective_value;
+    prediction.samples_per_second = {samples * median, samples * low, samples * high};
+    return prediction;
+  }
+
   // One way to find the next trial, named by what it proposes; see kStages.
   struct Stage {
     bool (*applies)(const Turn& turn);
@@ -136,6 +148,7 @@ class ModelSearch : public Search {
 
   SearchBoard board_;
   mutable Forecaster forecaster_;
+  mutable std::map<int, Prediction> predicted_;  // since the last trial, by point
   Candidates candidates_;
   InitialDesign design_;
   std::vector<int> shares_;  // of the CPUs, around the user's setting
