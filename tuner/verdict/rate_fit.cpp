@@ -19,7 +19,7 @@ constexpr double kNormalOfMad = 1.4826;  // standard deviation of a normal, in m
 constexpr double kOwnModel = 0.3;  // of a model's error, what the settings of a team have apart
 constexpr int kPasses = 6;
 constexpr std::size_t kMaxJoint = 250;  // trials in one fit: its cost grows with their cube
-constexpr double kShares[] = {0, 0.5, 1, 2, 4, 8, 16};  // of the rounds' deviation to the trials'
+constexpr double kMoreShares[] = {0.5, 1, 2, 4, 8, 16};  // of the rounds' deviation to the trials'
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -27,9 +27,12 @@ using Eigen::VectorXd;
 // One fit for given variances; `likelihood` is the restricted one's logarithm.
 struct Solved {
   VectorXd rates;
-  MatrixXd covariance, model_covariance;  // of all; of what the models do not know
   VectorXd residuals;
   double likelihood = 0;
+};
+
+struct Covariances {
+  MatrixXd all, model;  // model: of what the models do not know
 };
 
 class Problem {
@@ -48,7 +51,12 @@ class Problem {
       }
     }
     design_ = MatrixXd::Zero(rows(), static_cast<Eigen::Index>(columns_.size()));
-    for (Eigen::Index i = 0; i < rows(); ++i) design_(i, column[at(i).setting]) = 1;
+    values_.resize(rows());
+    for (Eigen::Index i = 0; i < rows(); ++i) {
+      design_(i, column[at(i).setting]) = 1;
+      values_[i] = at(i).log_rate;
+    }
+    model_ = model_variance();
     doubt_strays();
   }
 
@@ -61,6 +69,16 @@ class Problem {
       best = solve(share_);
     }
     return best;
+  }
+
+  // Of the rates of the last run().
+  Covariances covariances() const {
+    const White white = whiten(share_);
+    const auto count = design_.cols();
+    const MatrixXd all = white.precision.solve(MatrixXd::Identity(count, count));
+    const MatrixXd shares =  // of trials in rates
+        all * white.factor.matrixU().solve(white.design).transpose();
+    return {all, shares * model_ * shares.transpose()};
   }
 
  private:
@@ -121,28 +139,35 @@ class Problem {
     return v;
   }
 
+  // In units in which each trial has variance 1 and none is correlated with another.
+  struct White {
+    Eigen::LLT<MatrixXd> factor, precision;  // of the trials' variance; of the rates
+    MatrixXd design;
+  };
+
+  White whiten(double share) const {
+    White white;
+    white.factor.compute(variance(share) + model_);
+    white.design = white.factor.matrixL().solve(design_);
+    MatrixXd precision = MatrixXd::Zero(design_.cols(), design_.cols());
+    precision.selfadjointView<Eigen::Lower>().rankUpdate(white.design.transpose());
+    white.precision.compute(precision);
+    return white;
+  }
+
   Solved solve(double share) const {
+    const White white = whiten(share);
+    const VectorXd values = white.factor.matrixL().solve(values_);
     Solved solved;
-    const MatrixXd model = model_variance();
-    const MatrixXd v = variance(share) + model;
-    const Eigen::LDLT<MatrixXd> factor(v);
-    const MatrixXd weighted = factor.solve(design_);
-    const MatrixXd precision = design_.transpose() * weighted;
-    const Eigen::LDLT<MatrixXd> inner(precision);
-    VectorXd values(rows());
-    for (Eigen::Index i = 0; i < rows(); ++i) values[i] = at(i).log_rate;
-    solved.rates = inner.solve(weighted.transpose() * values);
-    solved.covariance = inner.solve(MatrixXd::Identity(precision.rows(), precision.cols()));
-    const MatrixXd shares = solved.covariance * weighted.transpose();  // of trials in rates
-    solved.model_covariance = shares * model * shares.transpose();
-    const VectorXd rest = values - design_ * solved.rates;
-    const VectorXd pull = factor.solve(rest);
-    const auto log_determinant = [](const Eigen::LDLT<MatrixXd>& of) {
-      return of.vectorD().array().max(1e-300).log().sum();
+    solved.rates = white.precision.solve(white.design.transpose() * values);
+    const VectorXd rest = values - white.design * solved.rates;
+    const auto log_root = [](const Eigen::LLT<MatrixXd>& of) {
+      return of.matrixLLT().diagonal().array().max(1e-150).log().sum();
     };
-    solved.likelihood = -0.5 * (log_determinant(factor) + log_determinant(inner) + rest.dot(pull));
+    solved.likelihood =
+        -log_root(white.factor) - log_root(white.precision) - 0.5 * rest.squaredNorm();
     // What is left of it once its round and its model's error have taken their part.
-    solved.residuals = pull;
+    solved.residuals = white.factor.matrixU().solve(rest);
     for (Eigen::Index i = 0; i < rows(); ++i) {
       solved.residuals[i] *= own_variance(i) / doubt_[static_cast<std::size_t>(i)];
     }
@@ -159,7 +184,7 @@ class Problem {
   Solved likeliest() {
     Solved best = solve(0);
     if (!has_rounds()) return best;
-    for (const double share : kShares) {
+    for (const double share : kMoreShares) {
       Solved solved = solve(share);
       if (solved.likelihood <= best.likelihood) continue;
       best = std::move(solved);
@@ -194,7 +219,8 @@ class Problem {
   std::vector<double> doubt_;
   std::vector<double> own_noise_;  // by setting
   std::vector<std::size_t> columns_;
-  MatrixXd design_;
+  MatrixXd design_, model_;
+  VectorXd values_;
 };
 
 // The trials of the settings that ran in rounds; none if these are too many, too.
@@ -271,16 +297,16 @@ void RateFit::fit_jointly(const std::vector<RateObservation>& observations, doub
   const std::size_t settings = settings_;
   Problem problem(observations, settings, noise);
   const Solved solved = problem.run();
+  const Covariances covariances = problem.covariances();
   const auto& columns = problem.columns();
   for (std::size_t a = 0; a < columns.size(); ++a) {
     const auto row = static_cast<Eigen::Index>(a);
     log_rates_[columns[a]] = solved.rates[row];
     for (std::size_t b = 0; b < columns.size(); ++b) {
       const auto column = static_cast<Eigen::Index>(b);
-      const double model = solved.model_covariance(row, column);
+      const double model = covariances.model(row, column);
       model_covariance_[columns[a] * settings + columns[b]] = model;
-      noise_covariance_[columns[a] * settings + columns[b]] =
-          solved.covariance(row, column) - model;
+      noise_covariance_[columns[a] * settings + columns[b]] = covariances.all(row, column) - model;
     }
   }
 }
