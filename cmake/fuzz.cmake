@@ -21,7 +21,8 @@ foreach(file
   trial/workloads/engine_infer/infer_spec trial/workloads/engine_infer/infer_trial_spec
   trial/workloads/engine_train/fit_spec trial/workloads/engine_train/worker_spec trial/workloads/service/arrivals
   trial/workloads/service/http_target trial/workloads/service/request_file tuner/space/objective
-  tuner/store/run_holder tuner/store/run_record tuner/store/sqlite tuner/store/store tuner/store/store_file)
+  tuner/store/flat_json tuner/store/run_holder tuner/store/run_record tuner/store/sqlite tuner/store/store
+  tuner/store/store_file)
   list(APPEND sources ${CMAKE_SOURCE_DIR}/${file}.cpp)
 endforeach()
 add_executable(fuzz tests/fuzz/fuzz_main.cpp ${sources})

@@ -283,13 +283,13 @@ nlohmann::ordered_json stored_knobs(const Knobs& knobs) {
 }
 
 Status read_stored_knobs(const nlohmann::ordered_json& json, Knobs& knobs) {
-  const Error damaged{
-      ErrorKind::invalid,
-      "knobs are damaged: " +
-          json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)};
-  if (!json.is_object()) return damaged;
+  const auto damaged = [&json] {
+    constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+    return Error{ErrorKind::invalid, "knobs are damaged: " + json.dump(-1, ' ', false, kReplace)};
+  };
+  if (!json.is_object()) return damaged();
   for (const auto& [name, value] : json.items()) {
-    if (!value.is_string()) return damaged;
+    if (!value.is_string()) return damaged();
     OCRTUNE_TRY(set_knob(knobs, name, value.get<std::string>()));
   }
   for (const char* name : {"nproc", "threads", "batch"}) {

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "tuner/store/flat_json.h"
 #include "tuner/store/sqlite.h"
 
 namespace ocrtune {
@@ -45,6 +47,11 @@ std::string column_marks(const List& list) {
   return sql;
 }
 
+template <typename Field>
+std::string column_text(const Field& field) {
+  return nlohmann::json(field).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 template <typename Object, typename List>
 void write_columns(const List& list, const Object& object, Statement& row) {
   list(object, [&](const char* /*name*/, const auto& field) {
@@ -56,12 +63,30 @@ void write_columns(const List& list, const Object& object, Statement& row) {
     } else if constexpr (std::is_same_v<Field, std::string>) {
       row << field;
     } else {
-      row << nlohmann::json(field).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      row << column_text(field);
     }
   });
 }
 
-// A list that is no such JSON stays empty: the raw text is in the file.
+// An object of plain values alone; false: it is another one.
+template <typename Field>
+bool read_flat(const std::string& text, Field& field) {
+  if constexpr (requires { listed_fields(&field); }) {
+    const auto json = FlatJson::read(text);
+    if (!json) return false;
+    Field read;
+    bool all = true;
+    listed_fields (&read)(
+        read, [&](const char* name, auto& into) { all = all && json->take(name, into); });
+    if (all) field = std::move(read);
+    return all;
+  } else {
+    return false;
+  }
+}
+
+// Of an object that is as it was made. A list that is no such JSON stays empty: the raw text is in
+// the file.
 template <typename Object, typename List>
 void read_columns(const List& list, Statement& row, Object& object) {
   list(object, [&](const char* /*name*/, auto& field) {
@@ -73,8 +98,11 @@ void read_columns(const List& list, Statement& row, Object& object) {
     } else if constexpr (std::is_same_v<Field, std::string>) {
       field = row.text();
     } else {
+      static const std::string kEmpty = column_text(Field());  // what most rows have
+      const std::string text = row.text();
+      if (text == kEmpty || read_flat(text, field)) return;
       try {
-        nlohmann::json::parse(row.text()).get_to(field);
+        nlohmann::json::parse(text).get_to(field);
       } catch (const std::exception&) {
         field = {};
       }

@@ -61,16 +61,41 @@ Result<HolderState> read_holder(const Sqlite& sqlite, const std::string& run_id,
   return holder_state(holder);
 }
 
-Trial read_trial(Statement& row) {
+// Many trials of a run have the same knobs, and the same evidence: of nothing.
+struct TrialTexts {
+  struct StoredKnobs {
+    Knobs knobs;
+    Status read;
+  };
+  std::map<std::string, StoredKnobs> knobs;
+  std::map<std::string, FailureEvidence> counters;
+
+  const StoredKnobs& knobs_of(const std::string& text) {
+    const auto [found, fresh] = knobs.try_emplace(text);
+    if (fresh) {
+      // Damaged knobs leave the defaults; the raw text stays in the file.
+      StoredKnobs& stored = found->second;
+      stored.read = read_stored_knobs(Json::parse(text, nullptr, false), stored.knobs);
+    }
+    return found->second;
+  }
+  const FailureEvidence& counters_of(const std::string& text) {
+    const auto [found, fresh] = counters.try_emplace(text);
+    if (fresh) found->second = parse_evidence(text).value_or(FailureEvidence());
+    return found->second;
+  }
+};
+
+Trial read_trial(Statement& row, TrialTexts& texts) {
   Trial trial;
   trial.id = row.integer();
-  // Damaged knobs leave the defaults; the raw text stays in the file.
-  const Status knobs = read_stored_knobs(Json::parse(row.text(), nullptr, false), trial.knobs);
+  const auto& [knobs, read] = texts.knobs_of(row.text());
+  trial.knobs = knobs;
   trial.outcome = parse_outcome(row.text()).value_or(Outcome::crashed);
-  trial.counters = parse_evidence(row.text()).value_or(FailureEvidence());
+  trial.counters = texts.counters_of(row.text());
   read_columns(kSearchFields, row, trial);
   read_columns(kObservedFields, row, trial);
-  if (!knobs) trial.reason = knobs.error().what;
+  if (!read) trial.reason = read.error().what;
   return trial;
 }
 
@@ -262,19 +287,16 @@ Result<std::string> Store::state_now(const std::string& run_id, const std::strin
 }
 
 Result<std::string> Store::full_id(const std::string& id) const {
-  const auto named = OCRTUNE_TRY(run_named(*connection_->sqlite, id));
-  if (!named.empty()) return named;
+  // A name begins with a letter and an id with a digit: each by its index.
+  Statement whole = connection_->sqlite->prepare("SELECT id FROM run WHERE name = ?1 OR id = ?1");
+  whole << id;
+  if (OCRTUNE_TRY(whole.step())) return whole.text();
   Statement rows = connection_->sqlite->prepare(
       id == "last" ? "SELECT id FROM run ORDER BY started DESC, rowid DESC LIMIT 1"
                    : "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2");
   if (id != "last") rows << id;
   std::vector<std::string> found;
-  while (true) {
-    const auto row = OCRTUNE_TRY(rows.step());
-    if (!row) break;
-    found.push_back(rows.text());
-    if (found.back() == id) return id;
-  }
+  while (OCRTUNE_TRY(rows.step())) found.push_back(rows.text());
   if (found.size() == 1) return found[0];
   if (id == "last") return Error{ErrorKind::missing, no_runs_in(path_)};
   if (!found.empty()) {
@@ -316,8 +338,9 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
       column_names<Trial>(kObservedFields) + " FROM trial WHERE run_id = ? ORDER BY id");
   rows << full;
   TrialPlaces places;
+  TrialTexts texts;
   while (OCRTUNE_TRY(rows.step())) {
-    run.trials.push_back(read_trial(rows));
+    run.trials.push_back(read_trial(rows, texts));
     places[run.trials.back().id] = run.trials.size() - 1;
   }
   OCRTUNE_TRY(read_samples(sqlite, run, places));
