@@ -42,6 +42,16 @@ bool allowed(const KnobRow& row, std::string_view value) {
   return std::find(choices.begin(), choices.end(), value) != choices.end();
 }
 
+std::string text_in(const KnobRow& row, const Knobs& knobs) {
+  return row.number != nullptr ? fmt::format_int(knobs.*row.number).str() : knobs.*row.word;
+}
+
+bool at_default(const KnobRow& row, const Knobs& knobs) {
+  static const Knobs kDefaults;
+  return row.number != nullptr ? knobs.*row.number == kDefaults.*row.number
+                               : knobs.*row.word == kDefaults.*row.word;
+}
+
 }  // namespace
 
 const std::vector<KnobRow>& knob_table() {
@@ -88,7 +98,7 @@ std::string knob_text(const Knobs& knobs, std::string_view name) {
     const auto found = knobs.dims.find(std::string(name));
     return found == knobs.dims.end() ? "" : found->second;
   }
-  return row->number != nullptr ? fmt::format("{}", knobs.*row->number) : knobs.*row->word;
+  return text_in(*row, knobs);
 }
 
 Status set_knob(Knobs& knobs, std::string_view name, std::string_view value) {
@@ -115,14 +125,12 @@ Status set_knob(Knobs& knobs, std::string_view name, std::string_view value) {
 }
 
 std::vector<std::pair<std::string, std::string>> knob_texts(const Knobs& knobs) {
-  static const Knobs kDefaults;
   std::vector<std::pair<std::string, std::string>> texts;
   for (const KnobRow& row : knob_table()) {
     const std::string_view name = row.name;
-    if (knobs.absent.contains(name)) continue;
     const bool always = name == "nproc" || name == "threads" || name == "batch";
-    std::string text = knob_text(knobs, name);
-    if (always || text != knob_text(kDefaults, name)) texts.emplace_back(name, std::move(text));
+    if ((!always && at_default(row, knobs)) || knobs.absent.contains(name)) continue;
+    texts.emplace_back(name, text_in(row, knobs));
   }
   texts.insert(texts.end(), knobs.dims.begin(), knobs.dims.end());
   return texts;

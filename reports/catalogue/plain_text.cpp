@@ -129,18 +129,22 @@ std::string html_text(std::string_view text, std::size_t max_bytes) {
 std::string script_json(std::string_view json) {
   std::string out;
   out.reserve(json.size() + json.size() / 16);
+  std::size_t copied = 0;
+  const auto replace = [&](std::size_t at, std::size_t bytes, const std::string& by) {
+    out.append(json, copied, at - copied).append(by);
+    copied = at + bytes;
+  };
   for (std::size_t i = 0; i < json.size(); ++i) {
     const char c = json[i];
-    const std::string_view separator = json.substr(i, 3);
     if (c == '<' || c == '>' || c == '&') {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else if (separator == "\xE2\x80\xA8" || separator == "\xE2\x80\xA9") {
-      out += separator == "\xE2\x80\xA8" ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
-      out += c;
+      replace(i, 1, fmt::format("\\u{:04x}", static_cast<unsigned>(c)));
+    } else if (c == '\xE2') {
+      const std::string_view separator = json.substr(i, 3);
+      if (separator == "\xE2\x80\xA8") replace(i, 3, "\\u2028");
+      if (separator == "\xE2\x80\xA9") replace(i, 3, "\\u2029");
     }
   }
+  out.append(json, copied);
   return out;
 }
 

@@ -358,7 +358,7 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double min_cpu
   const RateEstimate all = measured_rate(seen.all);
   const auto clean = seen.clean.size();
   if (clean > 0 && (clean == seen.all.size() || clean >= std::size_t{kEnoughClean})) {
-    estimate = measured_rate(seen.clean);
+    estimate = clean == seen.all.size() ? all : measured_rate(seen.clean);
     estimate.model_error = kCleanShare * mean(seen.clean_lost);
   } else if (!seen.windows.empty()) {
     estimate = Regression(seen.windows).run();
