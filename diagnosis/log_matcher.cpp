@@ -30,7 +30,8 @@ struct Matcher {
     const auto& table = signature_table();
     for (std::size_t i = 0; i < table.size(); ++i) {
       int id = 0;
-      if (patterns.Add(table[i].pattern, options, &id) != re2::RE2::NoError) {
+      const re2::StringPiece pattern(table[i].pattern.data(), table[i].pattern.size());
+      if (patterns.Add(pattern, options, &id) != re2::RE2::NoError) {
         unsound.emplace_back(table[i].id);
       } else {
         rows.push_back(static_cast<int>(i));

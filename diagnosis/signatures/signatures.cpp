@@ -1,9 +1,14 @@
 #include "diagnosis/signatures/signatures.h"
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
 #include <string>
 
 #include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/text.h"
 
 namespace ocrtune {
 namespace {
@@ -46,30 +51,51 @@ std::string phrases(const SignalRow& signal) {
                      fmt::arg("also", signal.also));
 }
 
+constexpr std::string_view kRoles[] = {"proof",       "primary", "at_end",   "symptom", "generic",
+                                       "consequence", "note",    "activity", "finish"};
+
+SignatureRow row_of(std::string_view line) {
+  std::string_view columns[4];
+  for (std::string_view& column : columns) {
+    const std::size_t end = line.find(' ');
+    OCRTUNE_CHECK(end != std::string_view::npos);
+    column = line.substr(0, end);
+    line.remove_prefix(end + 1);
+  }
+  const auto role = std::ranges::find(kRoles, columns[2]);
+  OCRTUNE_CHECK(role != std::end(kRoles));
+  return {columns[0], columns[1], static_cast<Role>(role - std::begin(kRoles)),
+          parse_number(columns[3]).value(), line};
+}
+
+void add_rows(std::string_view text, std::vector<SignatureRow>& table) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end > 0 && text[0] != '#') table.push_back(row_of(text.substr(0, end)));
+    text.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
 const std::vector<SignatureRow>& signature_table() {
   static std::deque<std::string> patterns;  // the rows of signals point into it
   static const std::vector<SignatureRow> kTable = [] {
     std::vector<SignatureRow> table;
-    for (const auto& part : {system_signatures(), paddle_signatures(), torch_signatures(),
-                             program_signatures(), serving_signatures()}) {
-      table.insert(table.end(), part.begin(), part.end());
+    for (const std::string_view part : {kSystemSignatures, kPaddleSignatures, kTorchSignatures,
+                                        kProgramSignatures, kServingSignatures}) {
+      add_rows(part, table);
     }
     for (const SignalRow& row : kSignals) {
       patterns.push_back(phrases(row));
-      table.push_back({row.id, row.cause, row.role, row.weight, patterns.back().c_str()});
+      table.push_back({row.id, row.cause, row.role, row.weight, patterns.back()});
     }
     return table;
   }();
   return kTable;
 }
 
-std::string_view role_name(Role role) {
-  constexpr std::string_view kNames[] = {"proof",       "primary", "at_end",   "symptom", "generic",
-                                         "consequence", "note",    "activity", "finish"};
-  return kNames[static_cast<std::size_t>(role)];
-}
+std::string_view role_name(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
 
 int tier(Role role) {
   switch (role) {

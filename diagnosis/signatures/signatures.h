@@ -1,8 +1,9 @@
 // The lines by which failures are known: one table of patterns, each pointing to a cause.
 //
-// To teach `diagnose` a new failure is to add a row. Patterns are RE2 syntax, unanchored, and are
-// matched against one line without its line end; keep a literal of five or more letters in each,
-// so that the scanner's prefilter can pass over healthy lines.
+// To teach `diagnose` a new failure is to add a row: a line with its id, cause, role, weight and
+// pattern, a blank between. Patterns are RE2 syntax, unanchored, and are matched against one line
+// without its line end; keep a literal of five or more letters in each, so that the scanner's
+// prefilter can pass over healthy lines.
 #pragma once
 
 #include <string_view>
@@ -28,16 +29,13 @@ struct SignatureRow {
   std::string_view cause;  // in cause_table()
   Role role;
   double weight;  // probability of the cause, given this line alone
-  const char* pattern;
+  std::string_view pattern;
 };
 
 const std::vector<SignatureRow>& signature_table();
-// Its parts, a file each; the order of rows has no meaning.
-std::vector<SignatureRow> system_signatures();
-std::vector<SignatureRow> paddle_signatures();
-std::vector<SignatureRow> torch_signatures();
-std::vector<SignatureRow> program_signatures();
-std::vector<SignatureRow> serving_signatures();
+// Its parts, a file each; the order of rows has no meaning. "#" begins a remark.
+extern const std::string_view kSystemSignatures, kPaddleSignatures, kTorchSignatures,
+    kProgramSignatures, kServingSignatures;
 
 std::string_view role_name(Role role);
 // 4 who killed whom, 3 a root cause in its own words, 2 a symptom, 1 says little, 0 no cause.

@@ -3,168 +3,93 @@
 
 namespace ocrtune {
 
-// NOLINTNEXTLINE(readability-function-size): a table
-std::vector<SignatureRow> program_signatures() {
-  return {
-      // Resources.
-      {"enfile", "too_many_open_files", Role::primary, 0.9,
-       R"((?i:too many open files|打开的文件过多|\[Errno 2[34]\]|EMFILE\b|inotify (?:instance|watch) limit|ENFILE\b|os error 24\b)|received \d+ items of ancdata|unable to open shared memory object .*Too many open files)"},
-      {"shm_full", "shm_full", Role::primary, 0.91,
-       R"(use (?:the )?'--shm-size' flag to control the shared memory|(?:/dev/shm|/torch_|/paddle_|nccl-|shm).{0,80}[Nn]o space left on device|[Nn]o space left on device.{0,60}(?:/dev/shm|/torch_|/paddle_|nccl-|shm_)|may be caused by insufficient shared (?:storage space|memory)|might be caused by insufficient shared memory|insufficient shared memory \(shm\)|[Ee]rror while creating shared memory segment|Call to (?:posix_fallocate|ftruncate|shm_open) failed ?: No space left|Error: failed to extend \S*nccl-\S*|shm_open failed|ncclShmOpen.*(?:failed|No space))"},
-      {"enospc", "disk_full", Role::primary, 0.91,
-       R"([Nn]o space left on device|设备上没有空间|\[Errno 28\]|ENOSPC\b|os error 28\b|There is not enough space on the disk|WinError 112\]|磁盘空间不足|disk (?:is )?full|[Dd]isk quota exceeded|\[Errno 122\]|EDQUOT\b|os error 122\b)"},
-      {"df_shm", "shm_full", Role::symptom, 0.5, R"(\d 100% /dev/shm$)"},
-      {"df_full", "disk_full", Role::symptom, 0.45,
-       R"(\d 100% /(?:home|data|mnt|scratch|var|tmp|opt|srv|output|ckpt|workspace|root|lustre|nfs)(?:/\S*)?$|\d 100% /$)"},
-      {"efbig", "disk_full", Role::primary, 0.6, R"(File size limit exceeded|\[Errno 27\])"},
-      {"torch_write_short", "disk_full", Role::symptom, 0.6,
-       R"(write error: wrote \d+ blocks instead of|PytorchStreamWriter failed writing file|unexpected pos \d+ vs \d+|\[enforce fail at inline_container)"},
-      {"enomem", "host_allocation_failed", Role::primary, 0.88,
-       R"(\[Errno 12\]|[Cc]annot allocate memory|无法分配内存|(?:[^存]|^)内存(?:不足|溢出)|主机内存不足|os error 12\b|ENOMEM\b|Not enough storage is available|not enough memory resources|ibv_(?:reg_mr|create_\w+)\w*.*(?:Cannot allocate memory|errno 12)|RLIMIT_MEMLOCK|memlock limit|max locked memory|(?:cudaHostAlloc|cudaMallocHost|pinned (?:host )?memory).{0,60}(?:failed|out of memory|Cannot)|MKL ERROR: Cannot allocate|OpenBLAS.*(?:Memory allocation still failed|too many memory regions))"},
-      {"python_memory_error", "host_allocation_failed", Role::symptom, 0.85,
-       R"(^(?:\S+ )?MemoryError\b)"},
-      {"paging_file", "host_allocation_failed", Role::primary, 0.96,
-       R"([Tt]he paging file is too small|WinError 1455|页面文件太小)"},
-      {"host_alloc", "host_allocation_failed", Role::primary, 0.91,
-       R"(std::bad_alloc|: bad allocation$|memory allocation of \d+ bytes failed|Insufficient memory.*Failed to allocate \d+ bytes|OutOfMemoryError: Failed to allocate|Failed to allocate \d+ bytes in function 'OutOfMemoryError'|Fail to alloc memory of (\d+) size, error code is (\d+)|Out of memory error on CPU|Cannot allocate \S+ memory on CPU|mkldnn.*out of memory|Alloc \d+ error!|DefaultCPUAllocator: (?:can't|not enough memory)|not enough memory: you tried to allocate|Unable to allocate [\d.]+ [KMGT]?i?B for an array|numpy\.core\._exceptions\.\S*MemoryError)"},
-      // Not a limit (EAGAIN) but a filter of system calls (EPERM).
-      {"thread_refused", "seccomp_refused", Role::primary, 0.95,
-       R"(pthread_create.{0,80}(?:Operation not permitted|EPERM|error code: 1\b)|(?:clone3?|fork|vfork|thread).{0,60}(?:Operation not permitted|EPERM\b)|(?:Operation not permitted|EPERM\b).{0,60}(?:pthread_create|clone3?\b|starting thread)|PermissionError: \[Errno 1\].{0,80}(?:unshare|clone|io_uring|perf_event|userfaultfd|shmget|mbind|set_mempolicy)|(?:mbind|set_mempolicy|move_pages|get_mempolicy|io_uring_setup|io_setup|perf_event_open)\b.{0,40}Operation not permitted|seccomp.{0,60}(?:den|block|violat|kill))"},
-      {"thread_limit", "process_limit", Role::primary, 0.92,
-       R"(can't start new thread|pthread_create failed.{0,80}(?:Resource temporarily|EAGAIN|error code: 11\b)|pthread_create failed$|pthread_create failed: |fork: 重试: 资源暂时不可用|资源暂时不可用|Thread creation failed|[Rr]esource temporarily unavailable.*(?:thread|fork|clone)|(?:fork|clone|thread).{0,60}[Rr]esource temporarily unavailable|BlockingIOError: \[Errno 11\]|libgomp: Thread creation failed|fork: retry|cannot fork|Cannot create (?:a )?thread|std::system_error'?\s*what\(\): *Resource temporarily|failed to spawn thread|unable to create (?:new )?native thread|OMP: Error #(?:34|35|179|14)\b|OMP: System error #(?:11|12)\b|unable to allocate necessary resources for OMP thread)"},
-      {"omp_duplicate", "openmp_duplicate_runtime", Role::primary, 0.95,
-       R"(OMP: Error #15\b|already initialized\.?.*(?:iomp|omp)|multiple copies of the OpenMP runtime)"},
-      {"slurm_cpus_a_task", "narrow_cpu_mask", Role::note, 0.05,
-       R"(\bSLURM_CPUS_PER_TASK=(\d+)|\bCPUs/Task=(\d+))"},
-      {"one_cpu", "thread_oversubscription", Role::note, 0.92, R"(\bNumCPUs=1 NumTasks=)"},
-      {"load_in_hundreds", "thread_oversubscription", Role::note, 0.3,
-       R"(load average: \d{3,}\.|OMP: Warning #(?:72|181|205|213|216|234|250)\b)"},
-      {"eio", "storage_failure", Role::primary, 0.85,
-       R"(unable to lock file, errno|\[Errno 5\]|[Ii]nput/output error|[Ss]tale (?:NFS )?file handle|os error 116\b|os error 121\b|\[Errno 116\]|[Tt]ransport endpoint is not connected|Remote I/O error|disk I/O error|os error 5\b|SQLITE_IOERR|\[Errno 108\]|Cannot send after transport endpoint shutdown|\[Errno 110\] Connection timed out: '/|\[Errno 121\] Remote I/O error|\[Errno 112\] Host is down: '/|Transport endpoint is not connected|\[Errno 107\]|Software caused connection abort: '/)"},
-      {"erofs", "read_only_filesystem", Role::primary, 0.88,
-       R"([Rr]ead-only file system|os error 30\b|\[Errno 30\])"},
-      {"eacces", "permission_denied", Role::primary, 0.86,
-       R"(PermissionError: \[(?:Errno (?:1|13)|WinError 5)\]|: [Pp]ermission denied(?: \(os error 13\))?["' |]*$|permission denied while |os error 13\b|/dev/\S+.{0,20}: Permission denied|Permission denied: '?/|权限不够|\bEACCES\b|Operation not permitted$|mount\.nfs\S*: access denied|access denied by server while mounting)"},
-      {"lmdb_damaged", "bad_training_data", Role::primary, 0.85,
-       R"(Corrupted image for \d|lmdb\.(?:CorruptedError|PageNotFoundError|PanicError|VersionMismatchError)|lmdb\.InvalidError: .{0,60}(?:MDB_INVALID|not an LMDB)|MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC|VERSION_MISMATCH)|(?:corrupted|truncated) record at \d|Parquet magic bytes not found|ArrowInvalid: .*(?:[Cc]orrupt|truncated|not an Arrow file|[Ee]xpected to read))"},
-      {"lmdb_limit", "lmdb_limit", Role::primary, 0.95,
-       R"(lmdb\.(?:MapFullError|ReadersFullError|DbsFullError|TxnFullError)|MDB_(?:MAP_FULL|READERS_FULL|DBS_FULL|TXN_FULL))"},
-      {"lmdb_forked", "start_method", Role::primary, 0.93,
-       R"(cannot pickle '(?:\w+\.)*(?:Environment|Transaction)' object|BadRslotError|MDB_BAD_RSLOT|(?i:lmdb).{0,80}(?:already open in this process|opened in a (?:parent|different) process))"},
-      // Files, modules, versions, configurations.
-      {"no_such_file", "missing_file", Role::primary, 0.8,
-       R"(FileNotFoundError|\[Errno 2\] No such file|系统找不到指定的|NotADirectoryError|IsADirectoryError|NotFound, message: "No such file|os error 2\b|(?i:label_file|dict|config)\S* .*not (?:exist|found)|Error: .*\bnot find \S+\.\w|(?:unable to|cannot|could not) find '/|The (?:pretrained_?model|checkpoints?|\S+\.pdparams|\S*pdopt\S*) ?(?:path )?(?:.*) does not exists?!?|[Gg]iven dir \S+ not exist|Please check whether the model path is correct|not find (?:model|params?|inference)\.\w* ?(?:file )?path|Cannot open file \S+, please confirm whether the file is (?:normal|valid)|model file path is not (?:existed|valid)|AssertionError: .* is not exists?|The (?:model|pipeline|config) .{0,80}(?:could not be found|does not exist)|\bNoSuchKey\b|\bNoSuchBucket\b|404 Client Error|HTTP Error 404|An error occurred \(404\)|does not appear to have a file named|Deserialize header failed: \S+\.lstmf|Can't load (?:tokenizer|image processor|feature extractor|the (?:model|configuration)) |RepositoryNotFoundError|RevisionNotFoundError|Repository Not Found|lmdb\.Error: \S+: (?:No such file|Device or resource))"},
-      {"c_no_such_file", "missing_file", Role::symptom, 0.55,
-       R"(: [Nn]o such file or directory|read_params_file: Can't open|没有那个文件或目录|AssertionError: .*(?:does not exist|doesn't exist|not exist)|(?:path|file|folder|directory) \S+ (?:does not|doesn't|not) exist)"},
-      {"no_module", "missing_module", Role::primary, 0.9,
-       R"(pipeline handler: \w+ is not locally available|no library called "|ModuleNotFoundError|No module named|ImportError: cannot import name|DLL load failed|requires additional dependencies\. To install|plugin is not available\. Please install|[Dd]ependency error occurred|DependencyError: |Is poppler installed and in PATH|TesseractNotFoundError|(?:tesseract|ffmpeg|ghostscript|libreoffice|soffice) (?:is )?not (?:found|installed)|MissingDependencyError|\bsystem PATH\.(?:\s*$|\s+This program is required)|executable needs to be in PATH|No such file or directory: '(?:pdftoppm|pdfinfo|tesseract|ffmpeg|gs|soffice|nvcc|ninja|git)')"},
-      {"no_cuda_toolkit", "missing_module", Role::primary, 0.93,
-       R"(Could not find nvcc|\bnvcc: (?:command )?not found|nvcc was not found)"},
-      {"triton_missing", "missing_module", Role::primary, 0.92,
-       R"(Cannot find a working triton installation|[Tt]riton is not (?:installed|available))"},
-      {"numpy_scalar", "library_conflict", Role::primary, 0.88,
-       R"(only (?:0-dimensional|length-1|size-1) arrays can be converted to Python scalars)"},
-      // A library lacks a function: another of that name, of another version, was loaded before.
-      {"abi", "library_conflict", Role::primary, 0.91,
-       R"(numpy\.core\.multiarray failed to import|module compiled against (?:ABI|API) version|numpy\.(?:dtype|ndarray) size changed|A module that was compiled using NumPy 1\.x cannot be run in|has no attribute 'sctypes'|was removed in the NumPy 2|Intel (?:oneAPI )?MKL FATAL ERROR|Descriptors cannot (?:not )?be created directly|TypeError: Descriptors cannot|google\.protobuf.*has no attribute|version `(?:GLIBC|GOMP)_\S+' not found|undefined symbol: |symbol lookup error|ImportError: lib\S+: cannot open shared object|error while loading shared libraries|No matching distribution found for|java\.lang\.UnsatisfiedLinkError|does not match the version \S+ was compiled with|compiled with different CUDA major versions|operator torchvision::\w+ does not exist|CUDAMismatchException|VersionConflict|is required for a normal functioning of this module|unsupported pickle protocol|has no attribute '(?:ANTIALIAS|getsize)'|module 'numpy' has no attribute|CUDA_HOME (?:environment variable is not set|does not exist)|requires a different Python|unsupported operand type\(s\) for \|: 'type'|(?:was|were) compiled (?:with|for|against) .{0,60}\b(?:but|while)\b .{0,60}(?:found|installed|runtime|loaded|is)|Failed to import `\w+\.registry` make sure|mkl-service \+ Intel\(R\) MKL: MKL_THREADING_LAYER=|MKL_THREADING_LAYER=INTEL is incompatible)"},
-      {"windows_procedure", "library_conflict", Role::primary, 0.95,
-       R"(\[WinError 127\]|procedure entry point .* could not be located)"},
-      {"module_attribute", "library_conflict", Role::primary, 0.75,
-       R"(AttributeError: (?:partially initialized )?module '\S+' has no attribute|cuDNN version incompatibility|The detected CUDA version \S+ mismatches|CUDNN_STATUS_VERSION_MISMATCH|Loaded runtime CuDNN library: .* but source was compiled with|Model architectures \[.*\] (?:are not supported|failed to be inspected)|does not recognize this architecture|data did not match any variant of untagged enum)"},
-      // The class is written with its module: one of an extension, older or newer than its
-      // caller.
-      {"native_attribute", "library_conflict", Role::symptom, 0.6,
-       R"('\w+(?:\.\w+)+' object has no attribute '|\[WinError (?:126|193|1114)\])"},
-      {"glibcxx", "library_conflict", Role::primary, 0.92,
-       R"(version `(?:GLIBCXX|CXXABI)_\S+' not found)"},
-      {"tls_block", "library_conflict", Role::primary, 0.9,
-       R"(cannot allocate memory in static TLS block)"},
-      {"argparse", "bad_configuration", Role::primary, 0.9, R"(error: (?:unrecognized arguments|the following arguments are required|argument \S+: (?:invalid|expected|not allowed))|error: (?:unexpected argument|a value is required)|There are not enough slots available|detected an attempt to run as root|No slot '\d+' specified on host|Hostfile is not formatted|Unable to find hostfile|is not in the \S+ registry|Missing key \S+\s*full_key|yaml\.(?:scanner|parser|constructor|composer|reader)\.\w*Error|while (?:scanning|parsing) a (?:block|flow|simple|quoted)|mapping values are not allowed here|omegaconf\.errors\.\w+|Config(?:Attribute|Key)Error|InterpolationKeyError|hydra\.errors\.\w+|TOMLDecodeError|configparser\.\w+Error|Missing mandatory value|invalid choice: |[Uu]nknown (?:config|option|key) |unexpected key in config|Check batch related parameters|environment variable \S+ (?:is )?not set|Please set a smaller number for `--max-running-requests`)"},
-      {"lightning_monitor", "bad_configuration", Role::primary, 0.93,
-       R"(could not find the monitored key|conditioned on metric .{0,80}which is not available)"},
-      {"locale_codec", "bad_configuration", Role::primary, 0.9,
-       R"('(?:cp\d+|gbk|gb2312|charmap|shift_jis|euc_\w+|big5)' codec can't (?:de|en)code)"},
-      {"config_key", "bad_configuration", Role::primary, 0.7,
-       R"(^(?:\S+ )?KeyError: '?(?:Global|Train|Eval|Architecture|Optimizer|Loss|PostProcess|Metric|dataset|loader|sampler|transforms|name|character_dict_path|label_file_list|data_dir|batch_size_per_card)'?|AssertionError: (?:.*only support|.*not support|.*must be|the key)|INVALID_ARGUMENT : |Required inputs \(.*\) are missing)"},
-      // Labels, shapes, checkpoints, images and losses.
-      {"label_character", "label_out_of_range", Role::symptom, 0.62,
-       R"((?i:(?:character|symbol|token|label)s? .{0,40}(?:not (?:found )?in|outside(?: of)?|missing (?:in|from)) (?:the )?(?:dict\w*|char(?:acter)? ?(?:set|list|dict)|charset|vocab\w*|alphabet|label ?map)|out[- ]of[- ]vocabulary|(?:charset|dictionary|vocabulary|alphabet) .{0,40}(?:mismatch|does not match|differs))|KeyError: '(?:[^\x00-\x7F]{1,8}|[^\w']|\w)'$|ValueError: '(?:[^\x00-\x7F]{1,8}|[^\w']|\w)' is not in list|ValueError: substring not found|panicked at \S*(?:encode|vocab|charset|dict|label|alphabet|tokeni[sz]e)\w*(?:/\w+)*\.rs)"},
-      {"label_frame", "label_out_of_range", Role::symptom, 0.5,
-       R"(\s{4}\S.*(?:id2char|idx2char|char2idx|char2id|char_to_id|id_to_char|idx_to_char|label2id|self\.dict|self\.character|char_dict|char_map|charset|alphabet)\w*\[|KeyError: \d+$)"},
-      {"shapes", "shape_mismatch", Role::primary, 0.8,
-       R"(Got invalid dimensions for input|updates tensor should have shape|mat1 and mat2 shapes cannot be multiplied|[Ss]izes of tensors must match|size of tensor a \(\d+\) must match|stack expects each tensor to be equal size|could not broadcast input array|operands could not be broadcast|expected input\[.*\] to have \d+ channels|Expected (?:more than 1 value per channel|all tensors to be on the same device)|expected scalar type \w+ but found|Input type \(.*\) and (?:weight|bias) type|is invalid for input of size|to_shape was called on a dynamic shape|Kernel size can't be greater than actual input|Broadcast dimension mismatch|all the input array dimensions .* must match|inhomogeneous shape|model (?:input|output) \(shape=.*\) and the tensor \(shape=.*\) are incompatible)"},
-      {"missing_argument", "bad_configuration", Role::symptom, 0.63,
-       R"(TypeError: .*(?:got an unexpected keyword argument|missing \d+ required (?:positional|keyword))|json\.decoder\.JSONDecodeError|JSONDecodeError|validation errors? for \w*(?:Config|Settings|Args|Arguments))"},
-      {"checkpoint_shapes", "checkpoint_mismatch", Role::primary, 0.88,
-       R"(expected \d+ variables, but received \d+ variables during loading|size mismatch for \S+: copying a param|Error\(s\) in loading state_dict|Missing key\(s\) in state_dict|Unexpected key\(s\) in state_dict|does not match.*(?:checkpoint|state_dict|pretrained))"},
-      {"checkpoint_refused", "checkpoint_refused", Role::primary, 0.94,
-       R"(Weights only load failed|WeightsUnpickler error|_get_wo_message|was not an allowed global by default|allow_pickle=False|upgrade torch to at least v2\.6)"},
-      {"checkpoint_damaged", "checkpoint_damaged", Role::primary, 0.9,
-       R"(PytorchStreamReader failed (?:reading|locating)|UnpicklingError|invalid load key|Ran out of input|pickle data was truncated|failed finding central directory|BadZipFile|corrupt(?:ed)? checkpoint|invalid magic (?:characters|number)|SafetensorError: Error while deserializ|unexpected EOF, expected \d+ more bytes|tarfile\.ReadError|zlib\.error|BadGzipFile|LZMAError|truncated file: eof = |[Ff]ile signature not found|Compressed file ended before the end-of-stream)"},
-      {"weights_damaged", "checkpoint_damaged", Role::primary, 0.82,
-       R"((?i:(?-i:Mismatch between allocated memory size and expected size of serialized engine|Deserialize header failed: .*(?:traineddata|checkpoint|\.lstm)$)|(?:sha256|sha1|md5|checksum|hash) ?(?:sum)?(?: of \S+)? ?(?:mismatch|does not match|did not match|verification failed)|DO NOT MATCH THE HASHES)|(?:Unserialize|Deserialize|Load)\S*.*(?:file|model).*(?:is (?:damaged|broken|empty)|failed)|Deserialize to tensor failed|loaded file is not a paddle model|InvalidArgumentError: .*(?:tensor version|Deserialize)|INVALID_PROTOBUF|Protobuf parsing failed|ModelProto does not have a graph)"},
-      {"image_decode", "bad_training_data", Role::symptom, 0.61,
-       R"(Assertion failed \(ssize\.width > 0|cannot identify image file|image file is truncated|imread_?\(.{0,200}can't open/read file|Corrupt JPEG data|UnidentifiedImageError|libpng error|Premature end of JPEG|cv2\.error: .*!_src\.empty\(\)|\(-215:Assertion failed\) !\w*(?:src|img|ssize)\.empty|PdfiumError: Failed to load document|PdfReadError|PDFSyntaxError|FzErrorFormat|cannot open broken document|(?:fitz|pymupdf)\.\w*(?:FileDataError|EmptyFileError)|PDFPasswordIncorrect|(?i:pdf|document) (?:is encrypted|is damaged)|Format error decoding (?:Png|Jpeg|Gif|Bmp)|ImageError|IoError\(Custom \{ kind: UnexpectedEof|(?i:label (?:file|line)\b.{0,80}(?:no tab|malformed|cannot be parsed|wrong (?:format|delimiter|number)))|UnicodeDecodeError: '\S+' codec can't decode)"},
-      {"no_samples", "dataset_too_small", Role::primary, 0.9,
-       R"(num_samples should be a positive integer value, but got num_samples=0|No Images in (?:train|eval|valid)\w* ?data(?:set|loader|))"},
-      {"iterator_end", "dataset_too_small", Role::symptom, 0.3,
-       R"(ZeroDivisionError: .*modulo by zero|len\(\w*dataloader\)\s*==? ?0|Train dataset has no)"},
-      {"loss_nan", "loss_diverged", Role::primary, 0.75,
-       R"re((?i:loss(?:: |=|:| = |': | )(?:nan|inf)(?:\b|xxx)|non-finite loss|Function '\S+' returned nan values|NaN or Inf found in|probability tensor contains either|found (?:nan|inf) or (?:nan|inf)|There are (?:NAN|INF) or (?:NAN|INF)|numerics: .*(?:NaN|Inf)|Monitored metric \S+ = -?(?:nan|inf))|(?i:loss\b.{0,40} (?:is|are|was|became) (?:nan|inf|infinite)\b)|(?i:minimum loss scale reached|loss is probably exploding)|Current loss scale already at minimum|loss scale.*(?:0\.0*1?\b.*minimum)|Loss scaler reducing loss scale to (?:0|1e-))re"},
-      {"cuda_fork", "start_method", Role::primary, 0.95,
-       R"(Cannot re-initialize (?:CUDA|XPU|NPU|HIP) in forked subprocess|Forked process detected.{0,60}CUDA|cannot use (?:CUDA|the GPU) (?:in|after) (?:a )?fork)"},
-      {"spawn_guard", "start_method", Role::primary, 0.95,
-       R"(An attempt has been made to start a new process before the|proper idiom\s+in the main module|freeze_support\(\))"},
-      {"daemonic_children", "start_method", Role::primary, 0.95,
-       R"(daemonic processes are not allowed to have children)"},
-      {"openmp_fork", "start_method", Role::primary, 0.9,
-       R"(Terminating: fork\(\) called from a process already using GNU OpenMP|forking a process while a parallel region is active|OMP: Error #13\b.*fork|objc\[\d+\]: .*fork\(\)|may have been in progress in another thread when fork\(\) was called)"},
-      {"no_semaphores", "start_method", Role::primary, 0.93,
-       R"(\[Errno 38\] Function not implemented|lacks a functioning sem_open|No module named '_multiprocessing'|sem_open.{0,40}(?:not implemented|Permission denied|No such file))"},
-      {"pickle_child", "start_method", Role::symptom, 0.6,
-       R"((?:Can't|cannot) pickle (?:local object|<function <lambda>|'\S+' object|_thread))"},
-      {"cuda_start", "bad_configuration", Role::symptom, 0.5,
-       R"(CUDA error\(3\), initialization error|cudaErrorInitializationError)"},
-      {"words_time", "time_limit", Role::symptom, 0.48,
-       R"((?i)(?:time limit|wall ?time|wall ?clock time|run ?time limit).{0,30}(?:exceeded|reached|expired)|Job failed: execution took longer than|Build timed out|AirflowTaskTimeout|(?:Soft)?TimeLimitExceeded|[Hh]ard time limit \(|(?:exceeded|reached|over) .{0,20}(?:time limit|wall ?time|wall ?clock time|maximum execution time))"},
-      // Ends that come without Python's help, and the generic words of all.
-      {"rust_panic", "native_exception", Role::generic, 0.6,
-       R"(thread '[^']*' (?:\(\d+\) )?panicked at|^panicked at |has overflowed its stack|called `(?:Result|Option)::unwrap\(\)` on)"},
-      {"library_not_loaded", "cuda_library_missing", Role::primary, 0.82,
-       R"((?:Torch\("|tch-rs|torch-sys).*(?:cannot open|not found|mismatch)|libtorch\S*: cannot open shared object|Cannot find a libtorch install|Cannot load (?:cudnn|cublas|nccl|cuda|cusolver|cufft|curand|libcu\w+) (?:shared )?library|[Tt]he third-party dynamic library \(([^)]*)\) that Paddle depends on is not configured correctly|PreconditionNotMetError: Cannot load \S+ shared library)"},
-      {"cpp_terminate", "native_exception", Role::generic, 0.55,
-       R"(terminate called after throwing an instance of '([^']*)'|terminate called (?:without an active|recursively)|libc\+\+abi: terminating|pure virtual method called)"},
-      {"glog_fatal", "native_exception", Role::generic, 0.4, R"(Check failed: )"},
-      {"recursion", "python_exception", Role::generic, 0.5, R"(RecursionError|SystemError: )"},
-      {"traceback", "python_exception", Role::generic, 0.3,
-       R"(Traceback \(most recent call last\))"},
-      {"exception_line", "python_exception", Role::generic, 0.45,
-       R"((?:^(?:\[?rank ?\d+\]?: ?|\(\S+ pid=\d+\) )?|\b(?:ERROR|CRITICAL|FATAL)[\])]?[ :|-]+)(?:(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|NotMet)\b(?:: |$)|[a-z_][\w.]*\.\w*error: ))"},
-      {"paddle_error_summary", "python_exception", Role::generic, 0.3,
-       R"(^Error Message Summary:|\[Hint: |EnforceNotMet|PreconditionNotMetError|InvalidArgumentError|FatalError:|ExternalError:|UnimplementedError|UnavailableError)"},
-      {"finish_words", "unknown", Role::finish, 0.05,
-       R"((?i)^test result: ok\. \d+ passed; 0 failed|(?:completed|finished|ended|exit(?:ed|s)) successfully|successfully (?:completed|finished)|(?:training|job|run|batch|evaluation|pipeline) (?:is |has |was )?(?:completed?|finished)[.!]?(?:\s*$| in \d| after \d|, (?:results?|outputs?) written)|\b(?:all|everything|training|job) done[.!]?\s*$|\bmarking task as success\b|\bdone, 0 failed\b|saved? (?:the )?final (?:model|checkpoint)|final (?:model|checkpoint) saved|\bdone in [\d.]+|^(?:[\d:.,TZ -]{5,32} )?finished in \d|^\d+ (?:pages?|files?|images?|documents?) (?:done|processed|finished|converted)[.!]?$|^Output file is (?:a PDF|okay)|^Successfully (?:built|tagged) \S+$|\b(?:indexing|ocr|task|upload) done\b.{0,40}\btask done\b|^saved (?:predictions|results|outputs?|report) to \S|^=+ (?:\d+ (?:passed|skipped|deselected|xfailed|xpassed|warnings?)(?:, )?)+ in [\d.]+s|\b\d+(?: of |/)\d+ (?:\w+ )?(?:done|ok|finished|processed|converted), 0 failed|(?i:\b(?:finished|done|completed?|ok)\b.{0,80}\b(?:failed[=: ]+0|(?:0|no) (?:failed|failures|errors?))\b)|\b(?:done: |finished: |completed: )\d+ (?:\w+ )?ok\b|训练(?:完成|结束)|正常结束|全部完成|任务完成)"},
-      // In the words of what started the run.
-      {"finish_exit", "unknown", Role::finish, 0.05,
-       R"(^test result: ok\. \d+ passed; 0 failed|^100% tests passed, 0 tests failed|^=+ \d+ passed.{0,80} in [\d.]+s|\bexit (?:status|code)[ :=]+0$|\bExit code 0$|\bexit 0$|\bfinished\b.{0,40} exit(?:ed with)? (?:status|code)[ :=]+0\b|exited with return code 0\b|[a-zA-Z_-]\.service: (?:Deactivated successfully|Succeeded)|status=0/SUCCESS|exit status 0; expected|\bJobState=COMPLETED\b|completed with exit code 0$|\b0/1 +Completed\b|^\d+(?:_\d+)? .*\bCOMPLETED +0:0\b)"},
-      // Of a document about a whole run, wherever it stands there.
-      {"finish_state", "unknown", Role::finish, 0.05,
-       R"(^Status: +Succeeded\b|[Pp]hase"?: +"?Succeeded\b)"},
-      {"finish_trainer", "unknown", Role::finish, 0.05,
-       R"(raining (?:complete|finished|done)|^\[after training is done\]|^\{'train_runtime': |best metric, |max_(?:epochs|steps)=|^Moving best model )"},
-      {"paddle_26", "library_conflict", Role::note, 0.05,
-       R"((?i)paddlepaddle(?:[-_]gpu)?\s*(?:==|-|\s)\s*2\.6\.|train with paddle 2\.6\.|paddle(?:paddle)? ?version:? ?2\.6\.)"},
-      {"cpu_has_avx2", "illegal_instruction", Role::note, 0.05,
-       R"((?:[Ff]lags|features).*\bavx2\b)"},
-      {"batches_of_rank", "rank_mismatch", Role::note, 0.05,
-       R"((?i)train dataloader has (\d+) iters|(?:batches|steps|iterations) per (?:epoch|rank)[ :=]+(\d+)|(?:len\(\w*loader\)|\bnum_batches)[ :=]+(\d+))"},
-      {"resident_memory", "memory_leak", Role::note, 0.05,
-       R"((?:[ (\[]rss=|[ (\[]RSS=|rss: |RSS: |"rss": )(\d+(?:\.\d+)?) ?[MG]i?B\b)"},
-      {"exit_code", "process_failed", Role::generic, 0.3,
-       R"(exited with code [1-9]|status=[1-9]\d*/FAILURE|[Ff]ailed with result 'exit-code'|exit status [1-9])"},
-      {"error_word", "unknown", Role::generic, 0.2,
-       R"((?:^|[\s\[])(?:ERROR|FATAL|CRITICAL|SEVERE)\b|^(?i:fatal|error)[: ]|\bFATAL ERROR\b|core dumped)"},
-  };
-}
+const std::string_view kProgramSignatures = R"rows(
+# Resources.
+enfile too_many_open_files primary 0.9 (?i:too many open files|打开的文件过多|\[Errno 2[34]\]|EMFILE\b|inotify (?:instance|watch) limit|ENFILE\b|os error 24\b)|received \d+ items of ancdata|unable to open shared memory object .*Too many open files
+shm_full shm_full primary 0.91 use (?:the )?'--shm-size' flag to control the shared memory|(?:/dev/shm|/torch_|/paddle_|nccl-|shm).{0,80}[Nn]o space left on device|[Nn]o space left on device.{0,60}(?:/dev/shm|/torch_|/paddle_|nccl-|shm_)|may be caused by insufficient shared (?:storage space|memory)|might be caused by insufficient shared memory|insufficient shared memory \(shm\)|[Ee]rror while creating shared memory segment|Call to (?:posix_fallocate|ftruncate|shm_open) failed ?: No space left|Error: failed to extend \S*nccl-\S*|shm_open failed|ncclShmOpen.*(?:failed|No space)
+enospc disk_full primary 0.91 [Nn]o space left on device|设备上没有空间|\[Errno 28\]|ENOSPC\b|os error 28\b|There is not enough space on the disk|WinError 112\]|磁盘空间不足|disk (?:is )?full|[Dd]isk quota exceeded|\[Errno 122\]|EDQUOT\b|os error 122\b
+df_shm shm_full symptom 0.5 \d 100% /dev/shm$
+df_full disk_full symptom 0.45 \d 100% /(?:home|data|mnt|scratch|var|tmp|opt|srv|output|ckpt|workspace|root|lustre|nfs)(?:/\S*)?$|\d 100% /$
+efbig disk_full primary 0.6 File size limit exceeded|\[Errno 27\]
+torch_write_short disk_full symptom 0.6 write error: wrote \d+ blocks instead of|PytorchStreamWriter failed writing file|unexpected pos \d+ vs \d+|\[enforce fail at inline_container
+enomem host_allocation_failed primary 0.88 \[Errno 12\]|[Cc]annot allocate memory|无法分配内存|(?:[^存]|^)内存(?:不足|溢出)|主机内存不足|os error 12\b|ENOMEM\b|Not enough storage is available|not enough memory resources|ibv_(?:reg_mr|create_\w+)\w*.*(?:Cannot allocate memory|errno 12)|RLIMIT_MEMLOCK|memlock limit|max locked memory|(?:cudaHostAlloc|cudaMallocHost|pinned (?:host )?memory).{0,60}(?:failed|out of memory|Cannot)|MKL ERROR: Cannot allocate|OpenBLAS.*(?:Memory allocation still failed|too many memory regions)
+python_memory_error host_allocation_failed symptom 0.85 ^(?:\S+ )?MemoryError\b
+paging_file host_allocation_failed primary 0.96 [Tt]he paging file is too small|WinError 1455|页面文件太小
+host_alloc host_allocation_failed primary 0.91 std::bad_alloc|: bad allocation$|memory allocation of \d+ bytes failed|Insufficient memory.*Failed to allocate \d+ bytes|OutOfMemoryError: Failed to allocate|Failed to allocate \d+ bytes in function 'OutOfMemoryError'|Fail to alloc memory of (\d+) size, error code is (\d+)|Out of memory error on CPU|Cannot allocate \S+ memory on CPU|mkldnn.*out of memory|Alloc \d+ error!|DefaultCPUAllocator: (?:can't|not enough memory)|not enough memory: you tried to allocate|Unable to allocate [\d.]+ [KMGT]?i?B for an array|numpy\.core\._exceptions\.\S*MemoryError
+# Not a limit (EAGAIN) but a filter of system calls (EPERM).
+thread_refused seccomp_refused primary 0.95 pthread_create.{0,80}(?:Operation not permitted|EPERM|error code: 1\b)|(?:clone3?|fork|vfork|thread).{0,60}(?:Operation not permitted|EPERM\b)|(?:Operation not permitted|EPERM\b).{0,60}(?:pthread_create|clone3?\b|starting thread)|PermissionError: \[Errno 1\].{0,80}(?:unshare|clone|io_uring|perf_event|userfaultfd|shmget|mbind|set_mempolicy)|(?:mbind|set_mempolicy|move_pages|get_mempolicy|io_uring_setup|io_setup|perf_event_open)\b.{0,40}Operation not permitted|seccomp.{0,60}(?:den|block|violat|kill)
+thread_limit process_limit primary 0.92 can't start new thread|pthread_create failed.{0,80}(?:Resource temporarily|EAGAIN|error code: 11\b)|pthread_create failed$|pthread_create failed: |fork: 重试: 资源暂时不可用|资源暂时不可用|Thread creation failed|[Rr]esource temporarily unavailable.*(?:thread|fork|clone)|(?:fork|clone|thread).{0,60}[Rr]esource temporarily unavailable|BlockingIOError: \[Errno 11\]|libgomp: Thread creation failed|fork: retry|cannot fork|Cannot create (?:a )?thread|std::system_error'?\s*what\(\): *Resource temporarily|failed to spawn thread|unable to create (?:new )?native thread|OMP: Error #(?:34|35|179|14)\b|OMP: System error #(?:11|12)\b|unable to allocate necessary resources for OMP thread
+omp_duplicate openmp_duplicate_runtime primary 0.95 OMP: Error #15\b|already initialized\.?.*(?:iomp|omp)|multiple copies of the OpenMP runtime
+slurm_cpus_a_task narrow_cpu_mask note 0.05 \bSLURM_CPUS_PER_TASK=(\d+)|\bCPUs/Task=(\d+)
+one_cpu thread_oversubscription note 0.92 \bNumCPUs=1 NumTasks=
+load_in_hundreds thread_oversubscription note 0.3 load average: \d{3,}\.|OMP: Warning #(?:72|181|205|213|216|234|250)\b
+eio storage_failure primary 0.85 unable to lock file, errno|\[Errno 5\]|[Ii]nput/output error|[Ss]tale (?:NFS )?file handle|os error 116\b|os error 121\b|\[Errno 116\]|[Tt]ransport endpoint is not connected|Remote I/O error|disk I/O error|os error 5\b|SQLITE_IOERR|\[Errno 108\]|Cannot send after transport endpoint shutdown|\[Errno 110\] Connection timed out: '/|\[Errno 121\] Remote I/O error|\[Errno 112\] Host is down: '/|Transport endpoint is not connected|\[Errno 107\]|Software caused connection abort: '/
+erofs read_only_filesystem primary 0.88 [Rr]ead-only file system|os error 30\b|\[Errno 30\]
+eacces permission_denied primary 0.86 PermissionError: \[(?:Errno (?:1|13)|WinError 5)\]|: [Pp]ermission denied(?: \(os error 13\))?["' |]*$|permission denied while |os error 13\b|/dev/\S+.{0,20}: Permission denied|Permission denied: '?/|权限不够|\bEACCES\b|Operation not permitted$|mount\.nfs\S*: access denied|access denied by server while mounting
+lmdb_damaged bad_training_data primary 0.85 Corrupted image for \d|lmdb\.(?:CorruptedError|PageNotFoundError|PanicError|VersionMismatchError)|lmdb\.InvalidError: .{0,60}(?:MDB_INVALID|not an LMDB)|MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC|VERSION_MISMATCH)|(?:corrupted|truncated) record at \d|Parquet magic bytes not found|ArrowInvalid: .*(?:[Cc]orrupt|truncated|not an Arrow file|[Ee]xpected to read)
+lmdb_limit lmdb_limit primary 0.95 lmdb\.(?:MapFullError|ReadersFullError|DbsFullError|TxnFullError)|MDB_(?:MAP_FULL|READERS_FULL|DBS_FULL|TXN_FULL)
+lmdb_forked start_method primary 0.93 cannot pickle '(?:\w+\.)*(?:Environment|Transaction)' object|BadRslotError|MDB_BAD_RSLOT|(?i:lmdb).{0,80}(?:already open in this process|opened in a (?:parent|different) process)
+# Files, modules, versions, configurations.
+no_such_file missing_file primary 0.8 FileNotFoundError|\[Errno 2\] No such file|系统找不到指定的|NotADirectoryError|IsADirectoryError|NotFound, message: "No such file|os error 2\b|(?i:label_file|dict|config)\S* .*not (?:exist|found)|Error: .*\bnot find \S+\.\w|(?:unable to|cannot|could not) find '/|The (?:pretrained_?model|checkpoints?|\S+\.pdparams|\S*pdopt\S*) ?(?:path )?(?:.*) does not exists?!?|[Gg]iven dir \S+ not exist|Please check whether the model path is correct|not find (?:model|params?|inference)\.\w* ?(?:file )?path|Cannot open file \S+, please confirm whether the file is (?:normal|valid)|model file path is not (?:existed|valid)|AssertionError: .* is not exists?|The (?:model|pipeline|config) .{0,80}(?:could not be found|does not exist)|\bNoSuchKey\b|\bNoSuchBucket\b|404 Client Error|HTTP Error 404|An error occurred \(404\)|does not appear to have a file named|Deserialize header failed: \S+\.lstmf|Can't load (?:tokenizer|image processor|feature extractor|the (?:model|configuration)) |RepositoryNotFoundError|RevisionNotFoundError|Repository Not Found|lmdb\.Error: \S+: (?:No such file|Device or resource)
+c_no_such_file missing_file symptom 0.55 : [Nn]o such file or directory|read_params_file: Can't open|没有那个文件或目录|AssertionError: .*(?:does not exist|doesn't exist|not exist)|(?:path|file|folder|directory) \S+ (?:does not|doesn't|not) exist
+no_module missing_module primary 0.9 pipeline handler: \w+ is not locally available|no library called "|ModuleNotFoundError|No module named|ImportError: cannot import name|DLL load failed|requires additional dependencies\. To install|plugin is not available\. Please install|[Dd]ependency error occurred|DependencyError: |Is poppler installed and in PATH|TesseractNotFoundError|(?:tesseract|ffmpeg|ghostscript|libreoffice|soffice) (?:is )?not (?:found|installed)|MissingDependencyError|\bsystem PATH\.(?:\s*$|\s+This program is required)|executable needs to be in PATH|No such file or directory: '(?:pdftoppm|pdfinfo|tesseract|ffmpeg|gs|soffice|nvcc|ninja|git)'
+no_cuda_toolkit missing_module primary 0.93 Could not find nvcc|\bnvcc: (?:command )?not found|nvcc was not found
+triton_missing missing_module primary 0.92 Cannot find a working triton installation|[Tt]riton is not (?:installed|available)
+numpy_scalar library_conflict primary 0.88 only (?:0-dimensional|length-1|size-1) arrays can be converted to Python scalars
+# A library lacks a function: another of that name, of another version, was loaded before.
+abi library_conflict primary 0.91 numpy\.core\.multiarray failed to import|module compiled against (?:ABI|API) version|numpy\.(?:dtype|ndarray) size changed|A module that was compiled using NumPy 1\.x cannot be run in|has no attribute 'sctypes'|was removed in the NumPy 2|Intel (?:oneAPI )?MKL FATAL ERROR|Descriptors cannot (?:not )?be created directly|TypeError: Descriptors cannot|google\.protobuf.*has no attribute|version `(?:GLIBC|GOMP)_\S+' not found|undefined symbol: |symbol lookup error|ImportError: lib\S+: cannot open shared object|error while loading shared libraries|No matching distribution found for|java\.lang\.UnsatisfiedLinkError|does not match the version \S+ was compiled with|compiled with different CUDA major versions|operator torchvision::\w+ does not exist|CUDAMismatchException|VersionConflict|is required for a normal functioning of this module|unsupported pickle protocol|has no attribute '(?:ANTIALIAS|getsize)'|module 'numpy' has no attribute|CUDA_HOME (?:environment variable is not set|does not exist)|requires a different Python|unsupported operand type\(s\) for \|: 'type'|(?:was|were) compiled (?:with|for|against) .{0,60}\b(?:but|while)\b .{0,60}(?:found|installed|runtime|loaded|is)|Failed to import `\w+\.registry` make sure|mkl-service \+ Intel\(R\) MKL: MKL_THREADING_LAYER=|MKL_THREADING_LAYER=INTEL is incompatible
+windows_procedure library_conflict primary 0.95 \[WinError 127\]|procedure entry point .* could not be located
+module_attribute library_conflict primary 0.75 AttributeError: (?:partially initialized )?module '\S+' has no attribute|cuDNN version incompatibility|The detected CUDA version \S+ mismatches|CUDNN_STATUS_VERSION_MISMATCH|Loaded runtime CuDNN library: .* but source was compiled with|Model architectures \[.*\] (?:are not supported|failed to be inspected)|does not recognize this architecture|data did not match any variant of untagged enum
+# The class is written with its module: one of an extension, older or newer than its caller.
+native_attribute library_conflict symptom 0.6 '\w+(?:\.\w+)+' object has no attribute '|\[WinError (?:126|193|1114)\]
+glibcxx library_conflict primary 0.92 version `(?:GLIBCXX|CXXABI)_\S+' not found
+tls_block library_conflict primary 0.9 cannot allocate memory in static TLS block
+argparse bad_configuration primary 0.9 error: (?:unrecognized arguments|the following arguments are required|argument \S+: (?:invalid|expected|not allowed))|error: (?:unexpected argument|a value is required)|There are not enough slots available|detected an attempt to run as root|No slot '\d+' specified on host|Hostfile is not formatted|Unable to find hostfile|is not in the \S+ registry|Missing key \S+\s*full_key|yaml\.(?:scanner|parser|constructor|composer|reader)\.\w*Error|while (?:scanning|parsing) a (?:block|flow|simple|quoted)|mapping values are not allowed here|omegaconf\.errors\.\w+|Config(?:Attribute|Key)Error|InterpolationKeyError|hydra\.errors\.\w+|TOMLDecodeError|configparser\.\w+Error|Missing mandatory value|invalid choice: |[Uu]nknown (?:config|option|key) |unexpected key in config|Check batch related parameters|environment variable \S+ (?:is )?not set|Please set a smaller number for `--max-running-requests`
+lightning_monitor bad_configuration primary 0.93 could not find the monitored key|conditioned on metric .{0,80}which is not available
+locale_codec bad_configuration primary 0.9 '(?:cp\d+|gbk|gb2312|charmap|shift_jis|euc_\w+|big5)' codec can't (?:de|en)code
+config_key bad_configuration primary 0.7 ^(?:\S+ )?KeyError: '?(?:Global|Train|Eval|Architecture|Optimizer|Loss|PostProcess|Metric|dataset|loader|sampler|transforms|name|character_dict_path|label_file_list|data_dir|batch_size_per_card)'?|AssertionError: (?:.*only support|.*not support|.*must be|the key)|INVALID_ARGUMENT : |Required inputs \(.*\) are missing
+# Labels, shapes, checkpoints, images and losses.
+label_character label_out_of_range symptom 0.62 (?i:(?:character|symbol|token|label)s? .{0,40}(?:not (?:found )?in|outside(?: of)?|missing (?:in|from)) (?:the )?(?:dict\w*|char(?:acter)? ?(?:set|list|dict)|charset|vocab\w*|alphabet|label ?map)|out[- ]of[- ]vocabulary|(?:charset|dictionary|vocabulary|alphabet) .{0,40}(?:mismatch|does not match|differs))|KeyError: '(?:[^\x00-\x7F]{1,8}|[^\w']|\w)'$|ValueError: '(?:[^\x00-\x7F]{1,8}|[^\w']|\w)' is not in list|ValueError: substring not found|panicked at \S*(?:encode|vocab|charset|dict|label|alphabet|tokeni[sz]e)\w*(?:/\w+)*\.rs
+label_frame label_out_of_range symptom 0.5 \s{4}\S.*(?:id2char|idx2char|char2idx|char2id|char_to_id|id_to_char|idx_to_char|label2id|self\.dict|self\.character|char_dict|char_map|charset|alphabet)\w*\[|KeyError: \d+$
+shapes shape_mismatch primary 0.8 Got invalid dimensions for input|updates tensor should have shape|mat1 and mat2 shapes cannot be multiplied|[Ss]izes of tensors must match|size of tensor a \(\d+\) must match|stack expects each tensor to be equal size|could not broadcast input array|operands could not be broadcast|expected input\[.*\] to have \d+ channels|Expected (?:more than 1 value per channel|all tensors to be on the same device)|expected scalar type \w+ but found|Input type \(.*\) and (?:weight|bias) type|is invalid for input of size|to_shape was called on a dynamic shape|Kernel size can't be greater than actual input|Broadcast dimension mismatch|all the input array dimensions .* must match|inhomogeneous shape|model (?:input|output) \(shape=.*\) and the tensor \(shape=.*\) are incompatible
+missing_argument bad_configuration symptom 0.63 TypeError: .*(?:got an unexpected keyword argument|missing \d+ required (?:positional|keyword))|json\.decoder\.JSONDecodeError|JSONDecodeError|validation errors? for \w*(?:Config|Settings|Args|Arguments)
+checkpoint_shapes checkpoint_mismatch primary 0.88 expected \d+ variables, but received \d+ variables during loading|size mismatch for \S+: copying a param|Error\(s\) in loading state_dict|Missing key\(s\) in state_dict|Unexpected key\(s\) in state_dict|does not match.*(?:checkpoint|state_dict|pretrained)
+checkpoint_refused checkpoint_refused primary 0.94 Weights only load failed|WeightsUnpickler error|_get_wo_message|was not an allowed global by default|allow_pickle=False|upgrade torch to at least v2\.6
+checkpoint_damaged checkpoint_damaged primary 0.9 PytorchStreamReader failed (?:reading|locating)|UnpicklingError|invalid load key|Ran out of input|pickle data was truncated|failed finding central directory|BadZipFile|corrupt(?:ed)? checkpoint|invalid magic (?:characters|number)|SafetensorError: Error while deserializ|unexpected EOF, expected \d+ more bytes|tarfile\.ReadError|zlib\.error|BadGzipFile|LZMAError|truncated file: eof = |[Ff]ile signature not found|Compressed file ended before the end-of-stream
+weights_damaged checkpoint_damaged primary 0.82 (?i:(?-i:Mismatch between allocated memory size and expected size of serialized engine|Deserialize header failed: .*(?:traineddata|checkpoint|\.lstm)$)|(?:sha256|sha1|md5|checksum|hash) ?(?:sum)?(?: of \S+)? ?(?:mismatch|does not match|did not match|verification failed)|DO NOT MATCH THE HASHES)|(?:Unserialize|Deserialize|Load)\S*.*(?:file|model).*(?:is (?:damaged|broken|empty)|failed)|Deserialize to tensor failed|loaded file is not a paddle model|InvalidArgumentError: .*(?:tensor version|Deserialize)|INVALID_PROTOBUF|Protobuf parsing failed|ModelProto does not have a graph
+image_decode bad_training_data symptom 0.61 Assertion failed \(ssize\.width > 0|cannot identify image file|image file is truncated|imread_?\(.{0,200}can't open/read file|Corrupt JPEG data|UnidentifiedImageError|libpng error|Premature end of JPEG|cv2\.error: .*!_src\.empty\(\)|\(-215:Assertion failed\) !\w*(?:src|img|ssize)\.empty|PdfiumError: Failed to load document|PdfReadError|PDFSyntaxError|FzErrorFormat|cannot open broken document|(?:fitz|pymupdf)\.\w*(?:FileDataError|EmptyFileError)|PDFPasswordIncorrect|(?i:pdf|document) (?:is encrypted|is damaged)|Format error decoding (?:Png|Jpeg|Gif|Bmp)|ImageError|IoError\(Custom \{ kind: UnexpectedEof|(?i:label (?:file|line)\b.{0,80}(?:no tab|malformed|cannot be parsed|wrong (?:format|delimiter|number)))|UnicodeDecodeError: '\S+' codec can't decode
+no_samples dataset_too_small primary 0.9 num_samples should be a positive integer value, but got num_samples=0|No Images in (?:train|eval|valid)\w* ?data(?:set|loader|)
+iterator_end dataset_too_small symptom 0.3 ZeroDivisionError: .*modulo by zero|len\(\w*dataloader\)\s*==? ?0|Train dataset has no
+loss_nan loss_diverged primary 0.75 (?i:loss(?:: |=|:| = |': | )(?:nan|inf)(?:\b|xxx)|non-finite loss|Function '\S+' returned nan values|NaN or Inf found in|probability tensor contains either|found (?:nan|inf) or (?:nan|inf)|There are (?:NAN|INF) or (?:NAN|INF)|numerics: .*(?:NaN|Inf)|Monitored metric \S+ = -?(?:nan|inf))|(?i:loss\b.{0,40} (?:is|are|was|became) (?:nan|inf|infinite)\b)|(?i:minimum loss scale reached|loss is probably exploding)|Current loss scale already at minimum|loss scale.*(?:0\.0*1?\b.*minimum)|Loss scaler reducing loss scale to (?:0|1e-)
+cuda_fork start_method primary 0.95 Cannot re-initialize (?:CUDA|XPU|NPU|HIP) in forked subprocess|Forked process detected.{0,60}CUDA|cannot use (?:CUDA|the GPU) (?:in|after) (?:a )?fork
+spawn_guard start_method primary 0.95 An attempt has been made to start a new process before the|proper idiom\s+in the main module|freeze_support\(\)
+daemonic_children start_method primary 0.95 daemonic processes are not allowed to have children
+openmp_fork start_method primary 0.9 Terminating: fork\(\) called from a process already using GNU OpenMP|forking a process while a parallel region is active|OMP: Error #13\b.*fork|objc\[\d+\]: .*fork\(\)|may have been in progress in another thread when fork\(\) was called
+no_semaphores start_method primary 0.93 \[Errno 38\] Function not implemented|lacks a functioning sem_open|No module named '_multiprocessing'|sem_open.{0,40}(?:not implemented|Permission denied|No such file)
+pickle_child start_method symptom 0.6 (?:Can't|cannot) pickle (?:local object|<function <lambda>|'\S+' object|_thread)
+cuda_start bad_configuration symptom 0.5 CUDA error\(3\), initialization error|cudaErrorInitializationError
+words_time time_limit symptom 0.48 (?i)(?:time limit|wall ?time|wall ?clock time|run ?time limit).{0,30}(?:exceeded|reached|expired)|Job failed: execution took longer than|Build timed out|AirflowTaskTimeout|(?:Soft)?TimeLimitExceeded|[Hh]ard time limit \(|(?:exceeded|reached|over) .{0,20}(?:time limit|wall ?time|wall ?clock time|maximum execution time)
+# Ends that come without Python's help, and the generic words of all.
+rust_panic native_exception generic 0.6 thread '[^']*' (?:\(\d+\) )?panicked at|^panicked at |has overflowed its stack|called `(?:Result|Option)::unwrap\(\)` on
+library_not_loaded cuda_library_missing primary 0.82 (?:Torch\("|tch-rs|torch-sys).*(?:cannot open|not found|mismatch)|libtorch\S*: cannot open shared object|Cannot find a libtorch install|Cannot load (?:cudnn|cublas|nccl|cuda|cusolver|cufft|curand|libcu\w+) (?:shared )?library|[Tt]he third-party dynamic library \(([^)]*)\) that Paddle depends on is not configured correctly|PreconditionNotMetError: Cannot load \S+ shared library
+cpp_terminate native_exception generic 0.55 terminate called after throwing an instance of '([^']*)'|terminate called (?:without an active|recursively)|libc\+\+abi: terminating|pure virtual method called
+glog_fatal native_exception generic 0.4 Check failed:[ ]
+recursion python_exception generic 0.5 RecursionError|SystemError:[ ]
+traceback python_exception generic 0.3 Traceback \(most recent call last\)
+exception_line python_exception generic 0.45 (?:^(?:\[?rank ?\d+\]?: ?|\(\S+ pid=\d+\) )?|\b(?:ERROR|CRITICAL|FATAL)[\])]?[ :|-]+)(?:(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|NotMet)\b(?:: |$)|[a-z_][\w.]*\.\w*error: )
+paddle_error_summary python_exception generic 0.3 ^Error Message Summary:|\[Hint: |EnforceNotMet|PreconditionNotMetError|InvalidArgumentError|FatalError:|ExternalError:|UnimplementedError|UnavailableError
+finish_words unknown finish 0.05 (?i)^test result: ok\. \d+ passed; 0 failed|(?:completed|finished|ended|exit(?:ed|s)) successfully|successfully (?:completed|finished)|(?:training|job|run|batch|evaluation|pipeline) (?:is |has |was )?(?:completed?|finished)[.!]?(?:\s*$| in \d| after \d|, (?:results?|outputs?) written)|\b(?:all|everything|training|job) done[.!]?\s*$|\bmarking task as success\b|\bdone, 0 failed\b|saved? (?:the )?final (?:model|checkpoint)|final (?:model|checkpoint) saved|\bdone in [\d.]+|^(?:[\d:.,TZ -]{5,32} )?finished in \d|^\d+ (?:pages?|files?|images?|documents?) (?:done|processed|finished|converted)[.!]?$|^Output file is (?:a PDF|okay)|^Successfully (?:built|tagged) \S+$|\b(?:indexing|ocr|task|upload) done\b.{0,40}\btask done\b|^saved (?:predictions|results|outputs?|report) to \S|^=+ (?:\d+ (?:passed|skipped|deselected|xfailed|xpassed|warnings?)(?:, )?)+ in [\d.]+s|\b\d+(?: of |/)\d+ (?:\w+ )?(?:done|ok|finished|processed|converted), 0 failed|(?i:\b(?:finished|done|completed?|ok)\b.{0,80}\b(?:failed[=: ]+0|(?:0|no) (?:failed|failures|errors?))\b)|\b(?:done: |finished: |completed: )\d+ (?:\w+ )?ok\b|训练(?:完成|结束)|正常结束|全部完成|任务完成
+# In the words of what started the run.
+finish_exit unknown finish 0.05 ^test result: ok\. \d+ passed; 0 failed|^100% tests passed, 0 tests failed|^=+ \d+ passed.{0,80} in [\d.]+s|\bexit (?:status|code)[ :=]+0$|\bExit code 0$|\bexit 0$|\bfinished\b.{0,40} exit(?:ed with)? (?:status|code)[ :=]+0\b|exited with return code 0\b|[a-zA-Z_-]\.service: (?:Deactivated successfully|Succeeded)|status=0/SUCCESS|exit status 0; expected|\bJobState=COMPLETED\b|completed with exit code 0$|\b0/1 +Completed\b|^\d+(?:_\d+)? .*\bCOMPLETED +0:0\b
+# Of a document about a whole run, wherever it stands there.
+finish_state unknown finish 0.05 ^Status: +Succeeded\b|[Pp]hase"?: +"?Succeeded\b
+finish_trainer unknown finish 0.05 raining (?:complete|finished|done)|^\[after training is done\]|^\{'train_runtime': |best metric, |max_(?:epochs|steps)=|^Moving best model[ ]
+paddle_26 library_conflict note 0.05 (?i)paddlepaddle(?:[-_]gpu)?\s*(?:==|-|\s)\s*2\.6\.|train with paddle 2\.6\.|paddle(?:paddle)? ?version:? ?2\.6\.
+cpu_has_avx2 illegal_instruction note 0.05 (?:[Ff]lags|features).*\bavx2\b
+batches_of_rank rank_mismatch note 0.05 (?i)train dataloader has (\d+) iters|(?:batches|steps|iterations) per (?:epoch|rank)[ :=]+(\d+)|(?:len\(\w*loader\)|\bnum_batches)[ :=]+(\d+)
+resident_memory memory_leak note 0.05 (?:[ (\[]rss=|[ (\[]RSS=|rss: |RSS: |"rss": )(\d+(?:\.\d+)?) ?[MG]i?B\b
+exit_code process_failed generic 0.3 exited with code [1-9]|status=[1-9]\d*/FAILURE|[Ff]ailed with result 'exit-code'|exit status [1-9]
+error_word unknown generic 0.2 (?:^|[\s\[])(?:ERROR|FATAL|CRITICAL|SEVERE)\b|^(?i:fatal|error)[: ]|\bFATAL ERROR\b|core dumped
+)rows";
 
 }  // namespace ocrtune
