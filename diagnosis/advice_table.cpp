@@ -209,6 +209,7 @@ const std::vector<LineCure>& line_cures() {
       {"lightning_monitor", "monitor= one of the keys that the message lists"},
       {"triton_batching",
        "export with a dynamic first dimension, or max_batch_size: 0 with the whole shape in dims"},
+      {"no_program", "install the program that the line names, or put its folder into PATH"},
       {"no_cuda_toolkit",
        "install the CUDA toolkit (nvcc) and export CUDA_HOME; vLLM: VLLM_USE_FLASHINFER_SAMPLER=0 "
        "compiles nothing"},

@@ -1,6 +1,8 @@
 #include "diagnosis/cause_ranker.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -104,32 +106,36 @@ bool too_many_joined(const std::string& line) {
 // and a bar.
 struct OwnWords {
   const char* cause;
-  const char* said;
+  re2::RE2 said;
 };
-std::vector<OwnWords> own_words() {
-  return {
-      {"checkpoint_mismatch",
-       R"((?i)\b(?:checkpoint|state[_ ]dict|weights)\b.{0,60}(?:contains only|does not (?:contain|have|match|fit)|lacks|is missing|incompatible))"},
-      {"library_conflict",
-       R"((?i)version mismatch|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version)"},
-      {"missing_module",
-       R"((?i)(?:fail(?:ed)? to|could not|couldn't|unable to|cannot|can't|did not) (?:find|locate) (?:[\w'-]+ ){0,3}(?:compiler|executable|binary|program|command|tool|package|library)|requires the \S+ (?:library|package|backend)|is not installed|not (?:in|on) (?:your |the )?PATH\b|please install|pip install)"},
-      {"bad_training_data",
-       R"((?i)\b(?:pdf|document|page|image|input file)\b.{0,60}(?:signature|signed\b|encrypted|password|already has text|malformed|unreadable|broken|(?:cannot|could not) be (?:read|opened|decoded))|(?:unrecogni[sz]ed|malformed|broken|corrupt(?:ed)?|(?:cannot|could not|unable to|failed to) (?:decode|parse|identify)) .{0,30}\b(?:pdf|document|page|image|sample|record|jpe?g|tiff?)\b)"},
-      {"checkpoint_damaged", R"((?i)corrupt(?:ed)?\b|checksum|truncated|unexpected end of)"},
-      {"missing_file",
-       R"((?i)\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b.{0,80}(?:not found|(?:does not|doesn't) exist|is missing)|(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|open|locate) .{0,40}\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b)"},
-      {"dataset_too_small",
-       R"((?i)\b(?:data ?sets?|data ?loaders?|samples?|batch(?:es)?|images?|total_steps|length)\b.{0,60}(?:\bempty\b|\bis zero\b|(?:got|=|is|has|of) 0\b)|\bno (?:valid |training |usable )*(?:samples|images|batches|examples|data)\b)"},
-      {"label_out_of_range",
-       R"((?i)\b(?:labels?|class(?:es)?|targets?|tokens?|vocab\w*|char\w*|blank)\b.{0,80}(?:out of (?:range|bounds)|in interval|exceeds?|not in (?:the )?(?:dict|vocab|charset|alphabet)))"},
-      {"shape_mismatch",
-       R"((?i)\b(?:shape|dimensions?|channels|height|width)\b[^.]{0,60}\b(?:not match|divisible|incompatible|must be|should be)|expected .{0,40}\b(?:shape|dimensions?|channels)\b)"},
-      {"access_refused",
-       R"((?i)unauthori[sz]ed|forbidden|not authori[sz]ed|access (?:is )?denied|invalid (?:token|credentials|api key))"},
-      {"bad_configuration",
-       R"(^\S*(?:config|argument|args\b|arg_utils|options|settings)\S* \||onfig\w*: |\b(?:ValueError|AssertionError|NotImplementedError): .*(?i:must (?:be|have|match|not)\b|should (?:be|have)\b|has to be|requires? .{1,60} to (?:be|match|have)\b|not a (?:round )?multiple|mutually exclusive|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible|recogni[sz]ed)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|at least one of|\bbut (?:got|found|received)\b|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b))"},
-  };
+const OwnWords* own_words(const std::string& said) {
+  static const OwnWords kRows[] =
+      {
+          {"checkpoint_mismatch",
+           R"((?i)\b(?:checkpoint|state[_ ]dict|weights)\b.{0,60}(?:contains only|does not (?:contain|have|match|fit)|lacks|is missing|incompatible))"},
+          {"library_conflict",
+           R"((?i)version mismatch|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|(?:more recent|newer|older|later) version of|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version)"},
+          {"missing_module",
+           R"((?i)(?:fail(?:ed)? to|could not|couldn't|unable to|cannot|can't|did not) (?:find|locate) (?:[\w'-]+ ){0,3}(?:compiler|executable|binary|program|command|tool|package|library|attribute|entry ?point)|requires the \S+ (?:library|package|backend)|is not installed|not (?:in|on) (?:your |the )?PATH\b|please install|pip install)"},
+          {"bad_training_data",
+           R"((?i)\b(?:pdf|document|page|image|input file)\b.{0,60}(?:signature|signed\b|encrypted|password|already has text|malformed|unreadable|broken|(?:cannot|could not) be (?:read|opened|decoded))|(?:unrecogni[sz]ed|malformed|broken|corrupt(?:ed)?|(?:cannot|could not|unable to|failed to) (?:decode|parse|identify)) .{0,30}\b(?:pdf|document|page|image|sample|record|jpe?g|tiff?)\b)"},
+          {"checkpoint_damaged", R"((?i)corrupt(?:ed)?\b|checksum|truncated|unexpected end of)"},
+          {"missing_file",
+           R"((?i)\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b.{0,80}(?:not found|(?:does not|doesn't) exist|is missing)|(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|open|locate) .{0,40}\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b)"},
+          {"dataset_too_small",
+           R"((?i)\b(?:data ?sets?|data ?loaders?|samples?|batch(?:es)?|images?|total_steps|length)\b.{0,60}(?:\bempty\b|\bis zero\b|(?:got|=|is|has|of) 0\b)|\bno (?:valid |training |usable )*(?:samples|images|batches|examples|data)\b)"},
+          {"label_out_of_range",
+           R"((?i)\b(?:labels?|class(?:es)?|targets?|tokens?|vocab\w*|char\w*|blank)\b.{0,80}(?:out of (?:range|bounds)|in interval|exceeds?|not in (?:the )?(?:dict|vocab|charset|alphabet)))"},
+          {"shape_mismatch",
+           R"((?i)\b(?:shape|dimensions?|channels|height|width)\b[^.]{0,60}\b(?:not match|divisible|incompatible|must be|should be)|expected .{0,40}\b(?:shape|dimensions?|channels)\b)"},
+          {"access_refused",
+           R"((?i)unauthori[sz]ed|forbidden|not authori[sz]ed|access (?:is )?denied|invalid (?:token|credentials|api key))"},
+          {"bad_configuration",
+           R"(^\S*(?:config|argument|args\b|arg_utils|options|settings)\S* \||onfig\w*: |\b(?:ValueError|AssertionError|NotImplementedError): .*(?i:must (?:be|have|match|not)\b|should (?:be|have)\b|has to be|requires? .{1,60} to (?:be|match|have)\b|not a (?:round )?multiple|mutually exclusive|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible|recogni[sz]ed)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|at least one of|\bbut (?:got|found|received)\b|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b))"},
+      };
+  const auto row = std::ranges::find_if(
+      kRows, [&](const OwnWords& one) { return re2::RE2::PartialMatch(said, one.said); });
+  return row == std::end(kRows) ? nullptr : row;
 }
 
 }  // namespace
@@ -158,6 +164,7 @@ bool CauseRanker::any(std::string_view cause, int min_tier) const {
 }
 
 void CauseRanker::hear_log(int index) {
+  constexpr std::int64_t kOneChain = 80;  // lines
   const LogScan& log = log_of(index);
   for (const Finding* finding : telling_findings(log)) {
     if (!stands(*finding, log)) continue;
@@ -193,9 +200,11 @@ void CauseRanker::hear_log(int index) {
     clue.lasting = over ? clue.weight : signature.weight;
     weigh_kernel_kill(*finding, clue);
     weigh_listed_object(*finding, clue);
+    // The exception that ended the run, not one of its kind that it had survived long before.
     const bool exception = signature.id == "exception_line";
+    const bool survived = finding->last.number - finding->first.number > kOneChain;
     const LogLine& line =
-        (signature.role == Role::generic && !exception) ||
+        (signature.role == Role::generic && (!exception || survived)) ||
                 (is_warning(finding->first.text) && !is_warning(finding->last.text))
             ? finding->last
             : finding->first;
@@ -206,6 +215,19 @@ void CauseRanker::hear_log(int index) {
     clue.raised = line.raised;
     clue.line.count = finding->count;
     clue.line.raised_at = line.raised.place;
+    clue.said = line.text;
+    // What a chain of messages begins with and what it ends with: either may say why. Of a root
+    // cause that several lines name, the last one is where the log ended.
+    const LogLine& other = &line == &finding->first ? finding->last : finding->first;
+    const bool speaks = clue.speaks() || (tier(clue.role) == 3 && finding->lines_after <= 2);
+    const bool chained =
+        speaks && other.text != line.text && std::abs(other.number - line.number) <= kOneChain;
+    if (chained) clue.said += "\n" + other.text;
+    clues_.push_back(clue);
+    if (!chained) continue;
+    clue.weight = clue.lasting = 0;
+    clue.line.line = other.number;
+    clue.line.text = other.text;
     clues_.push_back(std::move(clue));
   }
 }
@@ -287,20 +309,21 @@ void CauseRanker::hear_last_notes() {
 // called before: a configuration's own raises what it finds wrong. What a request met says nothing
 // of the server.
 void CauseRanker::hear_own_words() {
+  constexpr double kOfAnEnd = 0.35;
   if (any_clue([](const Clue& clue) { return clue.is(2, 0.3); })) return;
   if (!seen(logs_, " serving_request_failed ").empty()) return;
-  const std::vector<OwnWords> rows = own_words();
+  const bool failed = evidence_.exit_code.value_or(0) != 0;
   std::vector<Clue> more;
   for (const Clue& clue : clues_) {
-    if (clue.signature != "exception_line" || clue.weight < 0.3) continue;
-    const std::string said = clue.raised.file + " |" + clue.line.text;
-    const auto own = std::ranges::find_if(
-        rows, [&](const OwnWords& row) { return re2::RE2::PartialMatch(said, row.said); });
-    if (own == rows.end()) continue;
+    // An error's line says little, unless the program ended by it.
+    const double weight = failed && clue.signature == "error_word" ? kOfAnEnd : clue.weight;
+    if (!clue.speaks() || weight < 0.3) continue;
+    const OwnWords* own = own_words(clue.raised.file + " |" + clue.said);
+    if (own == nullptr) continue;
     more.push_back(clue);
     more.back().cause = &find_cause(own->cause);
     more.back().role = Role::symptom;
-    more.back().weight *= 1.3;
+    more.back().weight = 1.3 * weight;
     more.back().signature = "own_words";
   }
   clues_.insert(clues_.end(), more.begin(), more.end());
@@ -366,6 +389,22 @@ void CauseRanker::hear_left_out_weights() {
     if (!learnt_nothing && !inference) continue;
     add_seen("checkpoint_mismatch", Role::symptom, 0.6, left_out);
     return;
+  }
+}
+
+// A root cause in a line that the program went on after for long, until an exception of its own
+// ended the log: they may have nothing to do with one another.
+void CauseRanker::doubt_what_did_not_end_it() {
+  constexpr std::int64_t kFar = 60;  // lines
+  constexpr double kNotTheEnd = 0.7;
+  for (Clue& clue : clues_) {
+    if (clue.role != Role::primary || !clue.went_on || clue.file < 0) continue;
+    const bool ended = any_clue([&](const Clue& other) {
+      return other.is_exception() && !other.went_on && other.file == clue.file &&
+             other.actor == clue.actor && other.rank == clue.rank &&
+             other.line.line > clue.line.line + kFar;
+    });
+    if (ended) clue.weight = std::min(clue.weight, kNotTheEnd);
   }
 }
 
@@ -453,6 +492,7 @@ std::vector<Cause> CauseRanker::rank() {
   hear_waiting_ranks();
   hear_uneven_batches();
   doubt_remarks();
+  doubt_what_did_not_end_it();
   restore_lasting();
   hear_launchers();
   explain_followers();

@@ -30,6 +30,7 @@ struct Clue {
   bool went_on = false;    // the program worked on after it
   double lasting = 0;      // the weight if what failed made later things fail
   RaisedAt raised{};       // of an exception below a traceback
+  std::string said{};      // the text of its line, and of the other end of a chain of messages
 
   std::string_view name() const { return cause->name; }
   bool is(int min_tier, double min_weight) const {
@@ -42,8 +43,10 @@ struct Clue {
   // The line of an exception or panic itself, not a header or a summary around it.
   bool is_exception() const {
     return signature == "exception_line" || signature == "recursion" || signature == "rust_panic" ||
-           signature == "cpp_terminate";
+           signature == "cpp_terminate" || signature == "foreign_exception";
   }
+  // A message in words of its own.
+  bool speaks() const { return is_exception() || signature == "error_word"; }
 };
 
 // What a kernel log without an out-of-memory kill is worth.
@@ -93,6 +96,7 @@ class CauseRanker {
   void hear_printed_memory();
   void hear_full_memory();
   void doubt_remarks();
+  void doubt_what_did_not_end_it();
   // run_times.cpp: whether it happened in the life of the run
   void place_in_time();
   KernelLog kernel_log_of_the_end() const;

@@ -209,7 +209,8 @@ std::vector<CauseRow> program_causes() {
        "the traceback names the file and line",
        {"read the last traceback from its end upwards"}},
       {"native_exception",
-       "Native code (C++ or Rust) ended with an exception or panic that is not in the table.",
+       "A program that is not Python (C++, Rust, Go, Java, JavaScript) ended with an exception or "
+       "panic that is not in the table.",
        "RUST_BACKTRACE=1 or gdb shows where",
        {"the message itself names the reason"}},
       {"process_failed",

@@ -37,6 +37,10 @@ constexpr int kFirstLines = 200;       // that say what the file is
 constexpr std::int64_t kGoesOn = 3;    // steps after a line: the program works on
 constexpr int kHotBlocks = 32;         // that are asked for the programs that wrote them
 
+// Signatures of messages that may go on in the next line.
+constexpr std::string_view kMessages =
+    " exception_line rust_panic cpp_terminate foreign_exception error_word ";
+
 std::size_t find_word(std::string_view text, std::string_view word) {
   const void* at = ::memmem(text.data(), text.size(), word.data(), word.size());
   return at == nullptr ? std::string_view::npos
@@ -142,8 +146,8 @@ struct LogScanner::State {
   bool failing_since_start = false;
   bool announces_ignored = false;  // the line before: what is raised next ends nothing
   std::optional<std::int64_t> step_at_failure;
-  std::optional<Key> unfinished;  // a message that ends with a colon: the next line belongs to it
-  std::string_view asked;         // by the line before
+  std::vector<Key> unfinished;  // of a message of the line before: this one may belong to it
+  std::string_view asked;       // by the line before
   std::optional<Utf16Decoder> utf16;
   int odd_bytes = 0, first_bytes = 0, asked_blocks = 0;
 
@@ -152,7 +156,7 @@ struct LogScanner::State {
   void take_line(std::string_view line, bool hot, bool may_fit);
   void take_progress(std::string_view line);
   void take_matches(const Told& told);
-  void take_match(const SignatureMatch& match, const Told& told);
+  Key take_match(const SignatureMatch& match, const Told& told);
   void continue_message(std::string_view line);
   void begin_run();
   Told told_by(std::string_view line, bool hot, bool may_fit);
@@ -178,7 +182,8 @@ LogLine LogScanner::State::line_of(std::string_view text) const {
   return line;
 }
 
-void LogScanner::State::take_match(const SignatureMatch& match, const Told& told) {
+LogScanner::State::Key LogScanner::State::take_match(const SignatureMatch& match,
+                                                     const Told& told) {
   std::optional<int> rank = told.origin.rank;
   Key key{match.index, rank.value_or(-1)};
   if (const std::string& actor = told.origin.actor; !actor.empty()) {
@@ -207,18 +212,22 @@ void LogScanner::State::take_match(const SignatureMatch& match, const Told& told
       std::ranges::find(finding.subjects, match.captures[0]) == finding.subjects.end()) {
     finding.subjects.push_back(match.captures[0]);
   }
-  if (match.signature == exception_match().signature && ends_with(told.line.text, ":")) {
-    unfinished = key;
-  }
+  return key;
 }
 
-// "RuntimeError: Exception from core.cpp:109:" says what failed in the lines below.
+// "RuntimeError: Exception from core.cpp:109:" says what failed in the lines below, and so does
+// "terminate called after throwing an instance of 'E'" in the indented one.
 void LogScanner::State::continue_message(std::string_view line) {
-  Finding& finding = findings[*unfinished];
-  const bool first = finding.count == 1;
-  finding.last.text = kept_text(finding.last.text + " " + std::string(trim(line)));
-  if (first) finding.first.text = finding.last.text;
-  if (!ends_with(finding.last.text, ":")) unfinished.reset();
+  const std::string_view text = origin_of(line).text, more = trim(text);
+  const bool below = !more.empty() && more.size() < text.size() && text[0] <= ' ' &&
+                     !starts_with(more, "at ") && !starts_with(more, "File \"") && more[0] != '^';
+  std::erase_if(unfinished, [&](const Key& key) {
+    Finding& finding = findings[key];
+    if (!below && !ends_with(finding.last.text, ":")) return true;
+    finding.last.text = kept_text(finding.last.text + " " + std::string(more));
+    if (finding.count == 1) finding.first.text = finding.last.text;
+    return !ends_with(finding.last.text, ":");
+  });
 }
 
 void LogScanner::State::begin_run() {
@@ -305,8 +314,12 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
 
 void LogScanner::State::take_matches(const Told& told) {
   bool failing = false, ended = false, telling = false, only_kernel = true;
+  const bool opens = unfinished.empty() && std::ranges::any_of(told.matches, [](const auto& match) {
+                       return listed(kMessages, match.signature->id);
+                     });
   for (const SignatureMatch& match : told.matches) {
-    take_match(match, told);
+    const Key key = take_match(match, told);
+    if (opens) unfinished.push_back(key);
     const Role role = match.signature->role;
     ended = ended || role == Role::finish;
     failing = failing || (role != Role::note && role != Role::activity && role != Role::finish);
@@ -354,7 +367,7 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   if (starts_with(line, "==> ")) heading = heading_of(line);
   const std::string card = may_fit || cards.open() ? cards.take_line(line) : "";
   if (!card.empty()) line = card;
-  if (unfinished) continue_message(line);
+  if (!unfinished.empty()) continue_message(line);
   const bool quoted = payload.take_line(line);
   const bool composed = !card.empty() || !answer.empty();
   Told told = told_by(line, hot || composed, may_fit || composed);

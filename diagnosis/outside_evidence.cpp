@@ -157,7 +157,7 @@ void CauseRanker::hear_exit_code() {
   }
   if (!status.signal && status.code == 124) cause = "time_limit", weight = 0.5;
   if (!status.signal && status.code == 126) cause = "permission_denied", weight = 0.6;
-  if (!status.signal && status.code == 127) cause = "missing_file", weight = 0.7;
+  if (!status.signal && status.code == 127) cause = "missing_module", weight = 0.7;
   // Container engines end so where they cannot start the command.
   const bool of_engine = !status.signal && status.code >= 125 && status.code <= 127;
   if (of_engine && any("container_setup_failed", 3)) cause = "container_setup_failed";

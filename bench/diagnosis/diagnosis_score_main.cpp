@@ -23,6 +23,7 @@ struct Score {
   int chains = 0, chains_right = 0;  // several causes in order: the first one is first
   int kills = 0, kills_right = 0;    // a SIGKILL is among what is accepted
   int healthy = 0, alarms = 0;       // a failure above 0.5 on a healthy log
+  int silent = 0;                    // the words that say why are not shown
   double squares = 0;
   int answers = 0;
   std::map<int, std::pair<int, int>> bins;  // confidence x 10 -> right, all
@@ -60,6 +61,7 @@ void count(const RetoldLog& log, Score& score, bool show) {
     score.kills += 1;
     score.kills_right += right;
   }
+  score.silent += !shows_why(log, diagnosis);
   if (accepted[0] == "none") {
     score.healthy += 1;
     score.alarms += confidence > 0.5;
@@ -71,6 +73,7 @@ void count(const RetoldLog& log, Score& score, bool show) {
     bin.first += right;
     bin.second += 1;
   }
+  if (show && right && !shows_why(log, diagnosis)) std::printf("SILENT %s\n", log.name.c_str());
   if (right) return;
   score.confusions[accepted[0] + " taken for " + answer] += 1;
   if (!show) return;
@@ -91,6 +94,7 @@ void print(const Score& score) {
       "several causes in order: %d of %d; SIGKILL: %d of %d; alarms on healthy logs: %d of %d\n",
       score.chains_right, score.chains, score.kills_right, score.kills, score.alarms,
       score.healthy);
+  std::printf("words that say why, not shown: %d\n", score.silent);
   std::printf("Brier score %.3f over %d answers\n", score.squares / std::max(score.answers, 1),
               score.answers);
   for (const auto& [bin, counts] : score.bins) {

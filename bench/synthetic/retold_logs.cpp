@@ -1,5 +1,7 @@
 #include "bench/synthetic/retold_logs.h"
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/text.h"
 
@@ -31,6 +33,8 @@ Result<std::vector<RetoldLog>> read_retold_logs(const std::string& path) {
       continue;
     } else if (starts_with(line, "--- exit ")) {
       logs.back().evidence.exit_code = parse_integer(line.substr(9)).value_or(1);
+    } else if (starts_with(line, "--- says ")) {
+      logs.back().says = line.substr(9);
     } else if (starts_with(line, "--- ")) {
       logs.back().files.emplace_back(line.substr(4), "");
     } else {
@@ -45,6 +49,14 @@ Diagnosis diagnose_retold(const RetoldLog& log) {
   std::vector<LogScan> scans;
   for (const auto& [name, text] : log.files) scans.push_back(scan_text(name, text));
   return diagnose(scans, log.evidence);
+}
+
+bool shows_why(const RetoldLog& log, const Diagnosis& diagnosis) {
+  return log.says.empty() ||
+         (diagnosis.failed &&
+          std::ranges::any_of(diagnosis.causes[0].evidence, [&](const EvidenceLine& line) {
+            return line.text.find(log.says) != std::string::npos;
+          }));
 }
 
 std::string first_answer(const Diagnosis& diagnosis) {

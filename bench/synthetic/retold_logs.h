@@ -5,6 +5,7 @@
 //   --- workerlog.0
 //   its lines
 //   --- exit 137
+//   --- says words that the evidence of the first cause must show
 //
 // "none" stands for a healthy log. A case without a "---" line is one file, "log".
 #pragma once
@@ -24,11 +25,15 @@ struct RetoldLog {
   std::vector<std::string> followers;  // causes that follow from it and must not come first
   std::vector<std::pair<std::string, std::string>> files;  // name and text
   FailureEvidence evidence;
+  std::string says;  // words of the log that say why; empty: not asked
 };
 
 Result<std::vector<RetoldLog>> read_retold_logs(const std::string& path);
 
 Diagnosis diagnose_retold(const RetoldLog& log);
+
+// Does the evidence of the first cause show the words that say why?
+bool shows_why(const RetoldLog& log, const Diagnosis& diagnosis);
 
 // The failure that the diagnosis puts first, else the slowness (above 0.3), else "none".
 std::string first_answer(const Diagnosis& diagnosis);

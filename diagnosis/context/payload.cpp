@@ -102,9 +102,11 @@ bool is_error_line(std::string_view line) {
   return re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kError);
 }
 
-// Structured logs whose message has the key "text": the level stands beside it.
+// Structured logs whose message has the key "text": a level above INFO stands beside it.
 bool is_record_of_a_logger(std::string_view line) {
-  static const re2::RE2 kLevel(R"(["'](?:level|levelname|severity|record)["']\s*:)", bytes());
+  static const re2::RE2 kLevel(
+      R"(["'](?:record["']\s*:|(?:level|levelname|severity)["']\s*:\s*["']?(?i:warn|err|fatal|crit|panic|[345]0)))",
+      bytes());
   static const re2::RE2 kMessage(R"(["'](?:msg|message|event)["']\s*:)", bytes());
   const re2::StringPiece piece(line.data(), line.size());
   return re2::RE2::PartialMatch(piece, kLevel) && !re2::RE2::PartialMatch(piece, kMessage);
@@ -237,7 +239,8 @@ std::optional<std::string> without_payload(std::string_view line) {
   }
   if (line.find("loss") == std::string_view::npos) blanker.blank_captures(kScoredLine);
   const std::string_view head = line.substr(0, kHead);
-  if (re2::RE2::PartialMatch(re2::StringPiece(head.data(), head.size()), kTells)) {
+  if (starts_with(line, "# ") ||  // a remark in a script
+      re2::RE2::PartialMatch(re2::StringPiece(head.data(), head.size()), kTells)) {
     blanker.blank_quotations();
   }
   std::optional<std::string> left = blanker.result();
@@ -248,7 +251,7 @@ std::optional<std::string> without_payload(std::string_view line) {
 bool PayloadBlock::take_line(std::string_view line) {
   constexpr int kLongest = 200;
   static const re2::RE2 kHeading(
-      R"((?i)^[-=#*]{2,}\s*(?:(?:(?:page )?text|content|markdown|warnings summary)|(?:sample|example|page|image|document|prediction|answer|response|prompt)\s*#?\d+(?:/\d+)?)\s*[-=#*]{2,}$|^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$)",
+      R"((?i)^[-=#*]{2,}\s*(?:(?:(?:page )?text|content|markdown|warnings summary)|(?:sample|example|page|image|document|prediction|answer|response|prompt)\s*#?\d+(?:/\d+)?|(?:\S*/)?(?:(?:page|scan|img|image|doc)[\w-]*\d\w*\.(?:txt|md|json)|[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp)))\s*[-=#*]{2,}$|^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$)",
       bytes());
   static const re2::RE2 kOfALogger(
       R"(^\S{0,3}\d{2,4}[-/:]\d\d[-/:]\d\d|^\[\d{4}[-/]|^(?:INFO|DEBUG|WARNING|ERROR)\b|^[IWEF]\d{4} )",

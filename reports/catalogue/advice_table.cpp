@@ -25,6 +25,8 @@ const std::vector<Phrase>& advice_table() {
       {"monitor= one of the keys that the message lists", "monitor= 改为消息所列的键之一"},
       {"export with a dynamic first dimension, or max_batch_size: 0 with the whole shape in dims",
        "以动态的第一维导出，或设 max_batch_size: 0 并在 dims 中写出完整形状"},
+      {"install the program that the line names, or put its folder into PATH",
+       "安装该行指明的程序，或将其所在文件夹加入 PATH"},
       {"install the CUDA toolkit (nvcc) and export CUDA_HOME; vLLM: VLLM_USE_FLASHINFER_SAMPLER=0 "
        "compiles nothing",
        "安装 CUDA toolkit（nvcc）并 export CUDA_HOME；vLLM：VLLM_USE_FLASHINFER_SAMPLER=0 "

@@ -194,7 +194,7 @@ constexpr Row kRows[] = {
      "Paddle 在导入时若未设置 OMP_NUM_THREADS 就设为 1，因此一个 CPU rank 只用一个核心。"},
     {"python_exception", "Python 异常", "程序因 ocrtune 表中没有的异常而结束。"},
     {"native_exception", "本机代码异常",
-     "本机代码（C++ 或 Rust）因表中没有的异常或 panic 而结束。"},
+     "非 Python 程序（C++、Rust、Go、Java、JavaScript）因表中没有的异常或 panic 而结束。"},
     {"process_failed", "进程失败", "某个进程以错误码结束；现有的行没有说明原因。"},
     {"unknown", "原因不明", "现有的行表明有什么失败了，但不符合任何已知原因。"},
     // Of trials alone (trial/, tuner/).

@@ -43,7 +43,9 @@ void expect_accepted(const std::string& file, std::size_t min_cases) {
   const std::vector<RetoldLog> all = cases(file);
   ASSERT_GE(all.size(), min_cases);
   for (const RetoldLog& log : all) {
-    EXPECT_THAT(log.accepted, testing::Contains(first_answer(diagnose_retold(log)))) << log.name;
+    const Diagnosis diagnosis = diagnose_retold(log);
+    EXPECT_THAT(log.accepted, testing::Contains(first_answer(diagnosis))) << log.name;
+    EXPECT_TRUE(shows_why(log, diagnosis)) << log.name;
   }
 }
 
@@ -94,6 +96,11 @@ TEST(Diagnosis, LogsOfStrangers) {
 
 // What an exception without a row says itself; tables and documents that tell of other runs.
 TEST(Diagnosis, WhatIsSaidInOwnWords) { expect_accepted("../diagnosis/own_words.txt", 28); }
+
+// Programs in other languages, units and launchers that say why; pages of error messages.
+TEST(Diagnosis, WhatOtherProgramsSayThemselves) {
+  expect_accepted("../diagnosis/other_programs.txt", 32);
+}
 
 // Who stopped it, by a file beside the log; orderly ends; families of servers and compilers.
 TEST(Diagnosis, SendersAndOrderlyEnds) {
