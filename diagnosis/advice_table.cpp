@@ -180,6 +180,7 @@ const std::vector<ProgramFix>& program_fixes() {
       {" start_method ", kDoctr, 0, "export DOCTR_MULTIPROCESSING_DISABLE=TRUE"},
       {" start_method ", kVllm, 0,
        "export VLLM_WORKER_MULTIPROC_METHOD=spawn, and the start below if __name__ == '__main__':"},
+      {" bad_configuration ", kPaddleTrain, 0, "ocrtune check CONFIG.yml EXAMPLE.yml"},
       {" bad_configuration ", kDeepSpeed, 0,
        "train_batch_size = micro batch x accumulation x ranks: set one of them to \"auto\"; "
        "ocrtune check CONFIG --nproc N"},

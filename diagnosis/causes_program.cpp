@@ -132,7 +132,7 @@ std::vector<CauseRow> program_causes() {
       {"bad_configuration",
        "The configuration or command line is wrong: an unknown key, option or a syntax error.",
        "the message names the key or option",
-       {"ocrtune check CONFIG.yml EXAMPLE.yml", "compare with the example of the same version"}},
+       {"compare with the program's --help, or with the example of the same version"}},
       {"dataset_too_small",
        "After the split over the ranks there are fewer samples than one batch.",
        "samples / ranks must reach the batch: wc -l LABEL_FILE",

@@ -51,6 +51,14 @@ TEST(Advice, AProgramThatIsUnknownGetsWhatIsTrueOfAll) {
   EXPECT_THAT(advice, HasSubstr("fewer processes"));
 }
 
+TEST(Advice, AWrongOptionIsNoMatterOfAConfigurationFile) {
+  const std::string wrong = "train.py: error: unrecognized arguments: --batchsize 8\n";
+  EXPECT_THAT(advice_on(wrong), Not(HasSubstr("ocrtune check")));
+  EXPECT_THAT(advice_on(wrong), HasSubstr("--help"));
+  EXPECT_THAT(advice_on("[2024/05/01 10:00:01] ppocr INFO: train with paddle 3.0.0\n" + wrong),
+              HasSubstr("ocrtune check"));
+}
+
 TEST(Advice, ABoundNodeThatWasFullIsToldFromAFullMachine) {
   const auto killed = [](const std::string& constraint) {
     return advice_on("[1.2] oom-kill:constraint=CONSTRAINT_" + constraint +
