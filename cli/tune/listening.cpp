@@ -139,18 +139,22 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
     held = held_back(trial, usable_cpu_count(machine.cpu), search.out_of_reach());
     return nothing_heard(*finder, trial, job.program().log_file);
   }
-  // A rate counts for each process where a launcher has made ranks of them; a program that starts
-  // its processes itself prints what they make together, unless the lines say otherwise.
-  const bool of_job = !choice->per_rank && trial.launched_ranks == 0 &&
-                      choice->reads == ReaderChoice::Reads::samples_per_second &&
+  // A rate or a step counts for each process where a launcher has made ranks of them; a program
+  // that starts its processes itself prints what they make together, and takes the batch of all,
+  // unless the lines say otherwise.
+  using Reads = ReaderChoice::Reads;
+  const bool says_it_itself =
+      choice->reads == Reads::own || choice->reads == Reads::calls || choice->reads == Reads::runs;
+  const bool several = names_used(ready.workload).contains("nproc");
+  const bool of_job = !choice->per_rank && trial.launched_ranks == 0 && !says_it_itself &&
+                      (several || choice->reads == Reads::samples_per_second) &&
                       !starts_copies(ready.workload);
   if (of_job) choice->per_rank = false;
   take(*choice, job.user()->command);
   prepared = ready;
   OCRTUNE_TRY(read_by(choice->log_reader, choice->per_rank, prepared));
   keep_prepared(job, search, std::move(prepared));
-  return fmt::format("{} ({})", choice_words(*choice, names_used(ready.workload).contains("nproc")),
-                     choice_options(*choice));
+  return fmt::format("{} ({})", choice_words(*choice, several), choice_options(*choice));
 }
 
 }  // namespace ocrtune

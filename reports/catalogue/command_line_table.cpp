@@ -167,8 +167,11 @@ const std::vector<Phrase>& command_line_table() {
        "--log-reader runs counts whole runs",
        "--metric NAME 指明哪个数是速度，--log-file 指明含有它的文件，--log-reader runs "
        "按整次运行计数"},
-      {"it printed no line: where it writes its speed to a file, --log-file names that",
-       "它没有输出任何一行：若速度写入文件，请用 --log-file 指明"},
+      {"it printed no line: where it writes its speed to a file, --log-file names that; a bar of "
+       "rich is drawn for a terminal, or with --env FORCE_COLOR=1",
+       "它没有输出任何一行：若速度写入文件，请用 --log-file 指明；rich "
+       "的进度条只在终端中绘制，或加 "
+       "--env FORCE_COLOR=1"},
       {"it was stopped then: if it ends by itself later, --log-reader runs times whole runs, "
        "within a --budget of many of them",
        "此时已将其停止：若它之后会自行结束，--log-reader runs 可按整次运行计时，--budget "

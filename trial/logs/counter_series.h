@@ -2,7 +2,9 @@
 // look alike, and what they count must not be added up.
 //
 // The first one that was heard is the training's, as programs train before they validate. One that
-// came to its end and does not come again was of a preparation.
+// came to its end and does not come again was of a preparation. One beside which another takes by
+// far the most of the time is of a lesser part: a bar of epochs, of documents, or of what is done
+// before the main work of each.
 #pragma once
 
 #include <map>
@@ -24,13 +26,14 @@ class CounterSeries {
  private:
   struct Heard {
     double first_seconds = 0, last_seconds = 0;
+    double busy_seconds = 0;  // between its lines, where no other counter spoke in between
     int lines = 0;
     bool ended = false;
   };
   bool is_over(const Heard& heard, double now_seconds) const;
 
   std::map<std::string, Heard> heard_;
-  std::string first_, main_;
+  std::string first_, main_, latest_;
 };
 
 }  // namespace ocrtune

@@ -21,6 +21,7 @@ constexpr std::size_t kMostNumberForms = 60, kMostLines = 40;  // that are kept
 constexpr std::size_t kLookedAt = 400;                         // characters of a line
 constexpr std::size_t kPrefix = 20;            // marks before a number, behind its name
 constexpr std::size_t kBarCounts = 4;          // multiples of the batch, and nothing else
+constexpr double kSideBySide = 1.02;           // as many: one of both counts what fails, too
 constexpr double kSooner = 0.6, kLater = 1.1;  // of the time between two lines, that a time may be
 
 bool is_digit_at(std::string_view text, std::size_t at) {
@@ -111,6 +112,7 @@ std::string pattern_of(const TimedNumbers& line, std::size_t index, const char* 
 }
 
 struct Growth {
+  double sum = 0;
   double least = 0;        // of two lines that follow each other
   bool by_batches = true;  // every value is a multiple of the batch
   std::size_t values = 0;  // that differ
@@ -130,10 +132,30 @@ std::optional<Growth> growth_of(const std::vector<TimedNumbers>& lines, std::siz
     if (grown < 0) ++falls;  // a new epoch
     if (grown <= 0) continue;
     ++growth.values;
+    growth.sum += grown;
     growth.least = growth.least == 0 ? grown : std::min(growth.least, grown);
   }
   if (growth.values < 2 || falls > growth.values / 3) return std::nullopt;
   return growth;
+}
+
+// "iteration 214/300/301": of counts that grow side by side the first one that misses nothing.
+std::size_t widest(const std::vector<TimedNumbers>& lines, std::size_t index, int batch) {
+  std::size_t best = index;
+  double most = 0;
+  for (const TimedNumbers& last = lines.back(); index < last.numbers.size(); ++index) {
+    const auto growth = growth_of(lines, index, batch);
+    if (!growth) break;
+    if (growth->sum > kSideBySide * most) {
+      best = index;
+      most = growth->sum;
+    }
+    const std::size_t end = last.numbers[index].end;
+    const bool beside = index + 1 < last.numbers.size() &&
+                        last.line.substr(end, last.numbers[index + 1].begin - end) == "/";
+    if (!beside) break;
+  }
+  return best;
 }
 
 // 1, 2, 5, 10, 20, 50, 100 ...: how often people have a line printed.
@@ -180,17 +202,29 @@ bool is_other_work(std::string_view before) {
   return names_evaluation(before) || names_preparation(before);
 }
 
-// Whether the lines came as far apart as the number says.
-bool clock_agrees(const std::vector<TimedNumbers>& lines, std::size_t index) {
+// Whether the lines came as far apart as the number says, for each that `counter` has grown by; no
+// counter: for each line.
+bool clock_agrees(const std::vector<TimedNumbers>& lines, std::size_t index,
+                  std::optional<std::size_t> counter) {
   std::size_t agree = 0, seen = 0;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const double between = lines[i].seconds - lines[i - 1].seconds;
+    const auto count = [&](const TimedNumbers& line) { return line.numbers[*counter].value; };
+    const double grown = counter ? count(lines[i]) - count(lines[i - 1]) : 1;
     const auto said = seconds_of(lines[i], index);
     if (!said || !(between > 0)) continue;
     ++seen;
-    if (*said > kSooner * between && *said < kLater * between) ++agree;
+    if (*said * grown > kSooner * between && *said * grown < kLater * between) ++agree;
   }
   return seen >= 3 && agree + 1 >= seen;
+}
+
+bool clock_agrees(const std::vector<TimedNumbers>& lines, std::size_t index) {
+  if (clock_agrees(lines, index, std::nullopt)) return true;
+  for (std::size_t i = 0; i < lines.back().numbers.size(); ++i) {
+    if (growth_of(lines, i, 1) && clock_agrees(lines, index, i)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -273,7 +307,8 @@ std::optional<FoundCounter> LineForms::counter(std::size_t lines, int batch) con
       const bool steps = is_step_name(name);
       if ((!steps && !total) || (found && (named || !steps))) continue;
       if (total && last.numbers[i].value > *total) continue;
-      const auto growth = growth_of(all, i, batch);
+      const std::size_t counts_all = widest(all, i, batch);
+      const auto growth = growth_of(all, counts_all, batch);
       if (!growth) continue;
       const bool batches = batch > 1 && growth->by_batches && growth->least >= batch;
       // Every tenth step, or every tenth sample?
@@ -284,7 +319,8 @@ std::optional<FoundCounter> LineForms::counter(std::size_t lines, int batch) con
                           : batch > 1 ? FoundCounter::Counts::steps
                                       : FoundCounter::Counts::either;
       const bool samples = counts == FoundCounter::Counts::samples;
-      found = FoundCounter{counts, pattern_of(last, i, samples ? "sample" : "step"), last.line};
+      found = FoundCounter{counts, pattern_of(last, counts_all, samples ? "sample" : "step"),
+                           last.line};
       named = steps;
     }
   }

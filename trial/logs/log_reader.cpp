@@ -32,9 +32,11 @@ class DialectReader : public LogReader {
         dialect_(std::move(dialect)),
         nproc_(context.nproc),
         ranks_(per_rank ? context.nproc : 1),
-        // A step of the job is a step of every rank, no matter which rank prints it.
-        batch_of_a_step_(static_cast<double>(context.batch) * context.nproc),
-        check_(batch_of_a_step_),
+        // A step of the job is a step of every rank, no matter which rank prints it; one that is
+        // said to be the job's has the batch that the command was given.
+        batch_of_a_step_(static_cast<double>(context.batch) *
+                         (context.per_rank.value_or(true) ? context.nproc : 1)),
+        check_(static_cast<double>(context.batch) * context.nproc),
         context_(context),
         unread_(context.batch) {}
 
@@ -53,6 +55,13 @@ class DialectReader : public LogReader {
     if (rank && rank != speaker_) return;
     if (!reading->data_share) reading->data_share = data_share_in(text);
     check_.look(text, now_seconds, ranks_, *reading);
+    if (check_.take_found_job() && !context_.per_rank) {
+      check_.take_note();
+      ranks_ = 1;
+      events.emplace_back(NoteEvent{
+          0, "steps and clock show that the rate is the job's: it counts once (--metric-of job)"});
+      return begin_anew(*reading, now_seconds, events);
+    }
     if (std::string note = check_.take_note(); !note.empty()) {
       events.emplace_back(NoteEvent{0, std::move(note)});
     }
@@ -90,6 +99,7 @@ class DialectReader : public LogReader {
       events.emplace_back(ReadyEvent());
       return;
     }
+    if (stands_still(reading)) return;  // drawn again: its time is part of the steps that follow
     const auto step = step_of(reading, now_seconds);
     const bool watched = !stepped_;  // the whole of this step
     const LogReading before = last_reading_;
@@ -186,6 +196,13 @@ class DialectReader : public LogReader {
     const bool jumped = grown > most || (usual_growth_ > 0 && grown > kJump * usual_growth_);
     if (grown > 0 && !jumped) usual_growth_ = grown;
     return jumped ? 0 : grown;
+  }
+
+  bool stands_still(const LogReading& reading) const {
+    const auto& now = reading.step_count ? reading.step_count : reading.sample_count;
+    const auto& before = reading.step_count ? last_reading_.step_count : last_reading_.sample_count;
+    if (!now || !before || !same_counter(reading)) return false;
+    return *now == *before || (*now == 0 && last_reading_.counter_ended);
   }
 
   bool same_counter(const LogReading& reading) const {

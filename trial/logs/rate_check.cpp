@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMinTotals = 6;  // lines that only rise
 constexpr double kAlike = 2;           // growth a second of a total, from line to line
 constexpr double kFactor = 1.5;        // between log and clock, that is worth a word
+constexpr double kSame = 1.2;          // between a rate of all ranks and the clock
 constexpr int kMinCompared = 5;        // lines
 constexpr double kMinSeconds = 2;
 constexpr std::size_t kMostCharacters = 4000;  // of a line that is looked at
@@ -145,11 +146,11 @@ void RateCheck::look(std::string_view line, double now_seconds, double ranks, Lo
     }
   }
   if (reading.samples_per_second && samples_of_a_step_ > 1) {
-    compare(step, now_seconds, *reading.samples_per_second * ranks);
+    compare(step, now_seconds, *reading.samples_per_second * ranks, ranks);
   }
 }
 
-void RateCheck::compare(std::optional<double> step, double now_seconds, double rate) {
+void RateCheck::compare(std::optional<double> step, double now_seconds, double rate, double ranks) {
   if (!step) return;
   const bool begins = begin_seconds_ < 0 || *step <= begin_step_;  // an epoch may count anew
   if (begins) {
@@ -167,12 +168,15 @@ void RateCheck::compare(std::optional<double> step, double now_seconds, double r
   const double counted = steps * samples_of_a_step_;
   if (counted < kFactor * samples_ && samples_ < kFactor * counted) return;
   noted_ = true;
+  job_ = ranks > 1 && samples_ < kSame * ranks * counted && ranks * counted < kSame * samples_;
   note_ = fmt::format(
       "the log says {} samples/s, the clock {}: {:g} steps of {:g} samples in {}; the batch, "
       "--metric-of rank|job or the number that is read may be another",
       format_count(samples_ / seconds), format_count(counted / seconds), steps, samples_of_a_step_,
       format_duration(seconds));
 }
+
+bool RateCheck::take_found_job() { return std::exchange(job_, false); }
 
 bool RateCheck::take_found_total() { return std::exchange(found_, false); }
 

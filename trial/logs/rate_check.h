@@ -25,6 +25,8 @@ class RateCheck {
 
   // True once, when the numbers so far are found to be totals: what was measured before is void.
   bool take_found_total();
+  // True once, when the rates are found to be the job's, though they were multiplied by its ranks.
+  bool take_found_job();
   // One sentence, once, where the log and the clock differ by more than a half; or empty.
   std::string take_note();
 
@@ -33,11 +35,11 @@ class RateCheck {
     double seconds = 0, value = 0;
   };
   bool is_total(bool of_seconds) const;
-  void compare(std::optional<double> step, double now_seconds, double rate);
+  void compare(std::optional<double> step, double now_seconds, double rate, double ranks);
 
   double samples_of_a_step_;
   std::vector<Line> lines_;  // the first ones
-  bool total_ = false, found_ = false, noted_ = false;
+  bool total_ = false, found_ = false, noted_ = false, job_ = false;
   Line last_;
   std::optional<double> last_step_;
   std::string note_;

@@ -275,12 +275,18 @@ bool looks_like_a_bar(std::string_view text) {
   return false;
 }
 
-// "epoch 3:" and "epoch 4:" name one series of bars.
-std::string without_numbers(std::string_view title) {
-  std::string plain;
-  std::copy_if(title.begin(), title.end(), std::back_inserter(plain),
-               [](char c) { return !is_decimal_digit(c); });
-  return plain;
+// "epoch 3:" and "epoch 4:", "loss 2.1" and "loss 1e-05" and "loss nan" name one series of bars.
+std::string words_of(std::string_view title) {
+  std::string words;
+  for (std::size_t at = 0; at < title.size(); ++at) {
+    if (!in_a_word(title[at])) continue;
+    const std::size_t begin = at;
+    while (at < title.size() && in_a_word(title[at])) ++at;
+    const std::string_view word = title.substr(begin, at - begin);
+    const bool number = std::any_of(word.begin(), word.end(), is_decimal_digit);
+    if (!number && word.size() > 1 && word != "nan" && word != "inf") words.append(word) += ' ';
+  }
+  return words;
 }
 
 std::optional<LogReading> read_progress(const std::string& line) {
@@ -295,6 +301,7 @@ std::optional<LogReading> read_progress(const std::string& line) {
   std::optional<Counter> counter;
   if (tqdm) {
     counter = find_counter(text, bracket);
+    if (!counter) counter = find_counter(text, std::string::npos);  // fastprogress's "[4/60 00:01<"
   } else if (looks_like_a_bar(text)) {
     if (bracket != std::string::npos) counter = endless_counter(text, bracket);
     if (!counter) counter = find_counter(text, std::string::npos);
@@ -307,7 +314,7 @@ std::optional<LogReading> read_progress(const std::string& line) {
   if (unit == "b" || (unit.size() == 2 && unit[1] == 'b')) return std::nullopt;  // bytes
   LogReading reading;
   (is_sample_noun(unit) ? reading.sample_count : reading.step_count) = counter->done;
-  reading.counter = without_numbers(title) + "/" + std::to_string(counter->total);
+  reading.counter = words_of(title) + "/" + std::to_string(counter->total);
   reading.counter_ended = counter->total > 0 && counter->done >= counter->total;
   reading.loss = loss_in(text);
   return reading;

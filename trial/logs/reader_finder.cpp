@@ -26,7 +26,8 @@ constexpr double kMinListenSeconds = 2;      // of listening to a counter
 constexpr double kScopePatienceSeconds = 3;  // with a rate: the clock may say whose it is
 constexpr std::int64_t kHopelessLines = 40;  // of any form, behind what a launcher prints
 constexpr double kHopelessSeconds = 8, kTrainingSeconds = 5;
-constexpr double kNear = 1.4;  // factor within which two rates are the same
+constexpr double kNear = 1.4;            // factor within which two rates are the same
+constexpr double kAtOnceSeconds = 0.01;  // lines that come within it are of one text
 
 // In the order in which they are preferred: a program's own words, then samples, then steps.
 constexpr std::array<const char*, 6> kRows = {"paddleocr",  "paddleocr-infer", "burn",
@@ -39,7 +40,9 @@ bool is_timed_bar(std::string_view line) {
     if (low.find(mark) != low.npos) return true;
   }
   const std::size_t bracket = low.find('[');
-  return bracket != low.npos && low.find('<', bracket) != low.npos;
+  if (bracket != low.npos && low.find('<', bracket) != low.npos) return true;
+  const std::size_t drawn = low.find("\xe2\x94\x81");  // rich's bar, with the time behind it
+  return drawn != low.npos && low.find(" 0:", drawn) != low.npos;
 }
 
 // What the number in a line of the row is; none: the row should not be trusted with it.
@@ -50,6 +53,12 @@ std::optional<Reads> reads_of(std::string_view row, const std::string& line) {
   if (!reading) return std::nullopt;
   if (reading->samples_per_second || reading->samples) return Reads::samples_per_second;
   return reading->printed_seconds ? Reads::seconds_per_step : Reads::steps_per_second;
+}
+
+// Row "progress" counts a bar's steps: it tells bars apart, and reads no mean since a start.
+bool is_bar_of_steps(Reads reads, const std::string& line) {
+  const bool of_steps = reads == Reads::steps_per_second || reads == Reads::seconds_per_step;
+  return of_steps && is_timed_bar(line) && progress_dialect()(line);
 }
 
 // What a validation prints among the first steps is not the speed of the training.
@@ -99,16 +108,26 @@ void ReaderFinder::hear(Candidate& candidate, const std::string& line, double no
   if (candidate.reader->known_lines() == before) return;
   const auto reads = reads_of(candidate.name, line);
   if (!reads) return;
-  const bool aside = *reads != Reads::own && tells_of_validation(line);
+  const bool rate = std::string_view(candidate.name) == "torch";
+  if (rate && is_bar_of_steps(*reads, line)) return;
+  const bool of_samples = *reads == Reads::samples_per_second;
+  if (rate && candidate.known > 0 && candidate.reads == Reads::samples_per_second && !of_samples) {
+    return;  // of the same steps, beside their samples
+  }
+  const bool aside =
+      *reads != Reads::own && (tells_of_validation(line) || (rate && line == candidate.line));
   if (!aside || candidate.known == 0) {
     candidate.reads = *reads;
     candidate.line = line;
+    candidate.bare = rate && !step_counter_in(line) && !is_timed_bar(line);
   }
   if (aside) {
     candidate.aside += 1;
     return;
   }
-  if (candidate.known++ == 0) candidate.first_seconds = now_seconds;
+  if (candidate.known == 0) candidate.first_seconds = now_seconds;
+  candidate.known =
+      rate ? std::max(candidate.known, alike(candidate, line, now_seconds)) : candidate.known + 1;
   candidate.last_seconds = now_seconds;
   for (const Event& event : events) {
     const auto* step = std::get_if<StepEvent>(&event);
@@ -116,7 +135,15 @@ void ReaderFinder::hear(Candidate& candidate, const std::string& line, double no
     candidate.samples += static_cast<double>(step->samples);
     candidate.seconds += step->seconds;
   }
-  if (*reads == Reads::samples_per_second) hear_scope(line, now_seconds);
+  if (rate || of_samples) hear_scope(line, now_seconds);
+}
+
+std::int64_t ReaderFinder::alike(Candidate& candidate, const std::string& line,
+                                 double now_seconds) {
+  auto& [times, latest] = candidate.endings[line.substr(line.find_last_of("0123456789") + 1)];
+  if (times == 0 || now_seconds - latest > kAtOnceSeconds) ++times;
+  latest = now_seconds;
+  return times;
 }
 
 void ReaderFinder::hear_scope(const std::string& line, double now_seconds) {
@@ -131,13 +158,17 @@ void ReaderFinder::hear_scope(const std::string& line, double now_seconds) {
   step_end_ = now_seconds;
 }
 
+double ReaderFinder::steps_per_second() const {
+  const double seconds = step_end_ - step_begin_, steps = last_step_ - first_step_;
+  return seconds > kMinListenSeconds && steps > 0 ? steps / seconds : 0;
+}
+
 // Whose rate it is that the lines give: the clock, the ranks that print it, or its own words.
 std::optional<bool> ReaderFinder::scope_of(const Candidate& candidate) const {
   if (candidate.reads != Reads::samples_per_second) return std::nullopt;
   if (context_.nproc < 2) return std::nullopt;
-  const double seconds = step_end_ - step_begin_, steps = last_step_ - first_step_;
-  if (context_.batch > 1 && seconds > kMinListenSeconds && steps > 0 && candidate.seconds > 0) {
-    const double of_a_rank = context_.batch * steps / seconds;
+  const double of_a_rank = context_.batch * steps_per_second();
+  if (context_.batch > 1 && of_a_rank > 0 && candidate.seconds > 0) {
     const double said = candidate.samples / candidate.seconds;
     const bool rank = near(said, of_a_rank), job = near(said, of_a_rank * context_.nproc);
     if (rank != job) return rank;
@@ -158,7 +189,17 @@ ReaderChoice ReaderFinder::choice_of(const Candidate& candidate) const {
   ReaderChoice choice{candidate.name, candidate.reads, scope_of(candidate), candidate.line};
   const bool of_steps =
       candidate.reads == Reads::steps_per_second || candidate.reads == Reads::seconds_per_step;
-  if (std::string_view(candidate.name) == "torch" && of_steps) choice.log_reader = "torch:steps";
+  if (std::string_view(candidate.name) == "torch" && of_steps) {
+    choice.log_reader = "torch:steps";
+    // A mean since the start, or a time of a part of the step: the lines' own counter is right.
+    const double counted_rate = context_.batch * context_.nproc * steps_per_second();
+    const double said = candidate.seconds > 0 ? candidate.samples / candidate.seconds : 0;
+    if (counted_rate > 0 && said > 0 && !near(said, counted_rate)) {
+      if (const auto counter = forms_.counter(kFormLines - 1, context_.batch)) {
+        return counted(*counter);
+      }
+    }
+  }
   // A bar may count samples in steps of a batch.
   if (std::string_view(candidate.name) == "progress" && context_.batch >= kSureBatch) {
     if (const auto counter = forms_.bar_of_samples(context_.batch)) return counted(*counter);
@@ -169,6 +210,7 @@ ReaderChoice ReaderFinder::choice_of(const Candidate& candidate) const {
 std::optional<ReaderChoice> ReaderFinder::row_choice(std::int64_t lines, bool at_end) const {
   for (const Candidate& candidate : rows_) {
     if (candidate.known + (at_end ? candidate.aside : 0) < lines) continue;
+    if (candidate.bare && rows_.back().known >= lines) continue;  // a bar is the program's own
     const bool sure = candidate.reads == Reads::own || candidate.reads == Reads::samples_per_second;
     const bool whose = context_.nproc > 1 && context_.batch > 1 &&
                        candidate.reads == Reads::samples_per_second && !scope_of(candidate);
@@ -287,10 +329,12 @@ std::string choice_words(const ReaderChoice& choice, bool several_ranks) {
   if (choice.reads == Reads::calls) return "counted the samples of its calls of ocrtune.step()";
   const std::string line(trim(choice.line));
   const bool rate = choice.reads == Reads::samples_per_second;
-  const char* whose = !rate                            ? ""
-                      : !several_ranks                 ? " of the job"
-                      : choice.per_rank.value_or(true) ? " of each rank"
-                                                       : " of the job";
+  const bool of_steps =
+      choice.reads == Reads::steps_per_second || choice.reads == Reads::seconds_per_step;
+  const bool scoped = rate || (of_steps && several_ranks);
+  const char* whose = !scoped                                           ? ""
+                      : several_ranks && choice.per_rank.value_or(true) ? " of each rank"
+                                                                        : " of the job";
   return fmt::format("read '{}{}' as {}{}", valid_utf8(line.substr(0, kQuoted)),
                      line.size() > kQuoted ? "..." : "", reads_words(choice.reads), whose);
 }

@@ -59,13 +59,19 @@ class ReaderFinder {
     std::unique_ptr<LogReader> reader;
     double first_seconds = 0, last_seconds = 0;
     std::int64_t known = 0;
-    std::int64_t aside = 0;  // lines of a validation, that count where there are no others
+    std::int64_t aside = 0;  // of a validation or ever the same: they count where no others are
+    std::map<std::string, std::pair<std::int64_t, double>> endings;  // times, and the latest second
     ReaderChoice::Reads reads = ReaderChoice::Reads::own;
     std::string line;
+    bool bare = false;  // the line speaks of nothing else: it may be of a text that is read
     double samples = 0, seconds = 0;  // by the numbers that are printed
   };
   void hear(Candidate& candidate, const std::string& line, double now_seconds);
+  // How many lines have ended like this one. A text that a program reads may speak of rates, too:
+  // in other words each time, or several at once.
+  static std::int64_t alike(Candidate& candidate, const std::string& line, double now_seconds);
   void hear_scope(const std::string& line, double now_seconds);
+  double steps_per_second() const;  // by the clock and the steps that lines count; 0: not known
   bool some_row_listens(double now_seconds) const;
   std::optional<ReaderChoice> row_choice(std::int64_t lines, bool at_end) const;
   ReaderChoice choice_of(const Candidate& candidate) const;

@@ -140,7 +140,9 @@ std::string UnreadLines::reason(const std::string& reader, const std::string& fo
   }
   if (lines_ == 0) {
     return followed_file.empty()
-               ? "it printed no line: where it writes its speed to a file, --log-file names that"
+               ? "it printed no line: where it writes its speed to a file, --log-file names that; "
+                 "a "
+                 "bar of rich is drawn for a terminal, or with --env FORCE_COLOR=1"
                : fmt::format("no line was written to {}", followed_file);
   }
   std::string text =

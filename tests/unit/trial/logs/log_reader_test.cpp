@@ -311,6 +311,8 @@ TEST(ProgressReader, ReadsManyKindsOfBars) {
        "20/500 ââââ 47s 98ms/step - loss: 2.2"},
       {"Epoch [1/10], Step [10/600], Loss: 2.3", "Epoch [1/10], Step [20/600], Loss: 2.2"},
       {"10it [00:05,  9.87it/s]", "20it [00:06,  9.87it/s]"},
+      {"Epoch 1/5 : |#---| 2.00% [10/500 00:05<04:05... 2.3]",
+       "Epoch 1/5 : |#---| 4.00% [20/500 00:06<04:00... 2.2]"},
       {"\x1b[A\x1b[32m 2%|# | 10/500 [00:05<04:05, 2.00batch/s]\x1b[0m",
        "\x1b[A\x1b[32m 4%|# | 20/500 [00:06<04:05, 2.00batch/s]\x1b[0m"},
       {"[rank0]:  2%|2| 10/500 [00:05<04:05,  2.00it/s]",
@@ -339,6 +341,18 @@ TEST(ProgressReader, ReadsManyKindsOfBars) {
                            "5/0 %", "/ % [", "%"}) {
     EXPECT_TRUE(steps_of("progress", context, {line, line, line}).empty()) << line;
   }
+}
+
+TEST(ProgressReader, AStepThatIsTheJobsHasItsBatch) {
+  LogContext context;
+  context.nproc = 2;
+  context.batch = 8;
+  context.per_rank = false;
+  const auto steps = steps_of(
+      "progress", context,
+      {"10%|#  | 10/100 [00:01<00:09,  9.87it/s]", "20%|#  | 20/100 [00:02<00:08,  9.87it/s]"});
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_NEAR(rate(steps[0]), 80, 1e-6);
 }
 
 TEST(ProgressReader, CountsStepsByArrival) {

@@ -106,6 +106,21 @@ TEST(RateCheck, ANumberThatTheClockRefutesIsSaid) {
   EXPECT_THAT(read("torch", batches_of(16), right).notes, IsEmpty());
 }
 
+// Two ranks of 16, and the rate of both in a line.
+TEST(RateCheck, ARateOfTheJobCountsOnce) {
+  std::vector<TimedLine> lines;
+  for (int i = 1; i <= 20; ++i) {
+    lines.push_back({1.0 * i, "step " + std::to_string(10 * i) + " loss 2.31 320.0 samples/s"});
+  }
+  LogContext context = batches_of(16);
+  context.nproc = 2;
+  const Read found = read("torch", context, lines);
+  EXPECT_NEAR(found.rate(), 320, 1);
+  EXPECT_EQ(found.anew, 1);
+  context.per_rank = true;
+  EXPECT_NEAR(read("torch", context, lines).rate(), 640, 1) << "as the user says";
+}
+
 TEST(RateCheck, AStepThatTakesLongerThanItsLineIsSaid) {
   std::vector<TimedLine> lines;
   for (int i = 1; i <= 10; ++i) lines.push_back({0.5 * i, "step_time=12.5s loss 2"});
@@ -164,6 +179,55 @@ TEST(CounterSeries, WhatEndedBeforeTheTrainingBeganIsLeft) {
   const Read found = read("progress", batches_of(8), lines);
   EXPECT_EQ(found.anew, 1);
   EXPECT_NEAR(found.rate(), 16, 0.1);
+}
+
+std::string titled(const std::string& title, int done, int total) {
+  return title + ":  50%|##  | " + std::to_string(done) + "/" + std::to_string(total) +
+         " [00:05<00:05,  9.87it/s]";
+}
+
+// A bar of epochs around a bar of 40 steps of 0.1 s.
+TEST(CounterSeries, ABarAroundAnotherCountsNoSteps) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int epoch = 0; epoch < 6; ++epoch) {
+    lines.push_back({now += 0.01, titled("Epoch", epoch, 10)});
+    for (int done = 0; done <= 40; ++done) lines.push_back({now += 0.1, titled("Step", done, 40)});
+  }
+  EXPECT_NEAR(read("progress", batches_of(8), lines).rate(), 80, 3);
+}
+
+// Of each document four boxes are found within 0.2 s, then 25 lines are read in 2.5 s.
+TEST(CounterSeries, TheWorkIsWhatTakesTheTime) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int document = 0; document < 8; ++document) {
+    for (int done = 1; done <= 4; ++done) lines.push_back({now += 0.05, titled("Boxes", done, 4)});
+    for (int done = 1; done <= 25; ++done) lines.push_back({now += 0.1, titled("Text", done, 25)});
+  }
+  EXPECT_NEAR(read("progress", batches_of(8), lines).rate(), 8 * 25 / 2.7, 3);
+}
+
+// Each line comes twice, and the last one of 10 again after a pause of a second.
+TEST(CounterSeries, ALineThatIsDrawnAgainTakesNoTimeAway) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int done = 1; done <= 60; ++done) {
+    lines.push_back({now += 0.1, bar(done, 900)});
+    lines.push_back({now += 0.001, bar(done, 900)});
+    if (done % 10 == 0) lines.push_back({now += 1, bar(done, 900)});
+  }
+  EXPECT_NEAR(read("progress", batches_of(8), lines).rate(), 8 * 10 / 2.0, 2);
+}
+
+TEST(CounterSeries, ATitleIsItsWords) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int done = 0; done < 60; ++done) {
+    const char* loss = done % 3 == 0 ? "0.1" : done % 3 == 1 ? "9e-05" : "nan";
+    lines.push_back({now += 0.1, titled(std::string("1/9 2.1G loss ") + loss, done, 900)});
+  }
+  EXPECT_NEAR(read("progress", batches_of(8), lines).rate(), 80, 2);
 }
 
 }  // namespace

@@ -173,6 +173,109 @@ TEST(ReaderFinder, AValidationIsNotTheSpeedOfTheTraining) {
   }
 }
 
+std::string bar_of(const std::string& title, int done, int total, double rate) {
+  return fmt::format("{}{:>3}%|##  | {}/{} [00:05<00:05, {:5.2f}it/s]", title, 100 * done / total,
+                     done, total, rate);
+}
+
+// 20 steps of 0.1 s, then 15 of a validation of 0.02 s, in a bar without a title.
+TEST(ReaderFinder, ABarOfAValidationIsAnotherBar) {
+  std::vector<ScriptLine> lines;
+  double now = 0;
+  for (int step = 1; step <= 400; ++step) {
+    lines.push_back({now += 0.1, bar_of("", step, 2000, 9.9)});
+    for (int i = 1; step % 20 == 0 && i <= 15; ++i) {
+      lines.push_back({now += 0.02, bar_of("", i, 15, 49.0)});
+    }
+  }
+  const HeardScript heard = hear(lines, LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_NEAR(heard.samples_per_second, 20 / 2.3, 0.3);
+}
+
+// Epochs of 18 steps of 0.1 s that take a second to begin: each bar's mean begins anew.
+TEST(ReaderFinder, ABarsOwnMeanIsNotItsSpeed) {
+  std::vector<ScriptLine> lines;
+  double now = 0;
+  for (int epoch = 1; epoch <= 12; ++epoch) {
+    const double begin = now;
+    now += 1;
+    for (int step = 1; step <= 18; ++step) {
+      now += 0.1;
+      lines.push_back({now, bar_of(fmt::format("{}/100  0G  {:.3g}", epoch, 8.0 / step), step, 18,
+                                   step / (now - begin))});
+    }
+  }
+  const HeardScript heard = hear(lines, LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_NEAR(heard.samples_per_second, 18 / 2.8, 0.3);
+}
+
+TEST(ReaderFinder, OfRatesInSeveralLinesThatOfSamples) {
+  std::vector<ScriptLine> lines;
+  for (int i = 1; i < 20; ++i) {
+    lines.push_back({2.0 * i, fmt::format("throughput/batches_per_sec: {}.9", 9 + i % 2)});
+    lines.push_back({2.0 * i, fmt::format("throughput/samples_per_sec: {}.1", 158 + i % 3)});
+  }
+  const HeardScript heard = hear(lines, LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_EQ(heard.choice->reads, ReaderChoice::Reads::samples_per_second);
+}
+
+TEST(ReaderFinder, ATextThatIsReadSaysNothingOfTheSpeed) {
+  const std::vector<std::string> page = {"we read 30 images/s on one card", "12 images per second.",
+                                         "Table 4: 45.2 samples/s with it", "| ours | 81 img/s |"};
+  std::vector<ScriptLine> lines;
+  for (int i = 1; i < 60; ++i) {
+    lines.push_back({0.5 * i, bar_of("", i, 500, 2)});
+    lines.push_back({0.5 * i, page[static_cast<std::size_t>(i) % page.size()]});
+  }
+  const HeardScript heard = hear(lines, LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_EQ(heard.choice->log_reader, "progress");
+  EXPECT_NEAR(heard.samples_per_second, 2, 0.1);
+}
+
+TEST(ReaderFinder, ABarWithAClockIsTimed) {
+  const auto line = [](int i) {
+    return fmt::format("stage 0/9 \u2501\u2501\u2501 {}/200 0:01:{:02} 0:00:{:02}", 5 * i, 40 - i,
+                       i);
+  };
+  const HeardScript heard = hear(every(1, 20, line), LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_NEAR(heard.samples_per_second, 5, 0.1);
+}
+
+TEST(ReaderFinder, OfCountsSideBySideTheOneThatMissesNothing) {
+  const auto lines = every(1, 20, [](int i) {
+    return fmt::format("At iteration {}/{}/{}, mean rms=3.{}%", 70 * i - i * i, 100 * i,
+                       100 * i + i / 9, i);
+  });
+  const HeardScript heard = hear(lines, LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_NEAR(heard.samples_per_second, 100, 3);
+}
+
+// A line each 20 steps, with the mean time of one.
+TEST(ReaderFinder, TakesATimeThatTheClockConfirmsByACount) {
+  const auto line = [](int i) { return fmt::format("#{:08}: loss=2.1 dt=0.10{}s", 20 * i, i); };
+  const HeardScript heard = hear(every(2, 10, line), LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_EQ(heard.choice->log_reader, "metric:dt:s/step");
+  EXPECT_NEAR(heard.samples_per_second, 10, 1);
+}
+
+// A mean since the start, of which the first step took 30 s.
+TEST(ReaderFinder, WhereTheClockDisagreesTheCountIsRight) {
+  const auto line = [](int i) {
+    const int step = 10 * (i + 1);
+    return fmt::format("step {} loss 2.{} {:.2f} it/s", step, i, step / (30 + 0.1 * step));
+  };
+  const HeardScript heard = hear(every(1, 20, line), LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_NEAR(heard.samples_per_second, 10, 0.5);
+}
+
 TEST(ReaderFinder, OffersATimeThatTheClockDoesNotConfirm) {
   const auto finder =
       listened(every(1, 30, [](int i) { return fmt::format("page_{}.png done 3.{:03} s", i, i); }));
