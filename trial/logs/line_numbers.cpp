@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ constexpr std::size_t kLookedAt = 400;                         // characters of 
 constexpr std::size_t kPrefix = 20;            // marks before a number, behind its name
 constexpr std::size_t kBarCounts = 4;          // multiples of the batch, and nothing else
 constexpr double kSideBySide = 1.02;           // as many: one of both counts what fails, too
+constexpr double kOtherTime = 3;               // times as long: the time of something else
 constexpr double kSooner = 0.6, kLater = 1.1;  // of the time between two lines, that a time may be
 
 bool is_digit_at(std::string_view text, std::size_t at) {
@@ -56,13 +58,18 @@ bool is_step_name(std::string_view word) {
   return is_among(word, kNames);
 }
 
-// Of a date, a clock, an address, a version: no number that counts or measures.
+// Of a date, a clock, an address, a version: no number that counts or measures. "1-20", two numbers
+// alone, is a range, and its end counts.
 bool is_part_of_a_stamp(std::string_view line, const LineNumber& number) {
-  const auto joined = [&](char c) { return c == ':' || c == '-'; };
-  if (number.begin > 1 && joined(line[number.begin - 1]) && is_digit_at(line, number.begin - 2)) {
-    return true;
-  }
-  return number.end < line.size() && joined(line[number.end]) && is_digit_at(line, number.end + 1);
+  const auto joins = [&](std::size_t at) {
+    return at > 0 && at + 1 < line.size() && (line[at] == ':' || line[at] == '-') &&
+           is_digit_at(line, at - 1) && is_digit_at(line, at + 1);
+  };
+  if (number.end < line.size() && joins(number.end)) return true;
+  if (number.begin == 0 || !joins(number.begin - 1)) return false;
+  std::size_t before = number.begin - 1;
+  while (before > 0 && is_digit_at(line, before - 1)) --before;
+  return line[number.begin - 1] == ':' || (before > 0 && joins(before - 1));
 }
 
 // 1000 of "[ 20/1000]": what the counter at `index` counts to.
@@ -202,29 +209,54 @@ bool is_other_work(std::string_view before) {
   return names_evaluation(before) || names_preparation(before);
 }
 
-// Whether the lines came as far apart as the number says, for each that `counter` has grown by; no
-// counter: for each line.
-bool clock_agrees(const std::vector<TimedNumbers>& lines, std::size_t index,
-                  std::optional<std::size_t> counter) {
+// How far the number, for each that `counter` has grown by, is from the time between two lines: the
+// logarithm of their ratio. No counter: one for each line. Empty: the clock does not agree.
+std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std::size_t index,
+                                    std::optional<std::size_t> counter) {
   std::size_t agree = 0, seen = 0;
+  double said_seconds = 0, seconds = 0;
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    const double between = lines[i].seconds - lines[i - 1].seconds;
     const auto count = [&](const TimedNumbers& line) { return line.numbers[*counter].value; };
+    const double between = lines[i].seconds - lines[i - 1].seconds;
     const double grown = counter ? count(lines[i]) - count(lines[i - 1]) : 1;
-    const auto said = seconds_of(lines[i], index);
-    if (!said || !(between > 0)) continue;
+    const double said = seconds_of(lines[i], index).value_or(0) * grown;
+    if (!(said > 0) || !(between > 0)) continue;
     ++seen;
-    if (*said * grown > kSooner * between && *said * grown < kLater * between) ++agree;
+    said_seconds += said;
+    seconds += between;
+    if (said > kSooner * between && said < kLater * between) ++agree;
   }
-  return seen >= 3 && agree + 1 >= seen;
+  if (seen < 3 || agree + 1 < seen) return std::nullopt;
+  return std::abs(std::log(said_seconds / seconds));
 }
 
-bool clock_agrees(const std::vector<TimedNumbers>& lines, std::size_t index) {
-  if (clock_agrees(lines, index, std::nullopt)) return true;
+std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std::size_t index) {
+  auto least = off_the_clock(lines, index, std::nullopt);
   for (std::size_t i = 0; i < lines.back().numbers.size(); ++i) {
-    if (growth_of(lines, i, 1) && clock_agrees(lines, index, i)) return true;
+    const auto off = growth_of(lines, i, 1) ? off_the_clock(lines, index, i) : std::nullopt;
+    if (off && (!least || *off < *least)) least = off;
   }
-  return false;
+  return least;
+}
+
+// A pattern for a time of a step, with the words on both sides; empty: there are none.
+std::string time_pattern(const TimedNumbers& line, std::size_t index) {
+  const LineNumber& number = line.numbers[index];
+  const std::size_t from = index > 0 ? line.numbers[index - 1].end : 0;
+  const std::string behind = word_behind(line.line, number.end);
+  std::string before;
+  bool words = !behind.empty();
+  for (const char c : line.line.substr(from, number.begin - from)) {
+    words = words || in_a_word(c);
+    if (c != ' ') before += RE2::QuoteMeta(std::string(1, c));
+    if (c == ' ' && !before.ends_with(" *")) before += " *";
+  }
+  const auto unit = parse_metric_unit(behind);
+  const bool milliseconds = unit && unit->seconds == 0.001;
+  if (!words || (unit && unit->seconds != 1 && !milliseconds)) return "";
+  return fmt::format("{}(?<{}>[0-9.e+-]+) *{}", before,
+                     milliseconds ? "milliseconds_per_step" : "seconds_per_step",
+                     RE2::QuoteMeta(behind));
 }
 
 }  // namespace
@@ -353,9 +385,33 @@ std::size_t LineForms::longest() const {
   return most;
 }
 
+// "3.2 s" of one form is "0.00003 s" of another: a name alone would read both.
+bool LineForms::is_elsewhere(const std::string& form, const std::string& metric,
+                             double seconds) const {
+  const std::size_t colon = metric.rfind(':');
+  const auto dialect =
+      metric_dialect(metric.substr(0, colon), parse_metric_unit(metric.substr(colon + 1)));
+  return std::any_of(forms_.begin(), forms_.end(), [&](const auto& other) {
+    const auto reading = other.first == form ? std::nullopt : dialect(other.second.back().line);
+    return reading && (reading->printed_value > kOtherTime * seconds ||
+                       reading->printed_value * kOtherTime < seconds);
+  });
+}
+
+// What reads the number at `index` of a form's lines; empty: nothing does.
+std::string LineForms::time_reader(const std::string& form, const TimedNumbers& line,
+                                   std::size_t index, bool of_a_step) const {
+  const std::string metric = metric_of(line, index, of_a_step);
+  if (metric.empty()) return "";
+  if (!is_elsewhere(form, metric, *seconds_of(line, index))) return "metric:" + metric;
+  const std::string pattern = of_a_step ? time_pattern(line, index) : "";
+  return pattern.empty() ? "" : "regex:" + pattern;
+}
+
 std::optional<FoundTime> LineForms::time(std::size_t lines) const {
   std::optional<FoundTime> found;
   std::size_t most = 0;
+  double least = 0, longest = 0;  // off the clock; seconds
   for (const auto& [form, all] : forms_) {
     if (all.size() < lines) continue;
     const TimedNumbers& last = all.back();
@@ -365,12 +421,17 @@ std::optional<FoundTime> LineForms::time(std::size_t lines) const {
       const std::string before = last.line.substr(0, last.numbers[i].begin);
       // A program that reads pages may speak of inference alone.
       if (time.of_a_step ? is_other_work(before) : names_preparation(before)) break;
-      if (!seconds_of(last, i)) continue;
-      time.metric = metric_of(last, i, time.of_a_step);
-      if (time.metric.empty()) continue;
-      time.clock_agrees = clock_agrees(all, i);
-      const bool better = !found || (time.clock_agrees && !found->clock_agrees) ||
-                          (time.clock_agrees == found->clock_agrees && all.size() > most);
+      const auto seconds = seconds_of(last, i);
+      if (!seconds) continue;
+      time.reader = time_reader(form, last, i, time.of_a_step);
+      if (time.reader.empty()) continue;
+      const auto off = off_the_clock(all, i);
+      time.clock_agrees = off.has_value();
+      const bool better =
+          !found || (time.clock_agrees && !found->clock_agrees) ||
+          (time.clock_agrees == found->clock_agrees &&
+           std::tuple(off.value_or(0), -static_cast<double>(all.size()), -*seconds) <
+               std::tuple(least, -static_cast<double>(most), -longest));
       if (!better) continue;
       const LineNumber& number = last.numbers[i];
       const std::string unit = word_behind(last.line, number.end);
@@ -378,6 +439,8 @@ std::optional<FoundTime> LineForms::time(std::size_t lines) const {
                     (parse_metric_unit(unit) ? " " + unit : "");
       time.line = last.line;
       most = all.size();
+      least = off.value_or(0);
+      longest = *seconds;
       found = std::move(time);
     }
   }

@@ -34,7 +34,7 @@ struct FoundCounter {
   std::string line;
 };
 struct FoundTime {
-  std::string metric;  // NAME:UNIT of log reader metric
+  std::string reader;  // as make_log_reader() takes it
   std::string number;  // as it stands in the line: "3.580 s"
   std::string line;
   bool of_a_step = false;  // else of a sample
@@ -49,11 +49,15 @@ class LineForms {
   std::optional<FoundCounter> counter(std::size_t lines, int batch) const;
   // A bar, "640/60000", whose every count is a multiple of the batch: it counts samples.
   std::optional<FoundCounter> bar_of_samples(int batch) const;
-  // A time in the commonest form; one that the clock agrees with comes first.
+  // A time in the commonest form; one that the clock agrees with comes first, the nearest of all.
   std::optional<FoundTime> time(std::size_t lines) const;
   std::size_t longest() const;  // lines of the commonest form with a number
 
  private:
+  bool is_elsewhere(const std::string& form, const std::string& metric, double seconds) const;
+  std::string time_reader(const std::string& form, const TimedNumbers& line, std::size_t index,
+                          bool of_a_step) const;
+
   std::map<std::string, std::vector<TimedNumbers>> forms_;
   std::vector<TimedNumbers> counts_;  // lines that hold "a/b", of any form
 };

@@ -81,7 +81,7 @@ ReaderChoice counted(const FoundCounter& found) {
 }
 
 ReaderChoice timed(const FoundTime& found) {
-  return {"metric:" + found.metric,
+  return {found.reader,
           found.of_a_step ? Reads::seconds_per_step : Reads::seconds_per_sample,
           {},
           found.line};

@@ -265,6 +265,32 @@ TEST(ReaderFinder, TakesATimeThatTheClockConfirmsByACount) {
   EXPECT_NEAR(heard.samples_per_second, 10, 1);
 }
 
+TEST(ReaderFinder, ANameThatOtherLinesHaveTooIsReadWithItsNeighbours) {
+  std::vector<ScriptLine> lines;
+  for (int i = 1; i < 40; ++i) {
+    lines.push_back({0.5 * i, "Loaded: 0.000031 seconds"});
+    lines.push_back({0.5 * i + 0.4, fmt::format("{}: 2.3 avg loss, 0.001 rate, 0.50{} seconds, {} "
+                                                "images",
+                                                i, i % 10, 8 * i)});
+  }
+  const HeardScript heard = hear(lines, LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_NEAR(heard.samples_per_second, 2, 0.1) << heard.choice->log_reader;
+}
+
+TEST(ReaderFinder, OfSeveralTimesTheOneThatIsNearestToTheClock) {
+  const auto line = [](int i) {
+    return fmt::format(
+        "2024-05-01 10:00:{:02} 1epoch:train:{}-{}batch: iter_time=1.3e-04, "
+        "forward_time=0.07, loss=2.1, train_time=0.100",
+        i, 20 * i - 19, 20 * i);
+  };
+  const HeardScript heard = hear(every(2, 12, line), LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_EQ(heard.choice->log_reader, "metric:train_time:s/step");
+  EXPECT_NEAR(heard.samples_per_second, 10, 0.5);
+}
+
 // A mean since the start, of which the first step took 30 s.
 TEST(ReaderFinder, WhereTheClockDisagreesTheCountIsRight) {
   const auto line = [](int i) {
