@@ -146,10 +146,12 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   const bool says_it_itself =
       choice->reads == Reads::own || choice->reads == Reads::calls || choice->reads == Reads::runs;
   const bool several = names_used(ready.workload).contains("nproc");
-  const bool of_job = !choice->per_rank && trial.launched_ranks == 0 && !says_it_itself &&
-                      (several || choice->reads == Reads::samples_per_second) &&
-                      !starts_copies(ready.workload);
-  if (of_job) choice->per_rank = false;
+  const bool of_samples = choice->reads == Reads::samples_per_second;
+  if (!choice->per_rank && !says_it_itself && !starts_copies(ready.workload)) {
+    const bool would_show = finder->choice() && several;  // else ranks may be gone
+    if (trial.launched_ranks == 0 && (would_show || of_samples)) choice->per_rank = false;
+    if (trial.launched_ranks > 0 && several && !of_samples) choice->per_rank = true;
+  }
   take(*choice, job.user()->command);
   prepared = ready;
   OCRTUNE_TRY(read_by(choice->log_reader, choice->per_rank, prepared));

@@ -19,11 +19,12 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMostNumberForms = 60, kMostLines = 40;  // that are kept
+constexpr std::size_t kRecent = 60;                            // lines of any form
 constexpr std::size_t kLookedAt = 400;                         // characters of a line
 constexpr std::size_t kPrefix = 20;            // marks before a number, behind its name
 constexpr std::size_t kBarCounts = 4;          // multiples of the batch, and nothing else
+constexpr double kAtOnce = 1e-6;               // seconds
 constexpr double kSideBySide = 1.02;           // as many: one of both counts what fails, too
-constexpr double kOtherTime = 3;               // times as long: the time of something else
 constexpr double kSooner = 0.6, kLater = 1.1;  // of the time between two lines, that a time may be
 
 bool is_digit_at(std::string_view text, std::size_t at) {
@@ -49,6 +50,12 @@ std::string word_behind(std::string_view line, std::size_t at) {
 template <std::size_t N>
 bool is_among(std::string_view word, const std::array<std::string_view, N>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_sample_name(std::string_view word) {
+  static constexpr std::array<std::string_view, 7> kNames = {"page", "file",     "image", "img",
+                                                             "doc",  "document", "sample"};
+  return is_among(word, kNames);
 }
 
 bool is_step_name(std::string_view word) {
@@ -209,25 +216,37 @@ bool is_other_work(std::string_view before) {
   return names_evaluation(before) || names_preparation(before);
 }
 
-// How far the number, for each that `counter` has grown by, is from the time between two lines: the
-// logarithm of their ratio. No counter: one for each line. Empty: the clock does not agree.
-std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std::size_t index,
-                                    std::optional<std::size_t> counter) {
+struct Wait {
+  double seconds = 0;  // between two lines
+  double said = 0;     // by the number
+};
+
+// How far what was said is from the clock: the logarithm of their ratio. Empty: they disagree.
+std::optional<double> off_the_clock(const std::vector<Wait>& waits) {
   std::size_t agree = 0, seen = 0;
-  double said_seconds = 0, seconds = 0;
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    const auto count = [&](const TimedNumbers& line) { return line.numbers[*counter].value; };
-    const double between = lines[i].seconds - lines[i - 1].seconds;
-    const double grown = counter ? count(lines[i]) - count(lines[i - 1]) : 1;
-    const double said = seconds_of(lines[i], index).value_or(0) * grown;
-    if (!(said > 0) || !(between > 0)) continue;
+  double said = 0, seconds = 0;
+  for (const Wait& wait : waits) {
+    if (!(wait.said > 0) || !(wait.seconds > 0)) continue;
     ++seen;
-    said_seconds += said;
-    seconds += between;
-    if (said > kSooner * between && said < kLater * between) ++agree;
+    said += wait.said;
+    seconds += wait.seconds;
+    if (wait.said > kSooner * wait.seconds && wait.said < kLater * wait.seconds) ++agree;
   }
   if (seen < 3 || agree + 1 < seen) return std::nullopt;
-  return std::abs(std::log(said_seconds / seconds));
+  return std::abs(std::log(said / seconds));
+}
+
+// The same, for each that `counter` has grown by; no counter: one for each line.
+std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std::size_t index,
+                                    std::optional<std::size_t> counter) {
+  const auto count = [&](const TimedNumbers& line) { return line.numbers[*counter].value; };
+  std::vector<Wait> waits;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const double grown = counter ? count(lines[i]) - count(lines[i - 1]) : 1;
+    waits.push_back(
+        {lines[i].seconds - lines[i - 1].seconds, seconds_of(lines[i], index).value_or(0) * grown});
+  }
+  return off_the_clock(waits);
 }
 
 std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std::size_t index) {
@@ -320,6 +339,8 @@ void LineForms::add(const std::string& line, double now_seconds) {
   }
   keep(timed.line.size());
   std::erase(form, ' ');
+  recent_.emplace_back(form, timed);
+  if (recent_.size() > kRecent) recent_.pop_front();
   const auto found = forms_.find(form);
   if (found == forms_.end() && forms_.size() >= kMostNumberForms) return;
   auto& lines = forms_[form];
@@ -336,17 +357,18 @@ std::optional<FoundCounter> LineForms::counter(std::size_t lines, int batch) con
       if (is_other_work(last.line.substr(0, last.numbers[i].begin))) break;
       const std::string name = word_before(last.line, last.numbers[i].begin);
       const auto total = counts_to(last, i);
-      const bool steps = is_step_name(name);
-      if ((!steps && !total) || (found && (named || !steps))) continue;
+      const bool steps = is_step_name(name), ones = !steps && is_sample_name(name);
+      if ((!steps && !ones && !total) || (found && (named || !steps))) continue;
       if (total && last.numbers[i].value > *total) continue;
       const std::size_t counts_all = widest(all, i, batch);
       const auto growth = growth_of(all, counts_all, batch);
-      if (!growth) continue;
+      if (!growth || (ones && growth->sum != static_cast<double>(all.size() - 1))) continue;
       const bool batches = batch > 1 && growth->by_batches && growth->least >= batch;
       // Every tenth step, or every tenth sample?
       const bool unsure = batches && (batch < kSureBatch || is_round(growth->least));
-      if (!steps && unsure) continue;
+      if (!steps && !ones && unsure) continue;
       const auto counts = steps       ? FoundCounter::Counts::steps
+                          : ones      ? FoundCounter::Counts::samples
                           : batches   ? FoundCounter::Counts::samples
                           : batch > 1 ? FoundCounter::Counts::steps
                                       : FoundCounter::Counts::either;
@@ -385,62 +407,78 @@ std::size_t LineForms::longest() const {
   return most;
 }
 
-// "3.2 s" of one form is "0.00003 s" of another: a name alone would read both.
-bool LineForms::is_elsewhere(const std::string& form, const std::string& metric,
-                             double seconds) const {
+// The lines of any form that a metric reads.
+LineForms::ReadLines LineForms::read_by(const std::string& metric) const {
   const std::size_t colon = metric.rfind(':');
   const auto dialect =
       metric_dialect(metric.substr(0, colon), parse_metric_unit(metric.substr(colon + 1)));
-  return std::any_of(forms_.begin(), forms_.end(), [&](const auto& other) {
-    const auto reading = other.first == form ? std::nullopt : dialect(other.second.back().line);
-    return reading && (reading->printed_value > kOtherTime * seconds ||
-                       reading->printed_value * kOtherTime < seconds);
-  });
+  ReadLines read;
+  std::vector<Wait> waits;
+  double before = 0;
+  for (const auto& [form, line] : recent_) {
+    const auto reading = dialect(line.line);
+    if (!reading) continue;
+    read.forms.insert(form);
+    const double between = std::max(kAtOnce, line.seconds - before);  // it took no time, either
+    if (read.lines++ > 0) waits.push_back({between, reading->printed_value});
+    before = line.seconds;
+  }
+  read.off = off_the_clock(waits);
+  return read;
 }
 
-// What reads the number at `index` of a form's lines; empty: nothing does.
-std::string LineForms::time_reader(const std::string& form, const TimedNumbers& line,
-                                   std::size_t index, bool of_a_step) const {
-  const std::string metric = metric_of(line, index, of_a_step);
-  if (metric.empty()) return "";
-  if (!is_elsewhere(form, metric, *seconds_of(line, index))) return "metric:" + metric;
-  const std::string pattern = of_a_step ? time_pattern(line, index) : "";
-  return pattern.empty() ? "" : "regex:" + pattern;
+// What reads the number at `index` of a form's lines, and how far it is off the clock. Empty:
+// nothing does.
+FoundTime LineForms::time_at(const std::string& form, std::size_t index, std::size_t lines,
+                             std::map<std::string, ReadLines>& known) const {
+  const std::vector<TimedNumbers>& all = forms_.at(form);
+  const TimedNumbers& last = all.back();
+  FoundTime time;
+  time.of_a_step = speaks_of_steps(last.line);
+  time.seconds = *seconds_of(last, index);
+  const std::string metric = metric_of(last, index, time.of_a_step);
+  if (metric.empty()) return time;
+  time.reader = "metric:" + metric;
+  time.lines = all.size();
+  time.off = all.size() < lines ? std::nullopt : off_the_clock(all, index);
+  const auto at = known.find(metric);
+  const ReadLines& read =
+      at != known.end() ? at->second : known.emplace(metric, read_by(metric)).first->second;
+  if (!read.forms.contains(form) || read.forms.size() < 2) return time;
+  // Lines of one kind with other names in them, or "3.2 s" here and "0.00003 s" elsewhere.
+  if (read.off) {
+    time.off = read.off;
+    time.lines = std::max(time.lines, read.lines);
+  } else if (time.off) {
+    const std::string pattern = time.of_a_step ? time_pattern(last, index) : "";
+    if (pattern.empty()) time.off = std::nullopt;
+    if (!pattern.empty()) time.reader = "regex:" + pattern;
+  }
+  return time;
 }
 
 std::optional<FoundTime> LineForms::time(std::size_t lines) const {
   std::optional<FoundTime> found;
-  std::size_t most = 0;
-  double least = 0, longest = 0;  // off the clock; seconds
+  std::map<std::string, ReadLines> known;  // of a metric
+  const auto rank = [](const FoundTime& time) {
+    return std::tuple(!time.off, time.off.value_or(0), -static_cast<double>(time.lines),
+                      -time.seconds);
+  };
   for (const auto& [form, all] : forms_) {
-    if (all.size() < lines) continue;
     const TimedNumbers& last = all.back();
     for (std::size_t i = 0; i < last.numbers.size(); ++i) {
-      FoundTime time;
-      time.of_a_step = speaks_of_steps(last.line);
       const std::string before = last.line.substr(0, last.numbers[i].begin);
       // A program that reads pages may speak of inference alone.
-      if (time.of_a_step ? is_other_work(before) : names_preparation(before)) break;
-      const auto seconds = seconds_of(last, i);
-      if (!seconds) continue;
-      time.reader = time_reader(form, last, i, time.of_a_step);
-      if (time.reader.empty()) continue;
-      const auto off = off_the_clock(all, i);
-      time.clock_agrees = off.has_value();
-      const bool better =
-          !found || (time.clock_agrees && !found->clock_agrees) ||
-          (time.clock_agrees == found->clock_agrees &&
-           std::tuple(off.value_or(0), -static_cast<double>(all.size()), -*seconds) <
-               std::tuple(least, -static_cast<double>(most), -longest));
-      if (!better) continue;
+      if (speaks_of_steps(last.line) ? is_other_work(before) : names_preparation(before)) break;
+      if (!seconds_of(last, i)) continue;
+      FoundTime time = time_at(form, i, lines, known);
+      if (time.reader.empty() || time.lines < lines) continue;
+      if (found && !(rank(time) < rank(*found))) continue;
       const LineNumber& number = last.numbers[i];
       const std::string unit = word_behind(last.line, number.end);
       time.number = last.line.substr(number.begin, number.end - number.begin) +
                     (parse_metric_unit(unit) ? " " + unit : "");
       time.line = last.line;
-      most = all.size();
-      least = off.value_or(0);
-      longest = *seconds;
       found = std::move(time);
     }
   }

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ocrtune {
@@ -37,8 +40,10 @@ struct FoundTime {
   std::string reader;  // as make_log_reader() takes it
   std::string number;  // as it stands in the line: "3.580 s"
   std::string line;
-  bool of_a_step = false;  // else of a sample
-  bool clock_agrees = false;
+  bool of_a_step = false;     // else of a sample
+  std::optional<double> off;  // logarithm of its ratio to the clock; empty: the clock disagrees
+  std::size_t lines = 0;      // that it was found in
+  double seconds = 0;
 };
 
 class LineForms {
@@ -54,10 +59,16 @@ class LineForms {
   std::size_t longest() const;  // lines of the commonest form with a number
 
  private:
-  bool is_elsewhere(const std::string& form, const std::string& metric, double seconds) const;
-  std::string time_reader(const std::string& form, const TimedNumbers& line, std::size_t index,
-                          bool of_a_step) const;
+  struct ReadLines {
+    std::size_t lines = 0;
+    std::set<std::string> forms;
+    std::optional<double> off;  // as of a time
+  };
+  ReadLines read_by(const std::string& metric) const;
+  FoundTime time_at(const std::string& form, std::size_t index, std::size_t lines,
+                    std::map<std::string, ReadLines>& known) const;
 
+  std::deque<std::pair<std::string, TimedNumbers>> recent_;  // the last ones, with their forms
   std::map<std::string, std::vector<TimedNumbers>> forms_;
   std::vector<TimedNumbers> counts_;  // lines that hold "a/b", of any form
 };

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <iterator>
 
 #include "base/text.h"
@@ -203,9 +204,9 @@ bool names_preparation(std::string_view text) {
   });
 }
 
-bool names_evaluation(std::string_view text) {
-  static constexpr std::array<std::string_view, 5> kStarts = {"eval", "valid", "predict", "sanity",
-                                                              "infer"};
+namespace {
+
+bool has_word_of(std::string_view text, std::initializer_list<std::string_view> starts) {
   static constexpr std::array<std::string_view, 4> kWords = {"val", "test", "testing", "dev"};
   const std::string low = lower(text);
   for (std::size_t at = 0; at < low.size();) {
@@ -215,13 +216,22 @@ bool names_evaluation(std::string_view text) {
     at = end + 1;
     if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) return true;
     if (word.find_first_of("_.") != std::string_view::npos) continue;  // val_loss, evaluate.py
-    if (std::any_of(kStarts.begin(), kStarts.end(), [&](std::string_view start) {
-          return word.substr(0, start.size()) == start;
-        })) {
+    if (std::any_of(starts.begin(), starts.end(),
+                    [&](std::string_view start) { return word.starts_with(start); })) {
       return true;
     }
   }
   return false;
+}
+
+}  // namespace
+
+bool names_validation(std::string_view text) {
+  return has_word_of(text, {"eval", "valid", "sanity"});
+}
+
+bool names_evaluation(std::string_view text) {
+  return has_word_of(text, {"eval", "valid", "sanity", "predict", "infer"});
 }
 
 std::optional<int> rank_named(std::string_view line, int ranks) {

@@ -29,6 +29,8 @@ bool in_a_word(char c);  // letters, digits, underscore
 // True where one of the words says that no training goes on: "Validation", "[eval]", "test:"; not
 // "latest" or "val_loss".
 bool names_evaluation(std::string_view text);
+// The same, but for words that a program that only reads has too: "Predicting", "inference".
+bool names_validation(std::string_view text);
 // Bars that get the data ready count samples too: "Loading", "tokenizing".
 bool names_preparation(std::string_view text);
 // The rank that a line says it comes from, among `ranks` of them: "[default1]:", "[rank1]: ",

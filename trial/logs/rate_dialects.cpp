@@ -309,7 +309,7 @@ std::optional<LogReading> read_progress(const std::string& line) {
   if (!counter) return std::nullopt;
   std::string title = text.substr(0, std::min(counter->begin, text.find('%')));
   title.resize(title.find_last_not_of("0123456789. ") + 1);
-  if (names_evaluation(title) || names_preparation(title)) return std::nullopt;
+  if (names_validation(title) || names_preparation(title)) return std::nullopt;
   const std::string unit = unit_of_bar(text, counter->end);
   if (unit == "b" || (unit.size() == 2 && unit[1] == 'b')) return std::nullopt;  // bytes
   LogReading reading;

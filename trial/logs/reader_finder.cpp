@@ -119,7 +119,6 @@ void ReaderFinder::hear(Candidate& candidate, const std::string& line, double no
   if (!aside || candidate.known == 0) {
     candidate.reads = *reads;
     candidate.line = line;
-    candidate.bare = rate && !step_counter_in(line) && !is_timed_bar(line);
   }
   if (aside) {
     candidate.aside += 1;
@@ -140,10 +139,14 @@ void ReaderFinder::hear(Candidate& candidate, const std::string& line, double no
 
 std::int64_t ReaderFinder::alike(Candidate& candidate, const std::string& line,
                                  double now_seconds) {
-  auto& [times, latest] = candidate.endings[line.substr(line.find_last_of("0123456789") + 1)];
-  if (times == 0 || now_seconds - latest > kAtOnceSeconds) ++times;
-  latest = now_seconds;
-  return times;
+  auto& ending = candidate.endings[line.substr(line.find_last_of("0123456789") + 1)];
+  if (ending.lines == 0) ending.first = line;
+  ending.varied = ending.varied || line != ending.first;
+  if (ending.lines == 0 || now_seconds - ending.latest_seconds > kAtOnceSeconds) {
+    ++ending.lines;
+    ending.latest_seconds = now_seconds;
+  }
+  return ending.varied ? ending.lines : 1;
 }
 
 void ReaderFinder::hear_scope(const std::string& line, double now_seconds) {
@@ -192,7 +195,7 @@ ReaderChoice ReaderFinder::choice_of(const Candidate& candidate) const {
   if (std::string_view(candidate.name) == "torch" && of_steps) {
     choice.log_reader = "torch:steps";
     // A mean since the start, or a time of a part of the step: the lines' own counter is right.
-    const double counted_rate = context_.batch * context_.nproc * steps_per_second();
+    const double counted_rate = context_.batch * steps_per_second();  // as the row reads it
     const double said = candidate.seconds > 0 ? candidate.samples / candidate.seconds : 0;
     if (counted_rate > 0 && said > 0 && !near(said, counted_rate)) {
       if (const auto counter = forms_.counter(kFormLines - 1, context_.batch)) {
@@ -210,7 +213,6 @@ ReaderChoice ReaderFinder::choice_of(const Candidate& candidate) const {
 std::optional<ReaderChoice> ReaderFinder::row_choice(std::int64_t lines, bool at_end) const {
   for (const Candidate& candidate : rows_) {
     if (candidate.known + (at_end ? candidate.aside : 0) < lines) continue;
-    if (candidate.bare && rows_.back().known >= lines) continue;  // a bar is the program's own
     const bool sure = candidate.reads == Reads::own || candidate.reads == Reads::samples_per_second;
     const bool whose = context_.nproc > 1 && context_.batch > 1 &&
                        candidate.reads == Reads::samples_per_second && !scope_of(candidate);
@@ -246,7 +248,7 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
     return;
   }
   const auto time = forms_.time(kFormLines);
-  if (time && time->clock_agrees && (time->of_a_step || context_.batch <= 1)) {
+  if (time && time->off && (time->of_a_step || context_.batch <= 1)) {
     choice_ = timed(*time);
     return;
   }

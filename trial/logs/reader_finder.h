@@ -60,15 +60,20 @@ class ReaderFinder {
     double first_seconds = 0, last_seconds = 0;
     std::int64_t known = 0;
     std::int64_t aside = 0;  // of a validation or ever the same: they count where no others are
-    std::map<std::string, std::pair<std::int64_t, double>> endings;  // times, and the latest second
+    struct Ending {
+      std::int64_t lines = 0;     // not at once
+      double latest_seconds = 0;  // of those
+      std::string first;
+      bool varied = false;  // they are not all the same
+    };
+    std::map<std::string, Ending> endings;
     ReaderChoice::Reads reads = ReaderChoice::Reads::own;
     std::string line;
-    bool bare = false;  // the line speaks of nothing else: it may be of a text that is read
     double samples = 0, seconds = 0;  // by the numbers that are printed
   };
   void hear(Candidate& candidate, const std::string& line, double now_seconds);
   // How many lines have ended like this one. A text that a program reads may speak of rates, too:
-  // in other words each time, or several at once.
+  // in other words each time, in the same ones for ever, or several at once.
   static std::int64_t alike(Candidate& candidate, const std::string& line, double now_seconds);
   void hear_scope(const std::string& line, double now_seconds);
   double steps_per_second() const;  // by the clock and the steps that lines count; 0: not known

@@ -220,6 +220,18 @@ TEST(CounterSeries, ALineThatIsDrawnAgainTakesNoTimeAway) {
   EXPECT_NEAR(read("progress", batches_of(8), lines).rate(), 8 * 10 / 2.0, 2);
 }
 
+TEST(CounterSeries, ABarOfPredictionsCountsWhereThereIsNoOther) {
+  std::vector<TimedLine> lines, both;
+  double now = 0;
+  for (int done = 1; done <= 60; ++done) {
+    lines.push_back({now += 0.1, titled("Predicting", done, 900)});
+    both.push_back({now - 0.05, titled("Training", done, 900)});
+    if (done % 10 == 0) both.push_back({now, titled("Predicting", done, 60)});
+  }
+  EXPECT_NEAR(read("progress", batches_of(8), lines).rate(), 80, 2);
+  EXPECT_NEAR(read("progress", batches_of(8), both).rate(), 80, 2);
+}
+
 TEST(CounterSeries, ATitleIsItsWords) {
   std::vector<TimedLine> lines;
   double now = 0;

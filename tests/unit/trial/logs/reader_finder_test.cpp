@@ -222,6 +222,11 @@ TEST(ReaderFinder, OfRatesInSeveralLinesThatOfSamples) {
   EXPECT_EQ(heard.choice->reads, ReaderChoice::Reads::samples_per_second);
 }
 
+TEST(ReaderFinder, LinesThatComeFastAreHeard) {
+  const auto line = [](int i) { return fmt::format("{}.5 img/s", 400 + i % 7); };
+  EXPECT_TRUE(hear(every(0.004, 2000, line), LogContext()).choice);
+}
+
 TEST(ReaderFinder, ATextThatIsReadSaysNothingOfTheSpeed) {
   const std::vector<std::string> page = {"we read 30 images/s on one card", "12 images per second.",
                                          "Table 4: 45.2 samples/s with it", "| ours | 81 img/s |"};
@@ -269,9 +274,10 @@ TEST(ReaderFinder, ANameThatOtherLinesHaveTooIsReadWithItsNeighbours) {
   std::vector<ScriptLine> lines;
   for (int i = 1; i < 40; ++i) {
     lines.push_back({0.5 * i, "Loaded: 0.000031 seconds"});
-    lines.push_back({0.5 * i + 0.4, fmt::format("{}: 2.3 avg loss, 0.001 rate, 0.50{} seconds, {} "
-                                                "images",
-                                                i, i % 10, 8 * i)});
+    lines.push_back(
+        {0.5 * i + 0.499, fmt::format("{}: 2.3 avg loss, 0.001 rate, 0.50{} seconds, {} "
+                                      "images",
+                                      i, i % 10, 8 * i)});
   }
   const HeardScript heard = hear(lines, LogContext());
   ASSERT_TRUE(heard.choice);
@@ -283,12 +289,36 @@ TEST(ReaderFinder, OfSeveralTimesTheOneThatIsNearestToTheClock) {
     return fmt::format(
         "2024-05-01 10:00:{:02} 1epoch:train:{}-{}batch: iter_time=1.3e-04, "
         "forward_time=0.07, loss=2.1, train_time=0.100",
-        i, 20 * i - 19, 20 * i);
+        i, 20 * i + 1, 20 * i + 20);
   };
   const HeardScript heard = hear(every(2, 12, line), LogContext());
   ASSERT_TRUE(heard.choice);
   EXPECT_EQ(heard.choice->log_reader, "metric:train_time:s/step");
   EXPECT_NEAR(heard.samples_per_second, 10, 0.5);
+}
+
+// Each line comes when its document has been read.
+TEST(ReaderFinder, NamesOfDocumentsMakeNoOtherLine) {
+  std::vector<ScriptLine> lines;
+  double now = 0;
+  for (int i = 1; i < 40; ++i) {
+    const double took = 0.5 + 0.4 * (i % 5);
+    const char* name = i % 3 == 0 ? "letter" : i % 3 == 1 ? "old bill" : "report";
+    lines.push_back({now, fmt::format("Processing document {}.pdf", name)});
+    lines.push_back(
+        {now += took, fmt::format("Converted document {}.pdf in {:.2f} sec.", name, took)});
+  }
+  const HeardScript heard = hear(lines, LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_EQ(heard.choice->log_reader, "metric:sec:s/image");
+}
+
+TEST(ReaderFinder, PagesThatAreNumberedAreCounted) {
+  const auto line = [](int i) { return fmt::format("10:00:{:02}.1 INFO - INPUT FILE {}", i, i); };
+  const HeardScript heard = hear(every(0.8, 30, line), LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_EQ(heard.choice->reads, ReaderChoice::Reads::samples);
+  EXPECT_NEAR(heard.samples_per_second, 1.25, 0.05);
 }
 
 // A mean since the start, of which the first step took 30 s.
