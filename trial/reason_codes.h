@@ -94,6 +94,7 @@
   X(crowding_left_out, 1) \
   X(safest_of_tie, 1) \
   X(memory_grows_in_trials, 6) \
+  X(memory_may_grow_in_trials, 4) \
   X(rehearsed, 2) \
   X(rehearsed_share, 4) \
   X(rehearsed_elsewhere, 1) \
@@ -103,6 +104,7 @@
   X(knobs_matter_together, 4) \
   X(soak_grows, 5) \
   X(soak_grows_by_request, 7) \
+  X(soak_may_grow, 2) \
   X(soak_steady, 2) \
   X(soak_failed, 2) \
   X(rate_changes_later, 3) \

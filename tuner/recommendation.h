@@ -36,6 +36,7 @@ enum class SafetyState {
   grows,          // memory grew in most trials, or in the longer one
   unsure,         // a peak beyond the margin cannot be ruled out, or was not measured
   limit_unknown,  // of a resource
+  may_grow,       // memory rose, by too little in too short a time to be a leak for sure
 };
 
 struct Safety {

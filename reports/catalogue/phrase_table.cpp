@@ -186,6 +186,8 @@ const std::vector<Phrase>& phrase_table() {
       {"GPU MEMORY TIGHT", "显存紧张"},
       {"GPU MEMORY NOT SURE", "显存占用未确定"},
       {"MEMORY NOT SURE", "内存峰值未确定"},
+      {"Memory rose for too short a time to tell a leak from a heap that is collected later.",
+       "内存增长的观察时间太短：无法区分泄漏与稍后才回收的堆。"},
       {"LOADED HOST", "主机有其他负载"},
       {" The recipe is unchanged (global batch {}).", "训练方案不变（全局 batch size {}）。"},
       {" By another recipe, global batch {}, {} processes {} times as many samples/s ({}..{}); ",

@@ -182,6 +182,11 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "is "
      "reached in {}.",
      "{1} 次试验中有 {0} 次内存每秒增长 {2}（{3} 至 {4}）：照此速度将在 {5} 后达到上限。"},
+    {ReasonCode::memory_may_grow_in_trials,
+     "In {} of {} {1:trial|trials} memory rose by {} a second, watched for {}: too short to tell a "
+     "leak from a heap that is collected later. Watch it for longer: --soak 10m.",
+     "{1} 次试验中有 {0} 次内存每秒增加 {2}，只观察了 {3}："
+     "时间太短，无法区分泄漏与稍后才回收的堆。请观察更久：--soak 10m。"},
     {ReasonCode::rehearsed,
      "An evaluation and its checkpoint, which the other trials leave out, were tried with it: {} "
      "each, memory at most {}.",
@@ -218,6 +223,12 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "found.",
      "在对它的 {} 长时试验中，每个请求使内存增长 {}：将在 {3} 个请求后（以此负载为 {4}）达到 {2} "
      "的上限。在找到泄漏之前，请每 {5} 个请求（{6}）重启一次服务。"},
+    {ReasonCode::soak_may_grow,
+     "In a longer trial of it, {}, memory rose by {} a second: too short to tell a leak from a "
+     "heap "
+     "that is collected later. Watch it for longer: --soak 10m.",
+     "在对它的 {} 长时试验中，内存每秒增加 "
+     "{}：时间太短，无法区分泄漏与稍后才回收的堆。请观察更久：--soak 10m。"},
     {ReasonCode::soak_steady,
      "In a longer trial of it, {}, memory did not grow; it was at most {}.",
      "在对它的 {} 长时试验中，内存没有增长，最多 {}。"},

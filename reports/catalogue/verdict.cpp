@@ -23,6 +23,10 @@ Badge safety_badge(const Safety& safety) {
     case SafetyState::grows:
       return {"MEMORY GROWS", Tone::warning,
               "Memory grew during the trials and will reach the limit in time."};
+    case SafetyState::may_grow:
+      return {
+          "MEMORY NOT SURE", Tone::warning,
+          "Memory rose for too short a time to tell a leak from a heap that is collected later."};
     case SafetyState::tight:
       if (safety.by == ResourceKind::tasks) {
         return {"TASKS TIGHT", Tone::warning,

@@ -17,6 +17,8 @@ constexpr double kMinSeconds = 4;  // watched after it settled; shorter is a par
 constexpr double kMinRiseBytes = 512.0 * 1024;
 constexpr double kMinRiseShare = 0.002;  // of what it takes
 constexpr double kSettleShare = 1.0 / 3;
+constexpr double kLeakSeconds = 300;  // of watch, in which a heap has been collected; guess
+constexpr double kLeakShare = 0.25;   // of what it took at first, by which a leak rises; guess
 
 constexpr std::size_t kMinPoints = 8;
 constexpr std::size_t kMaxWindows = 32;
@@ -160,18 +162,30 @@ GrowthForecast forecast_trial(const MemoryGrowth& growth, std::uint64_t limit_by
   return forecast_growth(slope, limit, 0, 0);
 }
 
+bool is_surely_a_leak(const MemoryGrowth& growth) {
+  const double rise = growth.bytes_per_second * growth.watched_seconds;
+  const double first = static_cast<double>(growth.last_bytes) - rise;
+  return growth.watched_seconds >= kLeakSeconds || rise >= kLeakShare * first;
+}
+
 Reason repeated_growth(const std::vector<Trial>& trials, const Knobs& knobs,
                        std::uint64_t limit_bytes) {
-  int all = 0, growing = 0;
+  int all = 0, growing = 0, leaking = 0;
   MemoryGrowth last;
   for (const Trial& trial : trials) {
     if (!(trial.knobs == knobs) || !trial.ok()) continue;
     all += 1;
     if (!trial.growth.certain) continue;
     growing += 1;
+    leaking += is_surely_a_leak(trial.growth) ? 1 : 0;
     last = trial.growth;
   }
   if (growing < 2 || 3 * growing < 2 * all) return {};
+  if (2 * leaking < growing) {
+    return reason<ReasonCode::memory_may_grow_in_trials>(counted(growing), counted(all),
+                                                         in_bytes(last.bytes_per_second),
+                                                         in_seconds(last.watched_seconds));
+  }
   return reason<ReasonCode::memory_grows_in_trials>(
       counted(growing), counted(all), in_bytes(last.bytes_per_second), in_bytes(last.low),
       in_bytes(last.high), in_seconds(forecast_trial(last, limit_bytes).seconds_left));

@@ -76,6 +76,10 @@ MemoryGrowth memory_growth(const Trial& trial);
 // When such growth meets the limit (0: what the machine has left), in words.
 GrowthForecast forecast_trial(const MemoryGrowth& growth, std::uint64_t limit_bytes);
 
+// False: what rose by less, or was watched for less, may be a heap that still fills, as those of
+// Node and Go do until they collect.
+bool is_surely_a_leak(const MemoryGrowth& growth);
+
 // Not empty when memory grew in most trials of a setting: one alone may be chance.
 Reason repeated_growth(const std::vector<Trial>& trials, const Knobs& knobs,
                        std::uint64_t limit_bytes);

@@ -451,9 +451,7 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
   all.growth = repeated_growth(trials, chosen.knobs, options.limit_bytes);
   all.soaked = soak_reason(options.soaks, chosen.knobs, options.limit_bytes,
                            options.objective.rate == Unit::request_rate);
-  const bool grows = !all.growth.empty() || all.soaked.is(ReasonCode::soak_grows) ||
-                     all.soaked.is(ReasonCode::soak_grows_by_request);
-  result.verdict.safety = judge_safety(chosen, grows, options);
+  result.verdict.safety = judge_safety(chosen, judge_growth(all.growth, all.soaked), options);
   result.verdict.answer = judge_answer(result);
   return all;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tuner/verdict/growth.h"
 #include "tuner/verdict/settings.h"
 
 namespace ocrtune {
@@ -49,6 +50,10 @@ Reason soak_reason(const std::vector<Trial>& soaks, const Knobs& knobs, std::uin
   if (!grows || limit_bytes == 0 || room <= 0) {
     return reason<ReasonCode::soak_steady>(in_seconds(found.watched_seconds),
                                            in_bytes(static_cast<double>(soak->peak_bytes)));
+  }
+  if (!is_surely_a_leak(found)) {
+    return reason<ReasonCode::soak_may_grow>(in_seconds(found.watched_seconds),
+                                             in_bytes(found.bytes_per_second));
   }
   const double seconds = room / found.bytes_per_second;
   const double often = kRecycleShare * seconds;

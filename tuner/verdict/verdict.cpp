@@ -17,14 +17,27 @@ SafetyState state_of(const Resource& resource, double margin) {
 // A peak that was read says more than growth, growth more than what is not known.
 int weight(SafetyState state) {
   constexpr SafetyState kWorstFirst[] = {SafetyState::tight, SafetyState::grows,
-                                         SafetyState::unsure, SafetyState::limit_unknown};
+                                         SafetyState::may_grow, SafetyState::unsure,
+                                         SafetyState::limit_unknown};
   return static_cast<int>(std::find(std::begin(kWorstFirst), std::end(kWorstFirst), state) -
                           std::begin(kWorstFirst));
 }
 
 }  // namespace
 
-Safety judge_safety(const SettingSummary& chosen, bool grows, const RecommendOptions& options) {
+SafetyState judge_growth(const Reason& in_trials, const Reason& soaked) {
+  if (soaked.is(ReasonCode::soak_grows) || soaked.is(ReasonCode::soak_grows_by_request) ||
+      in_trials.is(ReasonCode::memory_grows_in_trials)) {
+    return SafetyState::grows;
+  }
+  const bool rose = in_trials.is(ReasonCode::memory_may_grow_in_trials);
+  const bool may =
+      soaked.is(ReasonCode::soak_may_grow) || (rose && !soaked.is(ReasonCode::soak_steady));
+  return may ? SafetyState::may_grow : SafetyState::safe;
+}
+
+Safety judge_safety(const SettingSummary& chosen, SafetyState growth,
+                    const RecommendOptions& options) {
   Safety safety;
   safety.margin = options.margin;
   safety.resources.push_back(chosen.host);
@@ -38,7 +51,7 @@ Safety judge_safety(const SettingSummary& chosen, bool grows, const RecommendOpt
   for (const Resource& counted : {chosen.tasks, chosen.files}) {
     if (counted.limit > 0) safety.resources.push_back(counted);
   }
-  safety.state = grows ? SafetyState::grows : SafetyState::safe;
+  safety.state = growth;
   for (const Resource& resource : safety.resources) {
     const SafetyState state = state_of(resource, options.margin);
     if (weight(state) >= weight(safety.state)) continue;
@@ -64,8 +77,9 @@ const char* answer_name(Answer answer) {
 const char* verdict_name(const Verdict& verdict) {
   if (verdict.answer == Answer::none) return "no_answer";
   if (verdict.answer == Answer::inconclusive) return "inconclusive";
-  constexpr const char* kNames[] = {"safe", "tight", "memory_grows", "memory_not_sure",
-                                    "memory_limit_unknown"};
+  constexpr const char* kNames[] = {
+      "safe",           "tight", "memory_grows", "memory_not_sure", "memory_limit_unknown",
+      "memory_not_sure"};
   return kNames[static_cast<int>(verdict.safety.state)];
 }
 

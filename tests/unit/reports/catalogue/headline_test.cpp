@@ -68,6 +68,7 @@ TEST(Headline, BadgesAndNamesSayTheSame) {
   EXPECT_EQ(shown(SafetyState::grows), "MEMORY GROWS memory_grows");
   EXPECT_EQ(shown(SafetyState::tight), "TIGHT tight");
   EXPECT_EQ(shown(SafetyState::unsure), "MEMORY NOT SURE memory_not_sure");
+  EXPECT_EQ(shown(SafetyState::may_grow), "MEMORY NOT SURE memory_not_sure");
   EXPECT_EQ(shown(SafetyState::limit_unknown), "MEMORY LIMIT UNKNOWN memory_limit_unknown");
 }
 

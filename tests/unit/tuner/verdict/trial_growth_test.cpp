@@ -60,5 +60,19 @@ TEST(TrialGrowth, OneTrialOfSeveralIsChance) {
                 in_bytes(1.1 * kMegabyte), in_seconds(1000)));
 }
 
+TEST(TrialGrowth, ASmallRiseInAShortWatchIsOpen) {
+  Trial rising;
+  rising.outcome = Outcome::ok;
+  rising.growth = {60, kMegabyte / 8, kMegabyte / 9, kMegabyte / 7, 64 << 20, true};
+  const auto code = [&] {
+    return repeated_growth({rising, rising, rising}, rising.knobs, 1 << 30).code;
+  };
+  EXPECT_EQ(code(), ReasonCode::memory_may_grow_in_trials);
+  rising.growth.watched_seconds = 300;
+  EXPECT_EQ(code(), ReasonCode::memory_grows_in_trials);
+  rising.growth = {60, kMegabyte, kMegabyte, kMegabyte, 128 << 20, true};
+  EXPECT_EQ(code(), ReasonCode::memory_grows_in_trials);
+}
+
 }  // namespace
 }  // namespace ocrtune

@@ -26,19 +26,38 @@ SettingSummary peaks(std::uint64_t read, std::uint64_t possible = 0) {
 
 // A tenth stays free: of 100 MiB, 90 are usable.
 TEST(JudgeSafety, EachStateByTheLargestPeak) {
-  EXPECT_EQ(judge_safety(peaks(89), false, limit_of(100)).state, SafetyState::safe);
-  EXPECT_EQ(judge_safety(peaks(91), false, limit_of(100)).state, SafetyState::tight);
-  EXPECT_EQ(judge_safety(peaks(89), true, limit_of(100)).state, SafetyState::grows);
-  EXPECT_EQ(judge_safety(peaks(89), false, limit_of(0)).state, SafetyState::limit_unknown);
-  EXPECT_EQ(judge_safety(peaks(0), false, limit_of(100)).state, SafetyState::unsure);
+  EXPECT_EQ(judge_safety(peaks(89), SafetyState::safe, limit_of(100)).state, SafetyState::safe);
+  EXPECT_EQ(judge_safety(peaks(91), SafetyState::safe, limit_of(100)).state, SafetyState::tight);
+  EXPECT_EQ(judge_safety(peaks(89), SafetyState::grows, limit_of(100)).state, SafetyState::grows);
+  EXPECT_EQ(judge_safety(peaks(89), SafetyState::safe, limit_of(0)).state,
+            SafetyState::limit_unknown);
+  EXPECT_EQ(judge_safety(peaks(0), SafetyState::safe, limit_of(100)).state, SafetyState::unsure);
+}
+
+TEST(JudgeSafety, AShortRiseIsNotSafeAndNoLeak) {
+  const Reason trials = reason<ReasonCode::memory_may_grow_in_trials>(counted(2), counted(2),
+                                                                      in_bytes(1), in_seconds(60));
+  const Reason rose = reason<ReasonCode::soak_may_grow>(in_seconds(60), in_bytes(1));
+  const Reason steady = reason<ReasonCode::soak_steady>(in_seconds(60), in_bytes(1));
+  const Reason leaks = reason<ReasonCode::soak_grows>(in_seconds(60), in_bytes(1), in_bytes(9),
+                                                      in_seconds(9), in_seconds(4));
+  EXPECT_EQ(judge_growth({}, {}), SafetyState::safe);
+  EXPECT_EQ(judge_growth(trials, {}), SafetyState::may_grow);
+  EXPECT_EQ(judge_growth(trials, steady), SafetyState::safe);
+  EXPECT_EQ(judge_growth(trials, leaks), SafetyState::grows);
+  EXPECT_EQ(judge_growth({}, rose), SafetyState::may_grow);
+  EXPECT_EQ(judge_safety(peaks(89), SafetyState::may_grow, limit_of(0)).state,
+            SafetyState::may_grow);
+  EXPECT_EQ(judge_safety(peaks(91), SafetyState::may_grow, limit_of(100)).state,
+            SafetyState::tight);
 }
 
 // What 84 MiB kill although 48 were read: the program took 30 MiB more for some milliseconds.
 TEST(JudgeSafety, APeakBetweenTwoReadingsIsNotSafe) {
-  const Safety safety = judge_safety(peaks(48, 78), false, limit_of(84));
+  const Safety safety = judge_safety(peaks(48, 78), SafetyState::safe, limit_of(84));
   EXPECT_EQ(safety.state, SafetyState::unsure);
   EXPECT_EQ(safety.find(ResourceKind::host_memory)->possible, 78 * kOneMiB);
-  EXPECT_EQ(judge_safety(peaks(48, 70), false, limit_of(84)).state, SafetyState::safe);
+  EXPECT_EQ(judge_safety(peaks(48, 70), SafetyState::safe, limit_of(84)).state, SafetyState::safe);
 }
 
 TEST(JudgeSafety, RehearsalsAndSoaksCount) {
@@ -46,7 +65,7 @@ TEST(JudgeSafety, RehearsalsAndSoaksCount) {
   Trial soak;
   soak.host_peak_bytes = 598 * kOneMiB;
   add_peaks(soak, summary);
-  EXPECT_EQ(judge_safety(summary, false, limit_of(600)).state, SafetyState::tight);
+  EXPECT_EQ(judge_safety(summary, SafetyState::safe, limit_of(600)).state, SafetyState::tight);
   EXPECT_EQ(summary.host.peak, 598 * kOneMiB);
 }
 
@@ -60,7 +79,7 @@ TEST(JudgeSafety, AFullGpuIsNotSafe) {
   add_peaks(trial, summary);
   RecommendOptions options = limit_of(1000);
   options.uses_gpus = true;
-  const Safety full = judge_safety(summary, false, options);
+  const Safety full = judge_safety(summary, SafetyState::safe, options);
   EXPECT_EQ(full.state, SafetyState::tight);
   EXPECT_EQ(full.by, ResourceKind::gpu_memory);
   EXPECT_EQ(full.find(ResourceKind::gpu_memory)->peak, 23900 * kOneMiB)
@@ -68,7 +87,7 @@ TEST(JudgeSafety, AFullGpuIsNotSafe) {
   trial.gpus = {};
   SettingSummary unseen;
   add_peaks(trial, unseen);
-  const Safety unknown = judge_safety(unseen, false, options);
+  const Safety unknown = judge_safety(unseen, SafetyState::safe, options);
   EXPECT_NE(unknown.state, SafetyState::safe) << "nobody saw what the GPU held";
   EXPECT_EQ(unknown.by, ResourceKind::gpu_memory);
 }
@@ -81,17 +100,17 @@ TEST(JudgeSafety, TooFewTasksOrFilesLeftIsNotSafe) {
   trial.files = {900, 1024};
   SettingSummary summary;
   add_peaks(trial, summary);
-  EXPECT_EQ(judge_safety(summary, false, limit_of(100)).state, SafetyState::safe);
+  EXPECT_EQ(judge_safety(summary, SafetyState::safe, limit_of(100)).state, SafetyState::safe);
   trial.tasks = {95, 100};
   add_peaks(trial, summary);
-  const Safety tasks = judge_safety(summary, false, limit_of(100));
+  const Safety tasks = judge_safety(summary, SafetyState::safe, limit_of(100));
   EXPECT_EQ(tasks.state, SafetyState::tight);
   EXPECT_EQ(tasks.by, ResourceKind::tasks);
   trial.tasks = {};
   trial.files = {1000, 1024};
   SettingSummary files;
   add_peaks(trial, files);
-  EXPECT_EQ(judge_safety(files, false, limit_of(100)).by, ResourceKind::open_files);
+  EXPECT_EQ(judge_safety(files, SafetyState::safe, limit_of(100)).by, ResourceKind::open_files);
 }
 
 TEST(JudgeAnswer, IsOneOfFour) {
