@@ -112,6 +112,28 @@ TEST(CommandRunner, PassesKnobsAndGivesAFreshFolder) {
   EXPECT_EQ(run(workload, knobs).outcome, Outcome::ok) << "the second trial's folder is fresh too";
 }
 
+// Batch 64 trains to "nan" here after its first steps, as a precision or batch too large does.
+TEST(CommandRunner, ALossThatIsLostIsNoTrainingUnlessTheStartLosesItToo) {
+  CommandWorkload workload = script(
+      "loss=1.5; while :; do echo \"loss $loss 80.0 samples/s\"; sleep 0.05; "
+      "test \"$2\" = 64 && loss=nan; done",
+      {"nproc", "batch"});
+  Knobs start, lost;
+  lost.batch = 64;
+  const auto trial_of = [&](const Knobs& present) {
+    workload.present = present;
+    return run(workload, lost);
+  };
+  const Trial other = trial_of(start);
+  EXPECT_EQ(other.outcome, Outcome::wrong_result);
+  EXPECT_EQ(other.cause, "loss");
+  EXPECT_THAT(other.reason, HasSubstr("loss nan"));
+  EXPECT_GT(other.samples_per_second, 0) << "its rate stays";
+  EXPECT_EQ(trial_of(lost).outcome, Outcome::ok) << "the user's own start";
+  workload.present = start;
+  EXPECT_EQ(run(workload, start).outcome, Outcome::ok);
+}
+
 TEST(CommandRunner, LeavesThreadsAloneUnlessTurned) {
   ::setenv("OMP_NUM_THREADS", "7", 1);
   const Trial trial =

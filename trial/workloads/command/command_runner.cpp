@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -22,6 +23,7 @@
 #include "trial/logs/log_dialects.h"
 #include "trial/logs/log_reader.h"
 #include "trial/logs/log_text.h"
+#include "trial/logs/lost_loss.h"
 #include "trial/malloc_environment.h"
 #include "trial/observe/rank_binding.h"
 #include "trial/observe/shm_leftovers.h"
@@ -71,18 +73,14 @@ double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Hears the lines that the reader of the speed hears, and the ends of runs among them.
-class AnswerReader : public LogReader {
+// Hands each line to somebody else as well, before the reader of the speed gets it.
+class HeardReader : public LogReader {
  public:
-  AnswerReader(LogReader& reader, AnswerCollector& answers) : reader_(reader), answers_(answers) {}
+  using Hear = std::function<void(const std::string& line)>;
+  HeardReader(LogReader& reader, Hear hear) : reader_(reader), hear_(std::move(hear)) {}
 
   void read_line(const std::string& line, double now_seconds, std::vector<Event>& events) override {
-    if (line.find(kRunEnded) != std::string::npos) {
-      answers_.end_run();
-      run_ended_ = wall_seconds();
-    } else {
-      answers_.read_line(line);
-    }
+    hear_(line);
     reader_.read_line(line, now_seconds, events);
   }
   void read_event(const Event& event, double now_seconds, std::vector<Event>& events) override {
@@ -95,12 +93,9 @@ class AnswerReader : public LogReader {
   }
   bool is_hopeless() const override { return reader_.is_hopeless(); }
 
-  double run_ended() const { return run_ended_; }  // the last one, since 1970; 0: none did
-
  private:
   LogReader& reader_;
-  AnswerCollector& answers_;
-  double run_ended_ = 0;
+  Hear hear_;
 };
 
 class CommandRunner : public Runner {
@@ -238,12 +233,17 @@ class CommandRunner : public Runner {
   Trial compared(const FilledCommand& filled, const Knobs& knobs, const TrialLimits& limits,
                  LogReader& reader) {
     AnswerCollector answers(same_->places());
-    AnswerReader hears(reader, answers);
+    double run_ended = 0;  // the last one, since 1970; 0: none did
+    HeardReader hears(reader, [&](const std::string& line) {
+      if (line.find(kRunEnded) == std::string::npos) return answers.read_line(line);
+      answers.end_run();
+      run_ended = wall_seconds();
+    });
     const double begin = wall_seconds();
     Trial trial = measure(filled, knobs, limits, hears);
     // A file that was changed last thing may not be whole.
     answers.read_files(filled.answer_files, begin,
-                       std::max(hears.run_ended(), wall_seconds() - kFreshSeconds));
+                       std::max(run_ended, wall_seconds() - kFreshSeconds));
     trial.knobs = knobs;
     const Status judged = same_->judge(trial, answers.take(), knobs == *command_.workload.present);
     if (!judged) return failed(Outcome::unsupported, "answers", judged.error().what);
@@ -251,12 +251,14 @@ class CommandRunner : public Runner {
   }
 
   Trial measure(const FilledCommand& filled, const Knobs& knobs, const TrialLimits& limits,
-                LogReader& reader) const {
+                LogReader& reader) {
+    LostLoss loss;
+    HeardReader hears(reader, [&](const std::string& line) { loss.read_line(line); });
     RankBinder binder(filled.masks);
     ShmLeftovers shm;
     TrialPlan plan;
     plan.processes.push_back(options_of(filled.launch.arguments, filled));
-    plan.reader = &reader;
+    plan.reader = &hears;
     plan.listens = listener_ != nullptr;
     plan.followed_file = filled.log_file;
     plan.binder = &binder;
@@ -270,7 +272,20 @@ class CommandRunner : public Runner {
     plan.silence = silence_;
     plan.part = part_.trial;
     plan.stop_grace_seconds = command_.workload.stop_grace_seconds;
-    return watch_trial(plan, limits);
+    Trial trial = watch_trial(plan, limits);
+    if (trial.ok() && loss.lost()) judge_lost(loss.line(), knobs, trial);
+    return trial;
+  }
+
+  // A training whose loss is no number learns nothing, however fast: unless the present setting
+  // prints the same, so that it says nothing of this one. The rate stays.
+  void judge_lost(const std::string& line, const Knobs& knobs, Trial& trial) {
+    const std::string words = fmt::format("its loss is no number any more: '{}'", line);
+    if (command_.workload.present == knobs) present_lost_ = true;
+    if (present_lost_ || !command_.workload.present) return trial.evidence.push_back(words);
+    trial.outcome = Outcome::wrong_result;
+    trial.cause = "loss";
+    trial.reason = words;
   }
 
   // Under a name that is nobody's to remove. Returns it; the old one if that is refused. The last
@@ -345,6 +360,7 @@ class CommandRunner : public Runner {
   MakeListener listener_;  // may be empty
   int count_ = 0;
   std::optional<CommandSame> same_;  // unset: its texts are not compared
+  bool present_lost_ = false;        // the present setting's own loss is no number
   int asked_ = 0;                    // trials of the present setting for its texts alone
 };
 
