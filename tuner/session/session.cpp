@@ -339,13 +339,6 @@ Result<RunRecord> Session::run() {
   return std::move(run_);
 }
 
-// `end_seconds`: of the clock.
-Result<RunRecord> search(RunRecord run, double end_seconds, Store& store, SessionObserver& observer,
-                         const SessionDoors& doors) {
-  const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
-  return Session(std::move(run), setup, end_seconds, store, observer, doors).run();
-}
-
 }  // namespace
 
 Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver& observer,
@@ -360,8 +353,6 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
   run.job = request.job;
   run.search = request.search;
   run.machine = request.machine;
-  // A mistake is said before anything is waited for or measured.
-  OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
   if (!run.name.empty()) OCRTUNE_TRY(store.check_name_free(run.name));
   const double before = doors.clock->now_seconds();
   const MachineLock turn = OCRTUNE_TRY(take_turn(request.wait, observer, doors));
@@ -377,9 +368,10 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
   if (run.search.memory_limit_bytes == 0) {
     run.search.memory_limit_bytes = memory_limit(run.machine);
   }
+  const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
   OCRTUNE_TRY(store.begin_run(run));
   const double end = start + run.search.budget_seconds;
-  return search(std::move(run), end, store, observer, doors);
+  return Session(std::move(run), setup, end, store, observer, doors).run();
 }
 
 Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObserver& observer,
@@ -408,7 +400,8 @@ Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObse
   const double spent = seconds_of(run.trials);
   if (request.budget_seconds) run.search.budget_seconds = spent + *request.budget_seconds;
   const double end = start + run.search.budget_seconds - spent;
-  return search(std::move(run), end, store, observer, doors);
+  const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
+  return Session(std::move(run), setup, end, store, observer, doors).run();
 }
 
 Result<Trial> try_once(const TuneRequest& request, SessionObserver& observer,
