@@ -41,6 +41,15 @@ TEST(Repeats, WideNoiseIsNotMistakenForSlowedTrials) {
   EXPECT_GT(pooled_noise(wild, 0.03), 0.12);
 }
 
+// A program whose launches land on one of two speeds, each half of the time.
+TEST(Repeats, LaunchesThatDifferAgainAndAgainAreNoise) {
+  const std::vector<std::vector<double>> launches = {
+      {114, 114, 114}, {160, 114, 160, 114, 160}, {114, 160, 160, 160, 114, 114}};
+  EXPECT_GT(pooled_noise(launches, 0.03), 0.12);
+  const std::vector<std::vector<double>> few = {{160, 160, 114, 160, 160, 160, 114}, {160, 114}};
+  EXPECT_GT(pooled_noise(few, 0.03), 0.1);
+}
+
 TEST(Repeats, NamesTheSlowedOnesOnly) {
   EXPECT_EQ(slowed({100, 101, 60, 99}, 0.02), (std::vector<bool>{false, false, true, false}));
   EXPECT_EQ(slowed({100, 60}, 0.02), (std::vector<bool>{false, true}));
