@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -36,9 +37,21 @@ std::vector<Sample> beginning(const Trial& trial, double seconds) {
   return samples;
 }
 
-// ln(rate later / rate at the beginning); 0: alike, or not known well enough.
+// What a long trial says of an hour: all of it where windows are slow again and again, which a
+// beginning is too short to hold; else its later half.
+Trial lasting_part(Trial trial) {
+  return undisturbed_rate(trial.samples).slow.recur() ? trial : later_half(std::move(trial));
+}
+
+// ln(rate that lasts / rate at the beginning); 0: alike, or not known well enough.
 double log_change(const Trial& trial, double first_seconds) {
   const std::vector<Sample> first = beginning(trial, first_seconds);
+  const RateEstimate whole = undisturbed_rate(trial.samples);
+  if (whole.slow.recur() && first.size() >= kMinWindows) {
+    const double usual = undisturbed_rate(first).model_samples_per_second;
+    const double change = usual > 0 ? std::log(whole.model_samples_per_second / usual) : 0;
+    return std::fabs(change) > std::log1p(kAlike) ? change : 0;
+  }
   const std::vector<Sample> later = later_half(trial).samples;
   const bool apart = first.size() + later.size() <= trial.samples.size();
   if (!apart || first.size() < kMinWindows || later.size() < kMinWindows) return 0;
@@ -116,13 +129,11 @@ LongLook long_look(const std::vector<Trial>& trials) {
 std::vector<Trial> by_long_look(std::vector<Trial> trials, const LongLook& look) {
   if (!look.changes()) return trials;
   for (Trial& trial : trials) {
-    if (is_long(trial)) trial = later_half(std::move(trial));
+    if (is_long(trial)) trial = lasting_part(std::move(trial));
   }
   const std::map<Knobs, double> factors = factors_of(trials);
-  double logs = 0;
-  for (const auto& [knobs, factor] : factors) logs += std::log(factor);
-  const double others =
-      factors.empty() ? look.change : std::exp(logs / static_cast<double>(factors.size()));
+  double others = factors.empty() ? look.change : std::numeric_limits<double>::infinity();
+  for (const auto& [knobs, factor] : factors) others = std::min(others, factor);
   for (Trial& trial : trials) {
     if (is_long(trial)) continue;
     const auto own = factors.find(trial.knobs);

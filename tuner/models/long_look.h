@@ -2,7 +2,7 @@
 //
 // What a tune has left of its budget goes into one long trial of the user's start and one of the
 // winner. Where their later half is clearly faster or slower than their beginning, which is all
-// that the other trials saw, rates are those of the later half.
+// that the other trials saw, rates are those of the later half; where pauses recur, of them all.
 #pragma once
 
 #include <vector>
@@ -26,9 +26,9 @@ LongLook long_look(const std::vector<Trial>& trials);
 // The later half of a trial that was measured for longer.
 Trial later_half(Trial trial);
 
-// The trials by their rates after `look`: long ones are their later half, the others are scaled to
-// that of their own setting, or else by the mean factor of such settings. Untouched where nothing
-// changes.
+// The trials by their rates after `look`: long ones are the part that lasts, the others are scaled
+// to that of their own setting, or else, as nobody saw how long theirs lasts, by the least factor
+// of such settings. Untouched where nothing changes.
 std::vector<Trial> by_long_look(std::vector<Trial> trials, const LongLook& look);
 
 Reason long_look_reason(const LongLook& look);  // empty: nothing changes

@@ -62,6 +62,9 @@ void judge_by(RunRecord& run, const TuneSetup& setup, Search& search) {
   run.result = recommend(setup.space, search, trials, options);
   const Reason changes = long_look_reason(look);
   if (run.result.found && !changes.empty()) {
+    // Of settings that nobody saw for as long nothing is bounded.
+    run.result.certificate = {};
+    run.result.certified_gap = -1;
     run.result.recommendation.reasons.push_back(changes);
   }
   tell_launch(run);

@@ -45,8 +45,8 @@ TEST(LongLook, AWarmUpThatOutlastsATrialIsFound) {
   const std::vector<Trial> later = by_long_look(trials, look);
   EXPECT_NEAR(later[0].samples_per_second, 100.5, 1) << "to the rate of its own setting";
   EXPECT_NEAR(later[1].samples_per_second, 120.6, 1);
-  const double others = std::sqrt(100.5 / 50.5 * 120.6 / 75.5);
-  EXPECT_NEAR(later[2].samples_per_second, 60.5 * others, 1) << "by the mean of these";
+  const double least = 120.6 / 75.5;
+  EXPECT_NEAR(later[2].samples_per_second, 60.5 * least, 1) << "nobody saw it rise by more";
   EXPECT_NEAR(later[3].samples_per_second, 100.5, 1);
   EXPECT_NEAR(later[4].samples_per_second, 120.6, 1);
   EXPECT_FALSE(long_look_reason(look).empty());
@@ -84,6 +84,34 @@ TEST(LongLook, ARateThatFallsIsFound) {
   const std::vector<Trial> trials = {trial_of("workers=1", {100, 101}),
                                      trial_of("workers=1", rising(100, 80), kLongPhase)};
   EXPECT_NEAR(long_look(trials).change, 0.8, 0.01);
+}
+
+// Checkpoints that usual trials never see: a setting that is faster between them, and pauses
+// longer.
+TEST(LongLook, PausesThatRecurArePartOfTheRate) {
+  const auto with_pauses = [](double rate, double paused) {
+    std::vector<double> rates = {rate, rate};
+    for (int i = 0; i < 4; ++i) rates.insert(rates.end(), {rate, rate, paused});
+    return rates;
+  };
+  const std::vector<Trial> trials = {trial_of("workers=1", {160, 161}),
+                                     trial_of("workers=2", {200, 201}),
+                                     trial_of("workers=1", with_pauses(160, 100), kLongPhase),
+                                     trial_of("workers=2", with_pauses(200, 10), kLongPhase)};
+  const std::vector<Trial> later = by_long_look(trials, long_look(trials));
+  EXPECT_NEAR(later[0].samples_per_second, (10 * 160 + 4 * 100) / 14.0, 3);
+  EXPECT_NEAR(later[1].samples_per_second, (10 * 200 + 4 * 10) / 14.0, 3);
+}
+
+// Data read ahead lasts longer with more workers: the winner falls, the start does not. Another
+// that nobody saw for as long is not ahead of the winner for that.
+TEST(LongLook, WhatWasNotLookedAtGainsNothingByIt) {
+  const std::vector<Trial> trials = {
+      trial_of("workers=1", {80, 81}), trial_of("workers=4", {160, 161}),
+      trial_of("workers=8", {160, 161}), trial_of("workers=1", rising(80, 80), kLongPhase),
+      trial_of("workers=4", rising(160, 80), kLongPhase)};
+  const std::vector<Trial> later = by_long_look(trials, long_look(trials));
+  EXPECT_NEAR(later[2].samples_per_second, later[1].samples_per_second, 1e-6);
 }
 
 }  // namespace
