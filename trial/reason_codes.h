@@ -72,6 +72,7 @@
   X(rival_may_be_faster, 6) \
   X(too_few_turns, 5) \
   X(no_quiet_window, 1) \
+  X(log_against_clock, 4) \
   X(cpu_time_a_sample, 2) \
   X(too_noisy, 4) \
   X(certified, 2) \
@@ -118,6 +119,7 @@
   X(texts_swapped_in_flight, 4) \
   X(text_none, 0) \
   X(text_varies, 0) \
+  X(text_all_alike, 0) \
   X(text_no_answers, 0) \
   X(text_no_reference, 0) \
   X(one_host_is_faster, 5) \

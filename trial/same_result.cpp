@@ -12,9 +12,13 @@ struct NotComparedName {
 };
 
 constexpr NotComparedName kNotComparedNames[] = {
-    {NotCompared::no, "compared"},           {NotCompared::not_asked, "not_asked"},
-    {NotCompared::no_text, "no_text"},       {NotCompared::all_varies, "all_varies"},
-    {NotCompared::no_answers, "no_answers"}, {NotCompared::no_reference, "no_reference"},
+    {NotCompared::no, "compared"},
+    {NotCompared::not_asked, "not_asked"},
+    {NotCompared::no_text, "no_text"},
+    {NotCompared::all_varies, "all_varies"},
+    {NotCompared::all_alike, "all_alike"},
+    {NotCompared::no_answers, "no_answers"},
+    {NotCompared::no_reference, "no_reference"},
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ enum class NotCompared {
   not_asked,    // this kind of workload shows no answers here
   no_text,      // the answers hold no text: name its path with same = [...]
   all_varies,   // whatever they hold differs between two askings of the same input
+  all_alike,    // one text answers every input: an error, or a reader that reads nothing
   no_answers,   // a command printed or wrote nothing that the pattern or the files name
   no_reference  // the present setting gave no answer to compare with
 };

@@ -125,6 +125,15 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "Other programs disturbed {0} of {0} {0:window|windows}; run again when the machine is "
      "quieter.",
      "其他程序干扰了全部 {0} 个测量窗口；请在机器较空闲时重新运行。"},
+    {ReasonCode::log_against_clock,
+     "The log prints {} as {} times the rate of {}, its step counter and the clock say {} times: "
+     "its "
+     "rates may leave out time, or a step be other samples. --log-reader 'regex:step "
+     "(?<step>[0-9]+)' "
+     "counts steps.",
+     "按日志打印的速率，{0} 是 {2} 的 {1} 倍；按其步数与时钟则为 {3} "
+     "倍：打印的速率可能不含部分时间，"
+     "或一步的样本数不同。--log-reader 'regex:step (?<step>[0-9]+)' 按步数计量。"},
     {ReasonCode::cpu_time_a_sample, " CPU time a sample: {} and {}.",
      "每个样本的 CPU 时间：{} 与 {}。"},
     {ReasonCode::too_noisy,
@@ -270,6 +279,9 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "文本未作比对：应答中没有文本；用 --answers 或 .request.toml 中的 same = [...] 指明其位置"},
     {ReasonCode::text_varies, "text not compared: it differs each time the same input is read",
      "文本未作比对：同一输入每次读取结果都不同"},
+    {ReasonCode::text_all_alike,
+     "text not compared: every input is answered alike, as by an error; look at one answer",
+     "文本未作比对：所有输入得到的回答都相同，可能是错误信息；请查看一个回答"},
     {ReasonCode::text_no_answers, "text not compared: nothing was printed or written there",
      "文本未作比对：指定位置没有任何输出"},
     {ReasonCode::text_no_reference,

@@ -169,6 +169,18 @@ Texts AnswerReference::texts_of(std::string_view body) const {
   return texts;
 }
 
+bool AnswerReference::answers_all_alike() const {
+  const Texts* first = nullptr;
+  int inputs = 0;
+  for (const InputReference& input : inputs_) {
+    if (input.body.empty()) continue;
+    if (first != nullptr && input.texts != *first) return false;
+    first = &input.texts;
+    ++inputs;
+  }
+  return inputs > 1;
+}
+
 NotCompared AnswerReference::usable() const {
   const bool any = std::any_of(inputs_.begin(), inputs_.end(),
                                [](const InputReference& input) { return !input.body.empty(); });
@@ -176,7 +188,7 @@ NotCompared AnswerReference::usable() const {
   const bool characters =
       std::any_of(inputs_.begin(), inputs_.end(),
                   [](const InputReference& input) { return input.characters > 0; });
-  if (characters) return NotCompared::no;
+  if (characters) return answers_all_alike() ? NotCompared::all_alike : NotCompared::no;
   return rules_.empty() ? NotCompared::no_text : NotCompared::all_varies;
 }
 

@@ -53,6 +53,7 @@ class AnswerReference {
 
  private:
   void read_texts();
+  bool answers_all_alike() const;  // several inputs with one text
 
   std::vector<std::string> same_;
   std::vector<PathRule> rules_;  // sorted by path

@@ -60,6 +60,9 @@ std::vector<Reason> text_reasons(const SameResult& same) {
     case NotCompared::all_varies:
       reasons.push_back(reason<ReasonCode::text_varies>());
       break;
+    case NotCompared::all_alike:
+      reasons.push_back(reason<ReasonCode::text_all_alike>());
+      break;
     case NotCompared::no_answers:
       reasons.push_back(reason<ReasonCode::text_no_answers>());
       break;

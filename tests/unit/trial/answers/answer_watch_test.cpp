@@ -234,6 +234,19 @@ TEST(AnswerWatch, SaysWhyNothingWasCompared) {
   EXPECT_EQ(why({"{\"n\": \"a\"}", "{\"n\": \"a\"}"}, {"result.texts"}), NotCompared::no_text);
 }
 
+// With 200 OK, to every picture.
+TEST(AnswerReference, AnErrorThatAnswersEveryInputIsNoText) {
+  const auto usable = [](const std::vector<std::string>& answers) {
+    std::vector<std::vector<std::string>> askings;
+    for (const std::string& answer : answers) askings.push_back({answer, answer});
+    return AnswerReference::learn(askings, {}).usable();
+  };
+  const std::string error = R"({"code": 500, "message": "model not loaded"})";
+  EXPECT_EQ(usable({error, error}), NotCompared::all_alike);
+  EXPECT_EQ(usable({error, R"({"message": "line 1"})"}), NotCompared::no);
+  EXPECT_EQ(usable({error}), NotCompared::no) << "one input alone";
+}
+
 TEST(AnswerReference, RoundTrip) {
   AnswerService service;
   const AnswerReference reference = watch_of(service, 3).reference();

@@ -99,7 +99,7 @@ TEST(JudgeSame, WithTrueTextsOnlyALossCounts) {
 TEST(NotCompared, NamesRoundTrip) {
   for (const NotCompared why :
        {NotCompared::no, NotCompared::not_asked, NotCompared::no_text, NotCompared::all_varies,
-        NotCompared::no_answers, NotCompared::no_reference}) {
+        NotCompared::all_alike, NotCompared::no_answers, NotCompared::no_reference}) {
     EXPECT_EQ(parse_not_compared(not_compared_name(why)), why);
   }
 }
