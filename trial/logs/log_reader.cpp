@@ -90,6 +90,8 @@ class DialectReader : public LogReader {
 
   bool is_hopeless() const override { return known_lines_ == 0 && unread_.training_goes_on(); }
 
+  double counted_share() const override { return check_.counted_share(); }
+
  protected:
   // The first reading is where the watch begins.
   void advance(const LogReading& reading, double now_seconds, std::vector<Event>& events) {

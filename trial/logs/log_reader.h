@@ -53,6 +53,7 @@ class LogReader {
   virtual std::string why_unread(const std::string& followed_file) const = 0;
   // What was printed so far shows that no line will hold one.
   virtual bool is_hopeless() const = 0;
+  virtual double counted_share() const { return 0; }  // as in Trial
 };
 
 // What it reads are steps alone: a rate is that of steps where the batch is not known. A reader

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/stats.h"
 #include "base/text.h"
 #include "trial/logs/log_text.h"
 
@@ -132,6 +133,11 @@ void RateCheck::look(std::string_view line, double now_seconds, double ranks, Lo
     return;
   }
   const double between = last_.seconds > 0 ? now_seconds - last_.seconds : 0;
+  auto& rate = reading.samples_per_second ? reading.samples_per_second : reading.steps_per_second;
+  if (step && last_step_ && between > 0) {
+    const double steps = *step > *last_step_ ? *step - *last_step_ : *step;  // an epoch counts anew
+    if (steps > 0) count_pause(between / steps, *rate);
+  }
   last_ = {now_seconds, printed};
   last_step_ = step;
   if (reading.steps_per_second && between > 0) {
@@ -145,8 +151,21 @@ void RateCheck::look(std::string_view line, double now_seconds, double ranks, Lo
           format_duration(1 / *reading.steps_per_second), format_duration(between));
     }
   }
-  if (reading.samples_per_second && samples_of_a_step_ > 1) {
+  if (reading.samples_per_second) {
     compare(step, now_seconds, *reading.samples_per_second * ranks, ranks);
+  }
+}
+
+void RateCheck::count_pause(double pace, double& rate) {
+  constexpr std::size_t kFewest = 3, kMost = 25;
+  constexpr double kPause = 2;    // times the usual pace; guess
+  constexpr double kShown = 0.9;  // of the usual rate: a mean that holds the pause falls below
+  const bool known = paces_.size() >= kFewest;
+  if (known && pace > kPause * median(paces_) && rate > kShown * median(rates_)) {
+    rate *= median(paces_) / pace;
+  } else if (paces_.size() < kMost) {
+    paces_.push_back(pace);
+    rates_.push_back(rate);
   }
 }
 
@@ -156,27 +175,36 @@ void RateCheck::compare(std::optional<double> step, double now_seconds, double r
   if (begins) {
     begin_seconds_ = last_seconds_ = now_seconds;
     begin_step_ = *step;
-    samples_ = 0;
+    samples_ = counted_ = 0;
     compared_ = 0;
     return;
   }
   samples_ += rate * (now_seconds - last_seconds_);
   last_seconds_ = now_seconds;
   const double seconds = now_seconds - begin_seconds_;
-  if (++compared_ < kMinCompared || seconds < kMinSeconds || noted_) return;
   const double steps = *step - begin_step_;
-  const double counted = steps * samples_of_a_step_;
-  if (counted < kFactor * samples_ && samples_ < kFactor * counted) return;
+  counted_ = steps * samples_of_a_step_;
+  const bool batch_known = samples_of_a_step_ > 1;
+  if (++compared_ < kMinCompared || seconds < kMinSeconds || noted_ || !batch_known) return;
+  if (counted_ < kFactor * samples_ && samples_ < kFactor * counted_) return;
   noted_ = true;
-  job_ = ranks > 1 && samples_ < kSame * ranks * counted && ranks * counted < kSame * samples_;
+  job_ = ranks > 1 && samples_ < kSame * ranks * counted_ && ranks * counted_ < kSame * samples_;
+  if (job_) begin_seconds_ = -1;  // its rates count once from here on
   note_ = fmt::format(
       "the log says {} samples/s, the clock {}: {:g} steps of {:g} samples in {}; the batch, "
       "--metric-of rank|job or the number that is read may be another",
-      format_count(samples_ / seconds), format_count(counted / seconds), steps, samples_of_a_step_,
+      format_count(samples_ / seconds), format_count(counted_ / seconds), steps, samples_of_a_step_,
       format_duration(seconds));
 }
 
 bool RateCheck::take_found_job() { return std::exchange(job_, false); }
+
+double RateCheck::counted_share() const {
+  constexpr int kFewest = 2;  // lines after the first
+  constexpr double kShortest = 1;
+  const bool enough = compared_ >= kFewest && last_seconds_ - begin_seconds_ >= kShortest;
+  return enough && samples_ > 0 && !total_ ? counted_ / samples_ : 0;
+}
 
 bool RateCheck::take_found_total() { return std::exchange(found_, false); }
 

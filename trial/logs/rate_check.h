@@ -19,7 +19,9 @@ class RateCheck {
   explicit RateCheck(double samples_of_a_step) : samples_of_a_step_(samples_of_a_step) {}
 
   // One line whose only number is a rate. Puts the reading right where the number is a total: a
-  // total of samples or steps becomes a counter, one of seconds the time since the line before.
+  // total of samples or steps becomes a counter, one of seconds the time since the line before. A
+  // line after a pause (an evaluation, a checkpoint) that prints the usual rate speaks of the time
+  // without it: it gets the rate of the whole time.
   // `ranks`: that a rate of samples is multiplied by.
   void look(std::string_view line, double now_seconds, double ranks, LogReading& reading);
 
@@ -29,12 +31,15 @@ class RateCheck {
   bool take_found_job();
   // One sentence, once, where the log and the clock differ by more than a half; or empty.
   std::string take_note();
+  // As Trial::counted_share.
+  double counted_share() const;
 
  private:
   struct Line {
     double seconds = 0, value = 0;
   };
   bool is_total(bool of_seconds) const;
+  void count_pause(double pace, double& rate);
   void compare(std::optional<double> step, double now_seconds, double rate, double ranks);
 
   double samples_of_a_step_;
@@ -46,7 +51,9 @@ class RateCheck {
   // Since the first line that had a step counter:
   double begin_seconds_ = -1, begin_step_ = 0, last_seconds_ = 0;
   double samples_ = 0;  // by the printed rates
+  double counted_ = 0;  // by the step counter
   int compared_ = 0;
+  std::vector<double> paces_, rates_;  // of usual lines: seconds a step, printed rates
   int impossible_ = 0;  // lines that came sooner than the step that they speak of can have taken
 };
 

@@ -59,6 +59,22 @@ LogContext batches_of(int batch) {
   return context;
 }
 
+// Batch 16 takes 0.2 s, of which the program times 0.05 s.
+TEST(RateCheck, TellsWhatIsCountedOfWhatIsPrinted) {
+  const auto share_of = [](const std::string& step) {
+    const auto reader = make_log_reader("torch", batches_of(16));
+    EXPECT_TRUE(reader.ok());
+    std::vector<Event> events;
+    for (int line = 0; line < 5; ++line) {
+      (*reader)->read_line(step + std::to_string(3 * line) + " loss 2.3 320.0 samples/s",
+                           0.6 * line, events);
+    }
+    return (*reader)->counted_share();
+  };
+  EXPECT_NEAR(share_of("step "), 0.25, 1e-6);
+  EXPECT_EQ(share_of("sample number"), 0) << "no line counts steps";
+}
+
 TEST(RateCheck, SecondsThatOnlyRiseAreATotal) {
   std::vector<TimedLine> lines;
   for (int i = 1; i <= 20; ++i) {
@@ -127,6 +143,31 @@ TEST(RateCheck, AStepThatTakesLongerThanItsLineIsSaid) {
   const Read found = read("metric:step_time:s/step", batches_of(16), lines);
   ASSERT_EQ(found.notes.size(), 1U);
   EXPECT_THAT(found.notes[0], HasSubstr("a step takes 12.5 s"));
+}
+
+// 100 steps of 0.04 s, then 4 s for a checkpoint; the rate is that of the steps alone.
+TEST(RateCheck, APauseThatThePrintedRateLeavesOutCounts) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int step = 10; step <= 400; step += 10) {
+    lines.push_back({now += 0.4, "step " + std::to_string(step) + " loss 2.3 200.0 samples/s"});
+    if (step % 100 == 0) now += 4;
+  }
+  EXPECT_NEAR(read("torch", LogContext(), lines).rate(), 390 * 8 / (39 * 0.4 + 3 * 4), 5);
+}
+
+// A mean over all the time so far holds its pauses already.
+TEST(RateCheck, APauseThatThePrintedRateHoldsCountsOnce) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int step = 10; step <= 400; step += 10) {
+    if (step % 100 == 10 && step > 10) now += 4;
+    now += 0.4;
+    lines.push_back({now, "step " + std::to_string(step) + " loss 2.3 " +
+                              std::to_string(8 * step / now) + " samples/s"});
+  }
+  const double rate = 390 * 8 / (39 * 0.4 + 3 * 4);
+  EXPECT_NEAR(read("torch", LogContext(), lines).rate() / rate, 1, 0.25);
 }
 
 TEST(DataShare, IsReadInEveryDialect) {
