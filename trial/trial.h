@@ -160,6 +160,9 @@ struct Trial {
 
   std::vector<Sample> samples;    // discarded ones included
   double samples_per_second = 0;  // undisturbed: trial/observe/undisturbed_rate.h
+  // Of a log that prints rates and counts its steps: samples by steps and clock over those by the
+  // rates, up to a constant of the job; 0: not known.
+  double counted_share = 0;
   // What the memory model learns from: the fullest GPU's where the core computes on GPUs, else the
   // host's.
   std::uint64_t peak_bytes = 0;

@@ -93,6 +93,7 @@ struct SettingSummary {
   int discarded_samples = 0;
   bool modelled = false;                // its rate rests on disturbed windows alone
   double cpu_seconds_per_sample = 0;    // of all its threads; 0: not observed
+  double counted_share = 0;             // median of its trials', as in Trial
   double network_bytes_per_second = 0;  // of several hosts, the last trial's; 0: unknown
   ThreadUse threads;                    // of the last trial that worked
   SameJudgement same;                   // of all its trials

@@ -45,6 +45,12 @@ Bilingual open_sentence(const RunRecord& run) {
         "Inconclusive: only one setting gave a rate, so there is nothing to compare; allow a "
         "longer budget.");
   }
+  if (result.inconclusive.is(ReasonCode::log_against_clock)) {
+    return phrase(
+        "Inconclusive: the rates in the log and its steps by the clock disagree on which setting "
+        "is "
+        "faster; ocrtune show has the way out.");
+  }
   if (result.inconclusive.is(ReasonCode::too_few_turns)) {
     return phrase(
         "Inconclusive: the leading setting is ahead beside this load, but its turns do not settle "

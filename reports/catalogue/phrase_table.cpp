@@ -93,6 +93,9 @@ const std::vector<Phrase>& phrase_table() {
       {"Inconclusive: {} of {} {1:window|windows} {0:was|were} disturbed by other programs; tune "
        "again when the machine is idle.",
        "尚无定论：{1} 个测量窗口中有 {0} 个受其他程序干扰；请在机器空闲时重新调优。"},
+      {"Inconclusive: the rates in the log and its steps by the clock disagree on which setting is "
+       "faster; ocrtune show has the way out.",
+       "尚无定论：按日志打印的速率与按步数计时的速率，快慢结论不一致；解决办法见 ocrtune show。"},
       {"Inconclusive: the leading settings cannot be told apart; allow a longer budget.",
        "尚无定论：领先的配置无法区分快慢；请延长预算。"},
       {" As measured {} made {} times the rate of {} ({}..{}).",

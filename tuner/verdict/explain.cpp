@@ -293,6 +293,24 @@ Reason in_too_few_turns(const Setting& faster, const Setting& slower) {
       decimal(ratio.high, 2), knobs_text(slower.summary.knobs));
 }
 
+// Ahead by the rates that its log prints, and not by the steps that it counts: a rate may leave out
+// time that its user waits, or a step be another number of samples. Which, no trial shows.
+Reason against_the_clock(const Choice& verdict) {
+  constexpr double kContradicts = 1.25;  // guess: means over other times differ by less
+  if (verdict.baseline == nullptr || verdict.baseline == verdict.chosen) return {};
+  const SettingSummary &start = verdict.baseline->summary, &chosen = verdict.chosen->summary;
+  if (!(start.counted_share > 0) || !(chosen.counted_share > 0)) return {};
+  // A dimension of the user's own may be what a step's samples are called.
+  const bool same_steps =
+      start.knobs.accumulate == chosen.knobs.accumulate && start.knobs.dims == chosen.knobs.dims;
+  const double less = start.counted_share / chosen.counted_share;
+  const Interval ratio = told_ratio(*verdict.chosen, *verdict.baseline);
+  if (!same_steps || less < kContradicts || ratio.low <= 1) return {};
+  return reason<ReasonCode::log_against_clock>(knobs_text(chosen.knobs), decimal(ratio.median, 2),
+                                               knobs_text(start.knobs),
+                                               decimal(ratio.median / less, 2));
+}
+
 }  // namespace
 
 Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& settings,
@@ -309,6 +327,7 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
     return reason<ReasonCode::only_rate>(knobs_text(chosen.summary.knobs), counted(answers));
   }
   if (verdict.objective.goal == Goal::memory) return {};
+  if (Reason other = against_the_clock(verdict); !other.empty()) return other;
   const Setting* rival = nullptr;
   double most = kRivalChance;
   for (const Setting& other : settings) {

@@ -7,7 +7,6 @@
 
 #include "base/normal.h"
 #include "base/stats.h"
-#include "trial/answers/same_gate.h"
 #include "trial/observe/undisturbed_rate.h"
 #include "tuner/models/repeats.h"
 #include "tuner/models/sample_cost.h"
@@ -21,7 +20,7 @@ constexpr double kDisturbedError = 3;        // times the noise, where nothing s
 struct Gathered {
   std::vector<double> objective_values, step_seconds, samples_per_joule;
   std::vector<double> cpu_seconds, disturbed_cpu_seconds;  // of a sample
-  std::vector<double> raw_rates;
+  std::vector<double> raw_rates, counted_shares;
   double max_clean = 0, max_modelled = 0;  // that a trial of its kind allows to be told
   double max_answered = 0;  // by a service, under any number in flight; 0: it is none
   SettingSummary summary;
@@ -40,9 +39,10 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   }
   if (!trial.ok()) {
     ++into.failures;
-    // Its trials together read otherwise; memory that ran out once runs out again.
-    into.lasting =
-        into.lasting || trial.cause == kTextCause || trial.outcome == Outcome::out_of_memory;
+    // What it computes is wrong, however often it seems right; memory that ran out once runs out
+    // again.
+    into.lasting = into.lasting || trial.outcome == Outcome::wrong_result ||
+                   trial.outcome == Outcome::out_of_memory;
     summary.outcome = trial.outcome;
     summary.reason = verbatim(trial.reason);
     return;
@@ -56,6 +56,7 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   into.step_seconds.push_back(step_seconds_of(trial, objective));
   if (trial.joules_per_sample > 0) into.samples_per_joule.push_back(1 / trial.joules_per_sample);
   into.objective_values.push_back(objective_value);
+  if (trial.counted_share > 0) into.counted_shares.push_back(trial.counted_share);
   into.raced = into.raced || trial.phase == "race";
   const RateEstimate rate = undisturbed_rate(trial);
   into.modelled = into.modelled && rate.modelled;
@@ -259,6 +260,7 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     setting.summary.modelled = gathered.modelled && !setting.rates.empty();
     setting.summary.cpu_seconds_per_sample = median(
         gathered.cpu_seconds.empty() ? gathered.disturbed_cpu_seconds : gathered.cpu_seconds);
+    setting.summary.counted_share = median(gathered.counted_shares);
     setting.summary.step_seconds = median(gathered.step_seconds);
     setting.summary.samples_per_joule = median(gathered.samples_per_joule);
     settings.push_back(std::move(setting));

@@ -92,6 +92,7 @@ class HeardReader : public LogReader {
     return reader_.why_unread(file);
   }
   bool is_hopeless() const override { return reader_.is_hopeless(); }
+  double counted_share() const override { return reader_.counted_share(); }
 
  private:
   LogReader& reader_;
@@ -273,6 +274,7 @@ class CommandRunner : public Runner {
     plan.part = part_.trial;
     plan.stop_grace_seconds = command_.workload.stop_grace_seconds;
     Trial trial = watch_trial(plan, limits);
+    trial.counted_share = reader.counted_share();
     if (trial.ok() && loss.lost()) judge_lost(loss.line(), knobs, trial);
     return trial;
   }

@@ -182,6 +182,26 @@ TEST_F(Recommend, AheadBesideLoadInTooFewTurns) {
   EXPECT_LT(found.certified_gap, 0);
 }
 
+// A timer that leaves the loader out prints twice the rate; steps and clock show no gain.
+TEST_F(Recommend, AheadByTheLogAloneIsNoAnswer) {
+  options_.baseline = setting(1);
+  trials_.push_back(ran(setting(1), 160, 1, "baseline"));
+  race(setting(1), 160, 1, 3);
+  race(setting(2), 320, 1, 4);
+  EXPECT_EQ(result().verdict.answer, Answer::use) << "a log without a step counter";
+  const auto counted_shares = [&](double first, double second) {
+    for (Trial& trial : trials_) {
+      trial.counted_share = trial.knobs == setting(1) ? first : second;
+    }
+  };
+  counted_shares(0.5, 0.25);
+  const TuneResult found = result();
+  EXPECT_EQ(found.verdict.answer, Answer::inconclusive);
+  EXPECT_EQ(found.inconclusive.code, ReasonCode::log_against_clock);
+  counted_shares(0.5, 0.47);
+  EXPECT_EQ(result().verdict.answer, Answer::use) << "of one rank, or means over other times";
+}
+
 TEST_F(Recommend, NothingIsSettledWhereNoWindowWasQuiet) {
   options_.baseline = setting(1);
   trials_.push_back(ran(setting(1), 100, 1, "baseline"));
