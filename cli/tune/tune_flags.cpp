@@ -192,6 +192,7 @@ Status read_hosts(TuneFlags& flags) {
 }
 
 constexpr double kPromiseTrials = 4;  // that fit a budget, where a target asks for long ones
+constexpr double kProbeSeconds = 8;   // in which the machine is measured first; guess
 
 // Durations and sizes, each error naming its flag.
 Status read_amounts(TuneFlags& flags) {
@@ -405,8 +406,10 @@ void share_budget(TuneFlags& flags, const Machine& machine) {
   if (!setup) return;  // told by who makes it for good
   // One more trial proves what the search claims.
   const double trials = std::min(kPromiseTrials, setup->space.size() + 1.0);
-  search.trial_seconds = std::min(load_trial_seconds(slo->seconds),
-                                  std::max(search.trial_seconds, search.budget_seconds / trials));
+  const double starts = setup->search.first_trial_seconds - search.trial_seconds;
+  const double each = (search.budget_seconds - kProbeSeconds) / trials - starts;
+  search.trial_seconds =
+      std::min(load_trial_seconds(slo->seconds), std::max(search.trial_seconds, each));
 }
 
 void make_job(TuneFlags& flags) {
