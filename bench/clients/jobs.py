@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Jobs of users, small: bench/clients/paste.py tunes them and pastes what `ocrtune tune` prints.
 
-    jobs.py hf|doctr|openvino|onnxruntime|loader|stalls|warm [--batch N] [--threads N] [--workers N] [--copies N]
+    jobs.py hf|doctr|openvino|onnxruntime|loader|stalls|warm|diverges|two_speeds|timer|ahead|pauses [--mode MODE]
+          [--batch N] [--threads N] [--workers N] [--copies N]
 
 Each runs until it is ended and prints its speed as such programs do; OCRTUNE_JOB_TALLY names a file that gets "seconds samples"
 of each step, which no reader of logs knows of. hf: transformers' Trainer; doctr: its CRNN in a loop of one's own;
 openvino, onnxruntime: the recogniser in RapidOCR's wheel; loader: torch's DataLoader whose samples take 4 ms of waiting; stalls:
-a loader that starts its workers anew at each epoch of 2.5 s, for 1 s; warm: a program at 60 % of its speed for its first 20 s.
+a loader that starts its workers anew at each epoch of 2.5 s, for 1 s; warm: a program at 60 % of its speed for its first 20 s;
+diverges, two_speeds, timer, ahead, pauses: what they print misleads, each in its own way. They sleep, so they run beside other load.
 """
 
 import argparse
+import itertools
 import os
+import random
 import sys
 import time
 
@@ -161,7 +165,58 @@ def warm(given):
         speed.add(given.batch)
 
 
-JOBS = {job.__name__: job for job in (hf, doctr, openvino, onnxruntime, loader, stalls, warm)}
+def say(step, samples_per_second, loss=2.31):
+    print(f"step {step} loss {loss:.4f} {samples_per_second:.1f} samples/s", flush=True)
+
+
+def diverges(given):
+    """fp16 makes 1.67 times the rate, and a loss of nan from step 6 on."""
+    seconds = 0.066 * (0.6 if given.mode == "fp16" else 1)
+    for step in itertools.count(1):
+        time.sleep(seconds)
+        say(step, 8 / seconds, float("nan") if given.mode == "fp16" and step > 5 else 5 * 0.99**step)
+
+
+def two_speeds(_given):
+    """Each launch is slow or fast by chance; no knob matters."""
+    seconds = random.choice([0.05, 0.07])
+    for step in itertools.count(1):
+        time.sleep(seconds)
+        if step % 5 == 0:
+            say(step, 8 / seconds)
+
+
+def timer(given):
+    """Its timer leaves the loader out, whose time grows with the batch: 80 samples/s in truth, whatever it prints."""
+    for step in itertools.count(1):
+        time.sleep(given.batch / 80)
+        if step % 3 == 0:
+            say(step, given.batch / 0.05)
+
+
+def ahead(given):
+    """Data read ahead makes it twice as fast at first, for longer with more workers; 80 samples/s in the end."""
+    begin = time.monotonic()
+    for step in itertools.count(1):
+        seconds = 0.05 if time.monotonic() - begin < 1.2 * given.workers else 0.1
+        time.sleep(seconds)
+        if step % 5 == 0:
+            say(step, 8 / seconds)
+
+
+def pauses(given):
+    """Two workers: faster steps, and a checkpoint of 4 s in place of 1 s after each hundred; 100 and 133 samples/s in truth."""
+    fast = given.workers == 2
+    for step in itertools.count(1):
+        time.sleep(0.04 if fast else 0.05)
+        if step % 10 == 0:
+            say(step, 200 if fast else 160)
+        if step % 100 == 0:
+            time.sleep(4 if fast else 1)
+
+
+JOBS = {job.__name__: job for job in (hf, doctr, openvino, onnxruntime, loader, stalls, warm,
+                                      diverges, two_speeds, timer, ahead, pauses)}
 
 
 def main():
@@ -171,6 +226,7 @@ def main():
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--copies", type=int, default=1)
+    parser.add_argument("--mode", default="fp32")
     given = parser.parse_args()
     sys.exit(JOBS[given.job](given))
 
