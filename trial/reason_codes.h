@@ -126,6 +126,7 @@
   X(one_host_is_faster_unknown, 3) \
   /* tuner/verdict: why not another one. */ \
   X(crowds_out, 0) \
+  X(crashes_at_times, 2) \
   X(ties, 0) \
   X(ties_and_needs, 1) \
   X(more_memory, 0) \

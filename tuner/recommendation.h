@@ -83,6 +83,7 @@ struct SettingSummary {
   Outcome outcome = Outcome::ok;  // of the last trial, or the worst repeated one
   Reason reason;
   int trials = 0;
+  int crashes = 0;               // of its trials, that crashed or hung, where others worked
   Interval samples_per_second;   // all zero unless some trial was ok
   std::uint64_t peak_bytes = 0;  // worst of its trials, rehearsals and soaks
   Resource host, gpu;            // the same by resource; its limits as the trials saw them

@@ -305,6 +305,8 @@ inline constexpr ReasonRow kTunerReasons[] = {
     // Why not another one.
     {ReasonCode::crowds_out, "left out: other programs were running, and it takes their CPU share",
      "未采用：当时有其他程序在运行，此配置会占用它们的 CPU 份额"},
+    {ReasonCode::crashes_at_times, "crashed or hung in {} of {} {1:trial|trials}",
+     "{1} 次试验中有 {0} 次崩溃或挂起"},
     {ReasonCode::ties, "ties", "并列"},
     {ReasonCode::ties_and_needs, "ties, {}", "并列，但需要{}"},
     {ReasonCode::more_memory, "more memory", "更多内存"},

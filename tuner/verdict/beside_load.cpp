@@ -22,7 +22,7 @@ const Setting* next_best(const Choice& choice, const std::vector<Setting>& setti
 }
 
 bool may_be_ahead(const Choice& choice, const Setting& other) {
-  return &other != choice.chosen && other.works() && !other.crowds_out &&
+  return &other != choice.chosen && other.works() && !other.set_aside() &&
          keeps_recipe(choice.recipe_batch, other.summary.knobs);
 }
 

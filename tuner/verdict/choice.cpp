@@ -46,6 +46,12 @@ void keep_within_gpus(std::vector<const Setting*>& working, const RecommendOptio
   std::erase_if(working, [&](const Setting* setting) { return !within(setting); });
 }
 
+// What crashes at times is not safe to launch, where something else never did.
+void keep_reliable(std::vector<const Setting*>& working) {
+  const auto crashes = [](const Setting* setting) { return setting->summary.crashes > 0; };
+  if (!std::all_of(working.begin(), working.end(), crashes)) std::erase_if(working, crashes);
+}
+
 std::vector<const Setting*> allowed(const std::vector<Setting>& settings,
                                     const RecommendOptions& options) {
   std::vector<const Setting*> working;
@@ -54,6 +60,7 @@ std::vector<const Setting*> allowed(const std::vector<Setting>& settings,
     if (!breaks(setting, options.objective)) working.push_back(&setting);
   }
   keep_within_gpus(working, options);
+  keep_reliable(working);
   return working;
 }
 

@@ -35,6 +35,10 @@ double log_behind(const Setting& best, const Setting& other) {
 
 Reason why_not(const Setting& other, const Choice& verdict) {
   if (other.crowds_out) return reason<ReasonCode::crowds_out>();
+  if (other.summary.crashes > verdict.chosen->summary.crashes) {
+    return reason<ReasonCode::crashes_at_times>(counted(other.summary.crashes),
+                                                counted(other.summary.trials));
+  }
   const auto is_other = [&](const Setting* setting) { return setting == &other; };
   if (std::any_of(verdict.ties.begin(), verdict.ties.end(), is_other)) {
     const Reason more = needs_more(other.summary, verdict.chosen->summary);
@@ -331,7 +335,7 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   const Setting* rival = nullptr;
   double most = kRivalChance;
   for (const Setting& other : settings) {
-    if (&other == &chosen || !other.works() || other.crowds_out) continue;
+    if (&other == &chosen || !other.works() || other.set_aside()) continue;
     if (!keeps_recipe(verdict.recipe_batch, other.summary.knobs)) continue;
     if (!chosen.summary.modelled && !other.summary.modelled) continue;
     const bool tie =

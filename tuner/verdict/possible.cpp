@@ -25,7 +25,7 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Choic
   std::set<Knobs> run;
   for (const Setting& other : settings) {
     run.insert(other.summary.knobs);
-    if (&other == verdict.chosen || !other.works() || other.crowds_out) continue;
+    if (&other == verdict.chosen || !other.works() || other.set_aside()) continue;
     if (!keeps_recipe(verdict.recipe_batch, other.summary.knobs)) continue;
     if (breaks(other, verdict.objective)) continue;
     const double gain = ratio_interval(other, *verdict.chosen).high - 1;

@@ -39,6 +39,8 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   }
   if (!trial.ok()) {
     ++into.failures;
+    const bool broke = trial.outcome == Outcome::crashed || trial.outcome == Outcome::hung;
+    summary.crashes += broke ? 1 : 0;
     // What it computes is wrong, however often it seems right; memory that ran out once runs out
     // again.
     into.lasting = into.lasting || trial.outcome == Outcome::wrong_result ||

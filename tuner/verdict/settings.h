@@ -27,6 +27,8 @@ struct Setting {
   bool crowds_out = false;  // its rate is also what it took from other programs' CPU time
   std::shared_ptr<const RateFit> fit;
   std::size_t place = 0;  // in the fit
+  // It is no rival of the answer, whatever its rate.
+  bool set_aside() const { return crowds_out || summary.crashes > 0; }
   bool works() const { return summary.outcome == Outcome::ok && !rates.empty(); }
 };
 

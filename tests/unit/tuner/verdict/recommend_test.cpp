@@ -182,7 +182,19 @@ TEST_F(Recommend, AheadBesideLoadInTooFewTurns) {
   EXPECT_LT(found.certified_gap, 0);
 }
 
-// A timer that leaves the loader out prints twice the rate; steps and clock show no gain.
+// The start never crashed: what does in one of three launches is not safe to recommend.
+TEST_F(Recommend, WhatCrashesAtTimesIsNotRecommended) {
+  options_.baseline = setting(1);
+  trials_.push_back(ran(setting(1), 100, 1, "baseline"));
+  race(setting(1), 100, 1, 3);
+  race(setting(2), 150, 1, 2);
+  EXPECT_EQ(result().recommendation.knobs, setting(2));
+  trials_.push_back(failed(setting(2), Outcome::crashed, "exit code 1"));
+  EXPECT_EQ(result().recommendation.knobs, setting(1));
+  trials_.push_back(failed(setting(1), Outcome::crashed, "exit code 1"));
+  EXPECT_EQ(result().recommendation.knobs, setting(2)) << "the start crashes as well";
+}
+
 TEST_F(Recommend, AheadByTheLogAloneIsNoAnswer) {
   options_.baseline = setting(1);
   trials_.push_back(ran(setting(1), 160, 1, "baseline"));
