@@ -37,6 +37,7 @@ enum class SafetyState {
   unsure,         // a peak beyond the margin cannot be ruled out, or was not measured
   limit_unknown,  // of a resource
   may_grow,       // memory rose, by too little in too short a time to be a leak for sure
+  crashes,        // it crashed or hung in a trial, as every setting did
 };
 
 struct Safety {
@@ -74,7 +75,7 @@ struct Verdict {
 // use, keep, inconclusive, no_answer
 const char* answer_name(Answer answer);
 // The verdict in a word: no_answer, inconclusive, else the safety: safe, tight, memory_grows,
-// memory_not_sure, memory_limit_unknown.
+// memory_not_sure, memory_limit_unknown, crashes_at_times.
 const char* verdict_name(const Verdict& verdict);
 
 // One setting over all its trials.

@@ -42,6 +42,9 @@ Badge safety_badge(const Safety& safety) {
       return {gpu ? "GPU MEMORY NOT SURE" : "MEMORY NOT SURE", Tone::warning,
               gpu ? "How much GPU memory it takes was not seen."
                   : "A memory peak between two readings may have left less than the margin."};
+    case SafetyState::crashes:
+      return {"CRASHES AT TIMES", Tone::warning,
+              "It crashed or hung in some of its trials, as every setting did."};
     case SafetyState::safe:
       break;
   }

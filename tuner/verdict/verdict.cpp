@@ -51,6 +51,10 @@ Safety judge_safety(const SettingSummary& chosen, SafetyState growth,
   for (const Resource& counted : {chosen.tasks, chosen.files}) {
     if (counted.limit > 0) safety.resources.push_back(counted);
   }
+  if (chosen.crashes > 0) {
+    safety.state = SafetyState::crashes;
+    return safety;
+  }
   safety.state = growth;
   for (const Resource& resource : safety.resources) {
     const SafetyState state = state_of(resource, options.margin);
@@ -77,9 +81,13 @@ const char* answer_name(Answer answer) {
 const char* verdict_name(const Verdict& verdict) {
   if (verdict.answer == Answer::none) return "no_answer";
   if (verdict.answer == Answer::inconclusive) return "inconclusive";
-  constexpr const char* kNames[] = {
-      "safe",           "tight", "memory_grows", "memory_not_sure", "memory_limit_unknown",
-      "memory_not_sure"};
+  constexpr const char* kNames[] = {"safe",
+                                    "tight",
+                                    "memory_grows",
+                                    "memory_not_sure",
+                                    "memory_limit_unknown",
+                                    "memory_not_sure",
+                                    "crashes_at_times"};
   return kNames[static_cast<int>(verdict.safety.state)];
 }
 
