@@ -135,7 +135,8 @@ void RateCheck::look(std::string_view line, double now_seconds, double ranks, Lo
   const double between = last_.seconds > 0 ? now_seconds - last_.seconds : 0;
   auto& rate = reading.samples_per_second ? reading.samples_per_second : reading.steps_per_second;
   if (step && last_step_ && between > 0) {
-    const double steps = *step > *last_step_ ? *step - *last_step_ : *step;  // an epoch counts anew
+    const bool anew = *step < *last_step_ / 2;  // an epoch; ranks that print lag by less
+    const double steps = anew ? *step : *step - *last_step_;
     if (steps > 0) count_pause(between / steps, *rate);
   }
   last_ = {now_seconds, printed};

@@ -156,6 +156,17 @@ TEST(RateCheck, APauseThatThePrintedRateLeavesOutCounts) {
   EXPECT_NEAR(read("torch", LogContext(), lines).rate(), 390 * 8 / (39 * 0.4 + 3 * 4), 5);
 }
 
+// Two ranks print each step, one a little later.
+TEST(RateCheck, TheSecondLineOfAStepIsNoPace) {
+  std::vector<TimedLine> lines;
+  for (int step = 1; step <= 40; ++step) {
+    for (const double lag : {0.0, 0.01}) {
+      lines.push_back({0.4 * step + lag, "step " + std::to_string(step) + " 20.0 samples/s"});
+    }
+  }
+  EXPECT_NEAR(read("torch", LogContext(), lines).rate(), 20, 0.5);
+}
+
 // A mean over all the time so far holds its pauses already.
 TEST(RateCheck, APauseThatThePrintedRateHoldsCountsOnce) {
   std::vector<TimedLine> lines;
