@@ -61,6 +61,9 @@ struct SameResult {
   std::int64_t swapped_answers = 0;  // that belong to another input, at any load
   // An input's second asking was answered so many times faster; 0: it was not, or is unknown.
   double repeat_speedup = 0;
+  // The same computation at each asking, such as a network's on a line: where the present setting
+  // repeats its texts, one that differs is the other setting's own.
+  bool repeatable = false;
   bool varied = false;  // each request was a variant of its input, which no cache of results knows
 
   bool compared() const { return not_compared == NotCompared::no; }

@@ -83,6 +83,19 @@ double chance_of_steady_change(const std::vector<AnswerStratum>& inputs, double 
   return chance_of_differing(steady) * kHiddenVariation / (1 + steady_inputs);
 }
 
+// Of differences at all, where both sides compute each text anew in one way and the present setting
+// has never read another.
+bool surely_differs(const std::vector<const SameResult*>& setting,
+                    const std::vector<const SameResult*>& present) {
+  const auto steady = [](const SameResult* one) {
+    return one->repeatable && one->differing.empty();
+  };
+  return !present.empty() && std::all_of(present.begin(), present.end(), steady) &&
+         std::any_of(setting.begin(), setting.end(), [](const SameResult* one) {
+           return one->repeatable && !one->differing.empty();
+         });
+}
+
 double per_input(const SameResult& result) {
   return std::max(1.0, static_cast<double>(result.answers) /
                            static_cast<double>(std::max<std::int64_t>(1, result.inputs)));
@@ -129,22 +142,6 @@ std::map<std::int64_t, InputSum> sums_of(const std::vector<const SameResult*>& s
     }
   }
   return sums;
-}
-
-// With true texts: worse by more than is allowed, and by more than the luck of a few inputs. Where
-// no input is read better there is no luck in it.
-bool loses_accuracy(const std::map<std::int64_t, InputSum>& sums, double truth_characters,
-                    double max_change) {
-  double loss = 0, squares = 0;
-  bool any_better = false;
-  for (const auto& [input, sum] : sums) {
-    const double worse = sum.errors - sum.reference_errors;
-    loss += worse;
-    squares += worse * worse;
-    any_better = any_better || worse < 0;
-  }
-  if (loss / truth_characters <= max_change) return false;
-  return !any_better || loss > 1.645 * std::sqrt(squares);
 }
 
 }  // namespace
@@ -210,10 +207,11 @@ SameJudgement judge_same(const std::vector<const SameResult*>& setting,
   if (askings < 2) steady_inputs = 0;
   const double chance =
       std::min(chance_of_differing(inputs), chance_of_steady_change(inputs, steady_inputs));
-  judgement.differs = chance < kTextDoubt / std::max(1, comparisons);
-  const bool too_far =
-      truth > 0 ? loses_accuracy(sums, truth, max_change) : judgement.changed_share > max_change;
-  judgement.allowed = !judgement.differs || !too_far;
+  judgement.differs =
+      chance < kTextDoubt / std::max(1, comparisons) || surely_differs(ours, theirs);
+  // A setting that surely reads otherwise is not taken on the hope that a loss was luck.
+  const double loss = truth > 0 ? errors / truth : judgement.changed_share;
+  judgement.allowed = !judgement.differs || loss <= max_change;
   return judgement;
 }
 

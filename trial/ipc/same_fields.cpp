@@ -34,6 +34,7 @@ constexpr auto kSameFields = [](auto& same, const auto& visit) {
   visit("swapped_answers", same.swapped_answers);
   visit("repeat_speedup", same.repeat_speedup);
   visit("varied", same.varied);
+  visit("repeatable", same.repeatable);
 };
 
 }  // namespace
@@ -54,6 +55,7 @@ void to_json(nlohmann::json& json, const SameResult& same) {
 
 void from_json(const nlohmann::json& json, SameResult& same) {
   FieldsJson read = json;
+  read.emplace("repeatable", false);  // earlier runs are without it
   change_texts(read, bytes_of_utf8);
   same = read_fields<SameResult>(kSameFields, read);
   same.not_compared = parse_not_compared(read.at("compared").get<std::string>());

@@ -69,6 +69,12 @@ void LineAnswers::take(const std::vector<LineAnswer>& answers, std::int64_t firs
   }
 }
 
+SameResult LineAnswers::result() const {
+  SameResult result = watch_.result();
+  result.repeatable = true;
+  return result;
+}
+
 Status LineAnswers::learn() {
   if (!learns_ || watch_.has_reference()) return Status();
   watch_.learn();

@@ -34,7 +34,7 @@ class LineAnswers {
   }
   // Writes the reference, where this trial learns it and has not yet.
   Status learn();
-  SameResult result() const { return watch_.result(); }
+  SameResult result() const;
 
  private:
   LineAnswers(AnswerWatchOptions options, std::string reference, std::int64_t lines)

@@ -70,6 +70,23 @@ TEST(JudgeSame, OneAnswerEachNeedsSeveralInputs) {
   EXPECT_TRUE(judge_same({&other}, {&present}, 0, 10).differs);
 }
 
+// A network reads a line in one way: there is no chance for one difference to be.
+TEST(JudgeSame, OneDifferenceOfARepeatableReadingIsEnough) {
+  SameResult present = result_of(1, {});
+  SameResult other = result_of(1, {{4, 1, 1, 2}});
+  present.repeatable = other.repeatable = true;
+  EXPECT_TRUE(judge_same({&other}, {&present}, 0, 20).differs);
+  EXPECT_FALSE(judge_same({&present}, {&present}, 0, 20).differs);
+  const SameResult varying = [&] {
+    SameResult own = present;
+    own.differing = {{9, 1, 1, 1}};
+    return own;
+  }();
+  EXPECT_FALSE(judge_same({&other}, {&varying}, 0, 20).differs);
+  other.repeatable = false;
+  EXPECT_FALSE(judge_same({&other}, {&present}, 0, 20).differs);
+}
+
 TEST(JudgeSame, NothingComparedSaysWhy) {
   SameResult none;
   none.not_compared = NotCompared::all_varies;
@@ -94,6 +111,8 @@ TEST(JudgeSame, WithTrueTextsOnlyALossCounts) {
   worse.differing = {{4, 20, 20, 3, 0, 3}};
   EXPECT_FALSE(judge_same({&worse}, {&present}, 0, 1).allowed);
   EXPECT_TRUE(judge_same({&worse}, {&present}, 0.001, 1).allowed);
+  worse.differing = {{4, 20, 20, 3, 0, 3}, {9, 20, 20, 2, 2, 0}};
+  EXPECT_FALSE(judge_same({&worse}, {&present}, 0, 1).allowed);
 }
 
 TEST(NotCompared, NamesRoundTrip) {

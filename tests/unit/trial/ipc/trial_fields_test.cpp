@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "trial/ipc/same_fields.h"
+
 namespace ocrtune {
 namespace {
 
@@ -18,6 +20,17 @@ TEST(StageFields, WhatWasWrittenBeforeAFieldWasAddedIsRead) {
   EXPECT_THROW((void)FieldsJson("no object").get<StageUse>(), std::exception);
   json["looks"] = "many";
   EXPECT_THROW((void)json.get<StageUse>(), std::exception);
+}
+
+TEST(SameFields, AnEarlierRunWasNotRepeatable) {
+  SameResult same;
+  same.not_compared = NotCompared::no;
+  same.repeatable = true;
+  FieldsJson json = same;
+  EXPECT_TRUE(json.get<SameResult>().repeatable);
+  json.erase("repeatable");
+  EXPECT_FALSE(json.get<SameResult>().repeatable);
+  EXPECT_TRUE(json.get<SameResult>().compared());
 }
 
 }  // namespace

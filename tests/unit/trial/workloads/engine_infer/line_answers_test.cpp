@@ -86,6 +86,18 @@ TEST_F(LineAnswersTest, TextsOfDigitsAreTextsAndADifferenceIsJudged) {
   EXPECT_EQ(other.cause, kTextCause);
 }
 
+TEST_F(LineAnswersTest, OneLineThatIsReadOtherwiseOnceIsEnough) {
+  Trial present, other;
+  present.outcome = other.outcome = Outcome::ok;
+  present.same = read(2, 0, true);
+  other.same = read(1, 1, false);
+  EXPECT_EQ(other.same.differing_inputs(), 1);
+  SameGate gate(0);
+  gate.judge(present, true);
+  gate.judge(other, false);
+  EXPECT_EQ(other.outcome, Outcome::wrong_result);
+}
+
 TEST_F(LineAnswersTest, WithTrueTextsASettingThatReadsBetterIsKept) {
   Trial present, better;
   present.outcome = better.outcome = Outcome::ok;
