@@ -211,6 +211,13 @@ Bilingual claim_words(const RunRecord& run, const SameJudgement& same) {
                        (!program.preset.empty() && !preset_trains(program.preset));
     return reads ? phrase(" The text was not compared.") : Bilingual();
   }
+  if (run.result.verdict.text == TextClaim::allowed && same.error_rate >= 0) {
+    return phrase(
+        " It reads {} of {} inputs otherwise: {} of the characters are wrong by the true texts, {} "
+        "with the present setting.",
+        {number(same.differing_inputs), number(same.inputs), small_percent(same.error_rate),
+         small_percent(same.reference_error_rate)});
+  }
   if (run.result.verdict.text == TextClaim::allowed) {
     return phrase(
         " It reads {} of {} inputs otherwise ({} of the characters), as was allowed.",

@@ -224,6 +224,9 @@ const std::vector<Phrase>& phrase_table() {
       {" The text was not compared.", "识别文本未作比对。"},
       {" It reads {} of {} inputs otherwise ({} of the characters), as was allowed.",
        "{1} 个输入中有 {0} 个的识别结果不同（占字符的 {2}），在允许范围内。"},
+      {" It reads {} of {} inputs otherwise: {} of the characters are wrong by the true texts, {} "
+       "with the present setting.",
+       "{1} 个输入中有 {0} 个的识别结果不同：按真实文本计，字符错误率为 {2}，现有配置为 {3}。"},
       {" The same text on the one input.", "该输入的识别文本一致。"},
       {" The same text on all {} inputs.", "全部 {} 个输入的识别文本一致。"},
       {" It reads {} of {} inputs otherwise, no more than the present setting differs from itself "

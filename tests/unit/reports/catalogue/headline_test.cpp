@@ -99,6 +99,24 @@ TEST(Headline, TextsThatVaryByThemselvesAreNotCalledFew) {
   EXPECT_THAT(told(0, 0), HasSubstr("The same text on all 12 inputs."));
 }
 
+TEST(Headline, OtherTextIsNotAllowedByAUserWhoGaveTrueTexts) {
+  RunRecord run = with_gain(1.9, 1.81, 2.0);
+  for (SettingSummary& setting : run.result.settings) {
+    setting.same.compared = true;
+    setting.same.inputs = 300;
+    setting.same.differing_inputs = 38;
+    setting.same.changed_share = 0.0053;
+  }
+  run.result.verdict.text = TextClaim::allowed;
+  EXPECT_THAT(headline(run).english, HasSubstr("(0.53 % of the characters), as was allowed."));
+  for (SettingSummary& setting : run.result.settings) {
+    setting.same.error_rate = 0.0135;
+    setting.same.reference_error_rate = 0.0139;
+  }
+  EXPECT_THAT(headline(run).english, HasSubstr("38 of 300 inputs otherwise: 1.4 % of the char"));
+  EXPECT_THAT(headline(run).english, Not(HasSubstr("allowed")));
+}
+
 TEST(Headline, AnOpenAnswerNamesWhatLeadsAsMeasured) {
   RunRecord run = with_gain(1, 1, 1);
   run.result.contender = {run.result.recommendation.knobs, Interval{3.88, 0.91, 16.2}};
