@@ -36,7 +36,7 @@ Result<TrainingLines> training_lines(const LoaderOptions& options) {
 
 Result<int> line_width(const std::string& path, int height, int max_width) {
   const auto image = OCRTUNE_TRY(read_image(path));
-  return width_bucket(image, height, max_width);
+  return width_bucket({image.width, image.height}, height, max_width);
 }
 
 Result<std::string> noise_picture(int width, int height, std::uint64_t seed) {
@@ -62,6 +62,7 @@ constexpr EngineParts kParts = {Trainer::footprint_bytes,
                                 Recognizer::footprint_bytes,
                                 training_lines,
                                 line_width,
+                                widest_bucket,
                                 noise_picture,
                                 measure_step_rates,
                                 versions};

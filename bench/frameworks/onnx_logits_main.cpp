@@ -62,7 +62,7 @@ int write_logits(const OnnxRecognizer& model, Engine& engine) {
     Batch batch;
     batch.count = 1;
     batch.height = model.height;
-    batch.width = width_bucket(image, model.height, kMaxWidth);
+    batch.width = width_bucket({image.width, image.height}, model.height, kMaxWidth);
     batch.images.resize(image_floats({1, batch.height, batch.width}));
     write_line(image, batch.height, batch.width, batch.images);
     const auto logits = engine.infer(batch);

@@ -134,6 +134,8 @@ void declare_workload(Flags& cli, TuneFlags& flags) {
       .under(engine);
   cli.option("--width", typed.training.width, "PIXELS", "Squeeze lines that are wider than this")
       .range(32, 4096)
+      .default_text("320; with an ONNX file as the widest line")
+      .tell(flags.inference.width_given)
       .under(engine);
   declare_batch_flags(
       cli, {typed.training.heights, typed.training.width_buckets, typed.training.queue_depth}, 16,

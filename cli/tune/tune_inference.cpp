@@ -5,6 +5,7 @@
 #include "cli/model_choice.h"
 #include "trial/workloads/command/command_preset.h"
 #include "trial/workloads/engine_infer/line_list.h"
+#include "trial/workloads/engine_parts.h"
 #include "trial/workloads/service/arrivals.h"
 #include "trial/workloads/service/http_target.h"
 #include "trial/workloads/service/served_target.h"
@@ -160,6 +161,10 @@ Status read_inference(JobFlags& typed, const SearchRequest& search, InferenceFla
   const auto lines = read_line_list(data);
   if (!lines) return Error{lines.error().kind, "--data: " + lines.error().what};
   requests.place = data;
+  // Elsewhere such a recogniser takes a line of any width.
+  if (choice->height == 0 || flags.width_given || engine_parts() == nullptr) return Status();
+  const int widest = engine_parts()->widest_line(lines->paths, choice->height);
+  if (widest > 0) typed.training.width = widest;
   return Status();
 }
 

@@ -12,7 +12,7 @@ namespace ocrtune {
 
 struct InferenceFlags {
   std::string alphabet;  // as typed
-  bool height_given = false;
+  bool height_given = false, width_given = false;
   std::string refusal;  // why the built-in engine cannot compute the model; empty: it can
   ServiceFlags service;
 };

@@ -183,6 +183,13 @@ Result<std::string> read_image_head(const std::string& path, std::uint64_t max_b
   return read_file(path, max_bytes);
 }
 
+Result<PictureSize> read_picture_size(const std::string& path) {
+  const auto head = OCRTUNE_TRY(read_image_head(path, kPictureHeadBytes));
+  const auto size = picture_size(head);
+  if (size || head.size() < kPictureHeadBytes) return size;
+  return picture_size(OCRTUNE_TRY(read_image_bytes(path)));
+}
+
 Result<Image> read_image(const std::string& path) {
   const auto bytes = OCRTUNE_TRY(read_image_bytes(path));
   Result<Image> image = decode_image(bytes);

@@ -27,6 +27,9 @@ inline constexpr std::int64_t kMaxPixels = 50'000'000;
 // PNG (any depth, grey, palette, alpha over white) or JPEG (grey or colour), by their first bytes.
 Result<Image> decode_image(std::string_view bytes);
 
+// Enough for a size, unless much stands before a JPEG's frame.
+inline constexpr std::uint64_t kPictureHeadBytes = 4096;
+
 // Width and height from the file's head: PNG's first 24 bytes, JPEG's frame header, which may
 // stand behind thousands of bytes of camera data. invalid: not (yet) there.
 Result<PictureSize> picture_size(std::string_view head);
@@ -34,7 +37,8 @@ Result<PictureSize> picture_size(std::string_view head);
 // The whole file: regular files up to 256 MiB only, so that a pipe cannot hang the reader.
 Result<std::string> read_image_bytes(const std::string& path);
 Result<std::string> read_image_head(const std::string& path, std::uint64_t max_bytes);
-Result<Image> read_image(const std::string& path);  // errors begin with the path
+Result<PictureSize> read_picture_size(const std::string& path);  // of its head, where that says it
+Result<Image> read_image(const std::string& path);               // errors begin with the path
 
 // Through libpng's simplified calls, in which its long jumps stay inside the library.
 Result<Image> decode_png(std::string_view bytes);

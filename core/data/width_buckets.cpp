@@ -77,10 +77,9 @@ struct Search {
 };
 
 Result<PictureSize> size_of_line(const SampleSource& source, std::int64_t line) {
-  constexpr std::uint64_t kHeadBytes = 4096;  // enough, unless much stands before a JPEG's frame
-  const auto head = OCRTUNE_TRY(source.image_head(line, kHeadBytes));
+  const auto head = OCRTUNE_TRY(source.image_head(line, kPictureHeadBytes));
   const auto size = picture_size(head);
-  if (size || head.size() < kHeadBytes) return size;
+  if (size || head.size() < kPictureHeadBytes) return size;
   const auto whole = source.image_bytes(line);
   return whole ? picture_size(*whole) : Result<PictureSize>(whole.error());
 }

@@ -169,12 +169,25 @@ Status check_options(const RecognizerOptions& options) {
   return Status();
 }
 
+int bucket_of(const Image& image, const RecognizerOptions& options) {
+  return width_bucket({image.width, image.height}, options.height, options.width);
+}
+
 }  // namespace
 
-int width_bucket(const Image& image, int height, int max_width) {
-  const int width = scaled_width(image, height, max_width);
+int width_bucket(const PictureSize& size, int height, int max_width) {
+  const int width = scaled_width(size, height, max_width);
   const int bucket = (width + kLineWidthStep - 1) / kLineWidthStep * kLineWidthStep;
   return std::min(bucket, max_width);
+}
+
+int widest_bucket(const std::vector<std::string>& pictures, int height) {
+  int widest = 0;
+  for (const std::string& picture : pictures) {
+    const auto size = read_picture_size(picture);
+    if (size) widest = std::max(widest, width_bucket(*size, height, kWidestLine));
+  }
+  return widest;
 }
 
 Result<std::vector<ReadText>> read_in_batches(const RecognizerOptions& options,
@@ -183,7 +196,7 @@ Result<std::vector<ReadText>> read_in_batches(const RecognizerOptions& options,
                                               const BatchReader& reader) {
   std::map<int, std::vector<std::size_t>> buckets;
   for (std::size_t i = 0; i < images.size(); ++i)
-    buckets[width_bucket(images[i], options.height, options.width)].push_back(i);
+    buckets[bucket_of(images[i], options)].push_back(i);
   std::vector<ReadText> texts(images.size());
   const auto most = static_cast<std::size_t>(options.batch);
   for (const auto& [width, lines] : buckets) {

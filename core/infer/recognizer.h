@@ -35,7 +35,14 @@ struct RecognizerOptions {
 inline constexpr int kLineWidthStep = 64;  // pixels: lines are padded to multiples of it
 
 // The padded width that a line of this size is read at: every bucket is a shape of its own.
-int width_bucket(const Image& image, int height, int max_width);
+int width_bucket(const PictureSize& size, int height, int max_width);
+
+// PaddleOCR 3.x squeezes lines beyond it.
+inline constexpr int kWidestLine = 3200;  // pixels
+
+// At this `width` no line of these pictures is squeezed, unless it is wider than kWidestLine. Reads
+// their heads; those that have none do not count. 0: none has.
+int widest_bucket(const std::vector<std::string>& pictures, int height);
 
 struct ReadText {
   std::string text;

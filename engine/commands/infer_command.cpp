@@ -43,7 +43,7 @@ struct InferFlags {
   InferJob job;
   std::string place, alphabet, output, model, binding = "compact", queue = "shared";
   int nproc = 0;
-  bool json = false, binding_given = false, height_given = false;
+  bool json = false, binding_given = false, height_given = false, width_given = false;
   DeviceRequest device{"cpu", "", "", 60};
 };
 
@@ -296,7 +296,12 @@ Result<int> infer(InferFlags flags) {
                                                flags.height_given ? recognizer.height : 0,
                                                find_framework(recognizer.backend) != nullptr));
   recognizer.model = choice.model;
-  if (choice.height != 0) recognizer.height = choice.height;
+  if (choice.height != 0) {
+    recognizer.height = choice.height;
+    // Elsewhere such a recogniser takes a line of any width.
+    const int widest = flags.width_given ? 0 : widest_bucket(list.paths, choice.height);
+    if (widest > 0) recognizer.width = widest;
+  }
   job.spec.alphabet = choice.alphabet;
   OCRTUNE_TRY(choose_masks(flags));
   if (job.chunk == 0) {
@@ -395,7 +400,9 @@ CommandRun declare_infer(Flags& cli) {
       .range(8, 1024)
       .tell(flags->height_given);
   cli.option("--width", recognizer.width, "PIXELS", "Squeeze lines that are wider than this")
-      .range(8, 65'536);
+      .default_text("320; with an ONNX file as the widest line")
+      .range(8, 65'536)
+      .tell(flags->width_given);
   cli.option("--binding", flags->binding, "BINDING", "Bind the processes to CPUs")
       .one_of({"none", "compact", "spread", "numa"})
       .tell(flags->binding_given);

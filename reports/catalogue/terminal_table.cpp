@@ -270,6 +270,7 @@ const std::vector<Phrase>& terminal_table() {
        "用这些引擎识别：ocrtune、onnxruntime、openvino、paddle；或用 paddle 训练"},
       {"Scale lines to this height", "将文本行缩放到此高度"},
       {"Squeeze lines that are wider than this", "压缩宽于此值的文本行"},
+      {"320; with an ONNX file as the widest line", "320；使用 ONNX 文件时为最宽的文本行"},
       {"Draw multi-scale batches as PaddleOCR does: 32,48,64; batch is first_bs",
        "像 PaddleOCR 一样多尺度取批：32,48,64；batch 为 first_bs"},
       {"Make batches of lines about equally wide, in at most N widths; 0: all --width",

@@ -29,8 +29,10 @@ struct EngineParts {
   Result<std::uint64_t> (*training_bytes)(const TrainerOptions& options);  // of a process, by plan
   Result<std::uint64_t> (*reading_bytes)(const RecognizerOptions& options, int classes);
   Result<TrainingLines> (*training_lines)(const LoaderOptions& options);
-  // The padded width of a picture's line; the bytes of a picture of noise, as PNG.
+  // The padded width of a picture's line; that of the widest (core/infer/recognizer.h); the bytes
+  // of a picture of noise, as PNG.
   Result<int> (*line_width)(const std::string& path, int height, int max_width);
+  int (*widest_line)(const std::vector<std::string>& paths, int height);
   Result<std::string> (*noise_picture)(int width, int height, std::uint64_t seed);
   Result<std::vector<double>> (*step_rates)(int threads);          // as hosts/seeded_step.h
   std::vector<std::pair<std::string, std::string>> (*versions)();  // of its libraries

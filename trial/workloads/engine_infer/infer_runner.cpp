@@ -296,7 +296,8 @@ Result<Launch> infer_launch(const InferenceWorkload& workload, const Machine& ma
     add((std::string("--") + knob).c_str(), knob_text(knobs, knob));
   }
   if (workload.height != 32) add("--height", fmt::format("{}", workload.height));
-  if (workload.width != 320) add("--width", fmt::format("{}", workload.width));
+  if (workload.width != 320 || names_onnx_file(workload.model))
+    add("--width", fmt::format("{}", workload.width));
   return launch;
 }
 

@@ -80,6 +80,21 @@ TEST(Recognizer, ReadsAsTheTrainerDoesFromItsCheckpoint) {
   (void)remove_tree(folder);
 }
 
+TEST(WidestBucket, NoLineOfTheListIsSqueezed) {
+  const std::string folder = *make_temporary_directory("widest_bucket");
+  const auto picture = [&](int width) {
+    const std::string path = folder + "/" + std::to_string(width) + ".png";
+    EXPECT_TRUE(write_file(path, encode_png(noise(width, 1)).value()).ok());
+    return path;
+  };
+  const std::string narrow = picture(40), wide = picture(400), strip = picture(4000);
+  EXPECT_EQ(widest_bucket({narrow, wide}, 48), 640);
+  EXPECT_EQ(widest_bucket({narrow, folder + "/none.png", folder}, 32), 64);
+  EXPECT_EQ(widest_bucket({strip, wide}, 48), kWidestLine);
+  EXPECT_EQ(widest_bucket({folder + "/none.png"}, 48), 0);
+  (void)remove_tree(folder);
+}
+
 TEST(Recognizer, RefusesWhatDoesNotFit) {
   RecognizerOptions options = small();
   options.model = "none";
