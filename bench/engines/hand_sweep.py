@@ -8,8 +8,8 @@
 The tuner takes no part. A visit starts the processes, each with its share of the lines; each decodes, scales, batches
 by width, computes and decodes again and again, as a program of the field does, with OpenCV and NumPy. A round
 visits every setting once, the next one in the opposite order. Rates are lines a second of wall time and of CPU time:
-the latter holds where others compute beside it. With --ocrtune PROGRAM `ocrtune infer` of the built-in engine is one
-more engine. --texts writes what each engine reads of every line at batch 1; --summary counts where they differ and
+the latter holds where others compute beside it. An engine's name takes a precision, such as openvino:bf16; `ocrtune`
+is `ocrtune infer` of the built-in engine, by the program of --ocrtune. --texts writes what each engine reads of every line at batch 1; --summary counts where they differ and
 says by how much --choice is slower than the best of the sweep.
 """
 
@@ -37,7 +37,8 @@ def load_engine(name, model, threads):
     spec = importlib.util.spec_from_file_location("framework_engine", ENGINE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.ENGINES[name](str(model), threads, "fp32")
+    name, _, precision = name.partition(":")
+    return module.ENGINES[name](str(model), threads, precision or "fp32")
 
 
 def dictionary_of(model):
@@ -97,8 +98,9 @@ def work(engine_name, model, threads, batch, paths, seconds, barrier, results):
 
 
 def visit(given, engine, processes, threads, batch, paths):
-    if engine == "ocrtune":
-        return visit_ocrtune(given, processes, threads, batch)
+    name, _, precision = engine.partition(":")
+    if name == "ocrtune":
+        return visit_ocrtune(given, precision or "fp32", processes, threads, batch)
     context = multiprocessing.get_context("spawn")
     barrier, results = context.Barrier(processes), context.Queue()
     started = [context.Process(target=work, args=(engine, given.model, threads, batch, paths[k::processes],
@@ -111,7 +113,7 @@ def visit(given, engine, processes, threads, batch, paths):
     return sum(n / wall for n, wall, _ in rows), sum(n for n, *_ in rows) / max(1e-9, sum(cpu for *_, cpu in rows))
 
 
-def visit_ocrtune(given, processes, threads, batch):
+def visit_ocrtune(given, precision, processes, threads, batch):
     """Two lists, one longer: the difference of their times is of reading alone."""
     def run(repeats):
         list_file = pathlib.Path(given.out).with_suffix(".list")
@@ -121,7 +123,7 @@ def visit_ocrtune(given, processes, threads, batch):
         begin = time.perf_counter()
         subprocess.run([given.ocrtune, "infer", list_file, "--model", given.model, "--width", "1600", "--nproc",
                         str(processes), "--threads", str(threads), "--batch", str(batch), "--binding", "none",
-                        "--output", os.devnull], check=True, capture_output=True)
+                        "--precision", precision, "--output", os.devnull], check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         return len(paths) * repeats, time.perf_counter() - begin, cpu
@@ -133,7 +135,7 @@ def visit_ocrtune(given, processes, threads, batch):
 def sweep(given):
     paths = sorted(pathlib.Path(given.lines).glob("*.png"))
     cpus = len(os.sched_getaffinity(0))
-    engines = given.engines.split(",") + (["ocrtune"] if given.ocrtune else [])
+    engines = given.engines.split(",")
     shapes = [(n, t) for n in (1, cpus) for t in (1, cpus) if n * t <= cpus]
     grid = [(e, n, t, b) for e in engines for n, t in sorted(set(shapes)) for b in map(int, given.batches.split(","))]
     with open(given.out, "w", newline="") as file:
@@ -148,10 +150,21 @@ def sweep(given):
                 print(f"round {number}: {setting}: {rate:.1f} lines/s, {per_cpu:.1f} a CPU second", flush=True)
 
 
+def texts_of_ocrtune(given, precision):
+    table = pathlib.Path(given.texts).with_suffix(".ocrtune")
+    subprocess.run([given.ocrtune, "infer", given.lines, "--model", given.model, "--width", "1600", "--batch", "1",
+                    "--precision", precision, "--output", table], check=True, capture_output=True)
+    rows = list(csv.DictReader(open(table), delimiter="\t", quoting=csv.QUOTE_NONE))
+    return [row["text"] for row in sorted(rows, key=lambda row: row["name"])]
+
+
 def write_texts(given):
     paths = sorted(pathlib.Path(given.lines).glob("*.png"))
     columns = {}
     for name in given.engines.split(","):
+        if name.partition(":")[0] == "ocrtune":
+            columns[name] = texts_of_ocrtune(given, name.partition(":")[2] or "fp32")
+            continue
         engine, characters = load_engine(name, given.model, 1), dictionary_of(given.model)
         columns[name] = [read(engine, characters, [picture(path, 48)])[0] for path in paths]
     with open(given.texts, "w", newline="") as file:
@@ -192,7 +205,7 @@ def main():
     parser.add_argument("--lines")
     parser.add_argument("--engines", default="onnxruntime,openvino,paddle,paddle-onednn")
     parser.add_argument("--batches", default="4,8,16,32,64")
-    parser.add_argument("--ocrtune", help="the program, for its built-in engine as well")
+    parser.add_argument("--ocrtune", default="ocrtune", help="the program, for its built-in engine")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--out", default="sweep.csv")
