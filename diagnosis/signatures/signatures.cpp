@@ -1,7 +1,6 @@
 #include "diagnosis/signatures/signatures.h"
 
 #include <algorithm>
-#include <deque>
 #include <iterator>
 #include <string>
 
@@ -9,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "diagnosis/rows.h"
 
 namespace ocrtune {
 namespace {
@@ -55,40 +55,25 @@ constexpr std::string_view kRoles[] = {"proof",       "primary", "at_end",   "sy
                                        "consequence", "note",    "activity", "finish"};
 
 SignatureRow row_of(std::string_view line) {
-  std::string_view columns[4];
-  for (std::string_view& column : columns) {
-    const std::size_t end = line.find(' ');
-    OCRTUNE_CHECK(end != std::string_view::npos);
-    column = line.substr(0, end);
-    line.remove_prefix(end + 1);
-  }
-  const auto role = std::ranges::find(kRoles, columns[2]);
+  const std::string_view id = take_column(line), cause = take_column(line);
+  const auto role = std::ranges::find(kRoles, take_column(line));
   OCRTUNE_CHECK(role != std::end(kRoles));
-  return {columns[0], columns[1], static_cast<Role>(role - std::begin(kRoles)),
-          parse_number(columns[3]).value(), line};
-}
-
-void add_rows(std::string_view text, std::vector<SignatureRow>& table) {
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    if (end > 0 && text[0] != '#') table.push_back(row_of(text.substr(0, end)));
-    text.remove_prefix(end + 1);
-  }
+  const std::string_view weight = take_column(line);
+  return {id, cause, static_cast<Role>(role - std::begin(kRoles)), parse_number(weight).value(),
+          line};
 }
 
 }  // namespace
 
 const std::vector<SignatureRow>& signature_table() {
-  static std::deque<std::string> patterns;  // the rows of signals point into it
   static const std::vector<SignatureRow> kTable = [] {
     std::vector<SignatureRow> table;
     for (const std::string_view part : {kSystemSignatures, kPaddleSignatures, kTorchSignatures,
                                         kProgramSignatures, kServingSignatures}) {
-      add_rows(part, table);
+      for (const std::string_view row : rows_of(part)) table.push_back(row_of(row));
     }
     for (const SignalRow& row : kSignals) {
-      patterns.push_back(phrases(row));
-      table.push_back({row.id, row.cause, row.role, row.weight, patterns.back()});
+      table.push_back({row.id, row.cause, row.role, row.weight, lasting(phrases(row))});
     }
     return table;
   }();
