@@ -1,276 +1,236 @@
 // Advice by the program that wrote the log and by the line that speaks for the cause; what is true
 // of every program stands in the table of causes.
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+#include "base/text.h"
 #include "diagnosis/advice.h"
+#include "diagnosis/rows.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr const char* kHostMemory =
-    " host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill "
-    "host_allocation_failed ";
-constexpr const char* kCardMemory = " gpu_out_of_memory ";
-constexpr const char* kStopped =
-    " terminated_from_outside preempted_or_evicted time_limit interrupted_by_user killed_by_other "
-    "host_restarted ";
-constexpr const char* kWaited = " collective_timeout rank_busy_alone communication_stall ";
-constexpr const char* kDisk = " disk_full storage_limit_evicted ";
+// Below the causes of "=" a row for each fix: who is to have written the log, and who not.
+constexpr std::string_view kProgramFixes = R"rows(
+= host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill host_allocation_failed
+PaddleOCR_training,Paddle -PaddleOCR,PaddleX Train.loader.num_workers=2 Eval.loader.num_workers=0   # PaddleOCR: append to -o
+PaddleOCR_training,Paddle -PaddleOCR,PaddleX fewer ranks: --nproc_per_node halved; each rank has its own workers
+PaddleOCR_training,Paddle -PaddleOCR,PaddleX smaller batch: Train.loader.batch_size_per_card and Train.sampler.first_bs halved
+PaddleOCR_training - read the data from LMDB, so that no worker holds the whole label list
+PaddleOCR,PaddleX -PaddleOCR_training text_recognition_batch_size=1 cpu_threads=4; a new process after some hundred pages
+OpenMMLab - --cfg-options train_dataloader.num_workers=2   # mmcv 1: data.workers_per_gpu=2
+accelerate - --dataloader_num_workers 2; --per_device_train_batch_size halved, --gradient_accumulation_steps doubled
+vLLM - --limit-mm-per-prompt '{"image": 1}' --mm-processor-cache-gb 0 --swap-space 1
+PyTorch -vLLM,SGLang,OpenMMLab,accelerate,Paddle,gunicorn,uvicorn DataLoader(num_workers=2, prefetch_factor=1); memory-mapped data instead of lists of images
+kraken - ketos train --workers 2 --batch-size 1
+OCRmyPDF - ocrmypdf --jobs 1 --skip-big 50 --max-image-mpixels 250
+gunicorn - gunicorn -w 1 --max-requests 200 --max-requests-jitter 50   # each worker loads its own models
+uvicorn -vLLM,SGLang,gunicorn uvicorn --workers 1 --limit-concurrency 8   # each worker loads its own models
+Celery - celery worker -c 1 --max-tasks-per-child 20   # each child loads its own models
+Ray - fewer tasks at once: @ray.remote(num_cpus=4, memory=8 * 1024**3)
+= userspace_oom_kill
+Ray - RAY_memory_usage_threshold=0.98   # Ray's own monitor killed it, the kernel knows nothing
+= memory_leak
+Paddle - pip install 'paddlepaddle>=2.1.2'   # older ones leak a set of loader workers an epoch
+PyTorch -vLLM,SGLang keep float(loss), not the tensor; persistent_workers=True
+gunicorn - gunicorn --max-requests 200 --max-requests-jitter 50
+Celery - celery worker --max-tasks-per-child 20 --max-memory-per-child 4000000
+= gpu_out_of_memory
+PaddleOCR_training - halve Train.loader.batch_size_per_card and Train.sampler.first_bs
+PaddleOCR,PaddleX -PaddleOCR_training text_recognition_batch_size=1 text_det_limit_side_len=960
+Paddle - export FLAGS_allocator_strategy=auto_growth
+vLLM - --gpu-memory-utilization 0.8 --max-model-len 8192 --max-num-seqs 16
+vLLM - --enforce-eager   # no memory for CUDA graphs
+SGLang - --mem-fraction-static 0.7 --chunked-prefill-size 2048 --max-running-requests 16
+Triton_server - config.pbtxt: max_batch_size and the count of instance_group lower
+ONNX_Runtime - gpu_mem_limit and arena_extend_strategy=kSameAsRequested of the CUDA provider
+DeepSpeed - train_micro_batch_size_per_gpu halved, gradient_accumulation_steps doubled; ZeRO stage 3 with offload_optimizer
+accelerate - --per_device_train_batch_size halved, --gradient_accumulation_steps doubled, --gradient_checkpointing True
+Lightning - batch_size halved with Trainer(accumulate_grad_batches=2); precision='bf16-mixed'
+OpenMMLab - --cfg-options train_dataloader.batch_size=N   # half of what it was; mmcv 1: data.samples_per_gpu
+kraken - ketos train --batch-size 1 --precision bf16-mixed
+docTR - ocr_predictor(det_bs=1, reco_bs=32)
+llama.cpp - fewer layers on the card and a shorter context: -ngl 20 -c 4096
+PyTorch -vLLM,SGLang,DeepSpeed,accelerate,Lightning,OpenMMLab,kraken,docTR halve the batch; export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True   # if fragmented
+= gpu_busy
+vLLM - --gpu-memory-utilization of what is free: (free GiB - 1) / total GiB
+SGLang - --mem-fraction-static of what is free: (free GiB - 2) / total GiB
+= shm_full
+Paddle -PaddleOCR,PaddleX Train.loader.use_shared_memory=False, or fewer workers
+= shm_full too_many_open_files
+PyTorch -vLLM,SGLang torch.multiprocessing.set_sharing_strategy('file_system')
+= too_many_open_files
+Paddle - pip install 'paddlepaddle>=2.1.2'   # older ones leak a set of pipes an epoch
+= disk_full storage_limit_evicted
+PaddleOCR_training - Global.save_model_dir=/big/disk; fewer checkpoints: raise Global.save_epoch_step
+accelerate - --save_total_limit 2 --output_dir /big/disk
+Lightning - ModelCheckpoint(dirpath='/big/disk', save_top_k=2, save_last=True)
+OpenMMLab - --cfg-options default_hooks.checkpoint.max_keep_ckpts=2
+vLLM,SGLang - export HF_HOME=/big/disk   # where the models are downloaded to
+= terminated_from_outside preempted_or_evicted time_limit interrupted_by_user killed_by_other host_restarted
+PaddleOCR_training - restart from the last checkpoint: -o Global.checkpoints=DIR/latest
+accelerate - --resume_from_checkpoint DIR/checkpoint-N --save_steps 200
+Lightning - trainer.fit(model, ckpt_path='last')
+OpenMMLab - --resume   # mmcv 1: --auto-resume
+kraken - ketos train --load MODEL_LAST.mlmodel --resize union
+= collective_timeout rank_busy_alone communication_stall
+Paddle - export FLAGS_stop_check_timeout=7200   # seconds
+PaddleOCR_training - smaller or rarer evaluation: Global.eval_batch_step=[0,100000]
+Lightning - DDPStrategy(timeout=timedelta(hours=2))
+accelerate - --ddp_timeout 7200   # accelerate: InitProcessGroupKwargs(timeout=timedelta(hours=2))
+DeepSpeed - deepspeed.init_distributed(timeout=timedelta(hours=2))
+PyTorch -Lightning,accelerate,DeepSpeed,vLLM,SGLang init_process_group(timeout=timedelta(hours=2)); TORCH_NCCL_TRACE_BUFFER_SIZE=2000 names who is late
+= unused_parameters
+PaddleOCR_training - Global.find_unused_parameters=True
+Lightning - Trainer(strategy='ddp_find_unused_parameters_true')
+accelerate - --ddp_find_unused_parameters True
+PyTorch -Lightning,accelerate DistributedDataParallel(find_unused_parameters=True)
+= not_launched
+Paddle - python -m paddle.distributed.launch --gpus 0,1 tools/train.py ...
+PyTorch - torchrun --nproc_per_node 2 train.py ...
+= port_in_use
+torchrun,accelerate,DeepSpeed - --master_port 29501   # torchrun: or --standalone; accelerate: --main_process_port
+Paddle -PaddleOCR,PaddleX --master HOST:6171 or --start_port 6171 of paddle.distributed.launch
+uvicorn,vLLM,SGLang - --port 8001
+gunicorn - gunicorn -b 0.0.0.0:8001
+Triton_server - --http-port 8010 --grpc-port 8011 --metrics-port 8012
+Ray - ray start --head --port 6380 --dashboard-port 8266; ray stop ends what was left over
+= gpu_id_invalid
+Paddle - --gpus 0,1 with exactly the visible ones
+torchrun - --nproc_per_node at most the number of GPUs
+= no_gpu_visible cpu_wheel_with_gpu
+Paddle -PaddleOCR,PaddleX run on the CPU: -o Global.use_gpu=false with the CPU wheel
+= cpu_wheel_with_gpu
+Paddle - pip install paddlepaddle-gpu of the CUDA version that nvidia-smi names
+ONNX_Runtime - pip uninstall onnxruntime onnxruntime-gpu; pip install onnxruntime-gpu   # never both
+= label_out_of_range
+PaddleOCR_training - Global.character_dict_path: the dictionary that the labels were made with
+= illegal_instruction library_conflict
+Paddle - pip install paddlepaddle==2.5.2 or 3.x, where 2.6 dies by SIGILL (CPUs with AVX2 as well)
+= checkpoint_mismatch
+PaddleOCR_training,PaddleOCR - Global.pretrained_model instead of Global.checkpoints when the head differs
+= amp_without_effect
+Paddle - drop Global.use_amp on the CPU
+= dataset_too_small
+PaddleOCR_training - Train.loader.batch_size_per_card smaller, Train.loader.drop_last=False
+= loader_worker_failed
+Paddle -PaddleOCR,PaddleX Train.loader.num_workers=0 Eval.loader.num_workers=0   # to see the error
+= evaluation_hang
+Paddle - Eval.loader.num_workers=0 Eval.loader.use_shared_memory=False
+= worker_timeout
+gunicorn - gunicorn --timeout 300 (30 is its default); --preload only where no CUDA is used
+uvicorn - uvicorn --timeout-keep-alive and the proxy's read time-out above the slowest request
+= server_overloaded
+vLLM,SGLang - --max-num-seqs (vLLM) or --max-running-requests (SGLang) is what one server takes at once
+Triton_server - dynamic_batching { default_queue_policy { max_queue_size: N } }; more instances
+= request_too_large
+vLLM - --max-model-len above the longest prompt, or smaller images
+OCRmyPDF - --max-image-mpixels 500
+= start_method
+Celery - celery worker --pool threads (or solo), or load the model in worker_process_init
+gunicorn - gunicorn without --preload: load the model in the worker (post_fork)
+docTR - export DOCTR_MULTIPROCESSING_DISABLE=TRUE
+vLLM - export VLLM_WORKER_MULTIPROC_METHOD=spawn, and the start below if __name__ == '__main__':
+= bad_configuration
+PaddleOCR_training - ocrtune check CONFIG.yml EXAMPLE.yml
+DeepSpeed - train_batch_size = micro batch x accumulation x ranks: set one of them to "auto"; ocrtune check CONFIG --nproc N
+= data_loading_bound
+OpenMMLab - --cfg-options train_dataloader.num_workers=8 train_dataloader.persistent_workers=True
+PaddleOCR_training - Train.loader.num_workers up to the free cores; RecConAug reads two more images a sample
+)rows";
+
+// A signature, and what its line asks for.
+constexpr std::string_view kLineCures = R"rows(
+watchtower_stop leave it out: label com.centurylinklabs.watchtower.enable=false, or a --schedule when no run is on
+idle_kill the line names the rule that ended it: keep to it, or ask for a queue without it
+code_signature codesign --force --sign - PROGRAM   # after each change of the file
+no_linger loginctl enable-linger USER, or run it as a service of the system
+ack_timeout smaller tasks (some pages, not a book), or consumer_timeout = 7200000 in rabbitmq.conf
+wgpu_buffer smaller or narrower batches; a higher max_buffer_size in the limits that the device is asked for
+lightning_monitor monitor= one of the keys that the message lists
+triton_batching export with a dynamic first dimension, or max_batch_size: 0 with the whole shape in dims
+no_program install the program that the line names, or put its folder into PATH
+no_cuda_toolkit install the CUDA toolkit (nvcc) and export CUDA_HOME; vLLM: VLLM_USE_FLASHINFER_SAMPLER=0 compiles nothing
+nfs_locks systemctl enable --now rpc-statd, or mount with vers=4; HF_HOME on a local disk
+locale_codec export PYTHONUTF8=1, or open(PATH, encoding='utf-8'): the file is whole, the locale's codec reads it
+cpu_stat a higher resources.limits.cpu (docker --cpus), and OMP_NUM_THREADS at most that limit
+torch_mismatch the same command on every node except its rank
+params_differ the same code and dictionary on every node: compare git rev-parse HEAD and sha256sum DICT
+spawn_guard put what starts processes below if __name__ == '__main__': (or num_workers=0)
+daemonic_children num_workers=0 in this process, or a worker that is no daemon (threads instead of prefork)
+cuda_fork start children with spawn, and touch the GPU only in them
+openmp_fork OMP_NUM_THREADS=1 before the fork, or start children with spawn
+no_semaphores no multiprocessing here (no /dev/shm): use threads, or one process
+no_gpu_runtime apt install nvidia-container-toolkit; nvidia-ctk runtime configure --runtime=docker
+request_wait_limit a longer limit, or asynchronous requests; smaller documents
+kernel_died dmesg -T | grep -i oom-kill; docker inspect NAME | grep OOMKilled
+lmdb_forked open the LMDB environment in each worker (worker_init_fn), not before the fork
+controller_not_delegated systemctl edit user@.service: Delegate=cpu cpuset io memory pids; or leave the flag out and use taskset inside
+cgroups_hybrid podman --runtime runc, or control groups of version 2 alone: boot with systemd.unified_cgroup_hierarchy=1
+tesseract_language apt install tesseract-ocr-LANG, or LANG.traineddata into the tessdata folder; tesseract --list-langs says what is there
+glibcxx a newer libstdc++ first in LD_LIBRARY_PATH: conda install -c conda-forge libstdcxx-ng
+openvino_no_device docker run --device /dev/dri --group-add $(stat -c %g /dev/dri/renderD128), with intel-opencl-icd in the image; or device CPU
+model_version pip install -U onnxruntime, or export with a lower opset (onnx.version_converter)
+kernel_io_error smartctl -a DEVICE; replace the disk, then restore from the copy
+kernel_nfs nfsstat -m; is the server up? A hard mount goes on by itself when it answers again
+kernel_lustre lfs check servers; mount the client anew after an eviction
+kernel_ceph ceph -s on a monitor; umount -l and mount the client anew
+paddle_26 pip install paddlepaddle==2.5.2 or 3.x
+triton_missing pip install triton   # Windows: triton-windows
+numpy_scalar pip install 'numpy<2.4'
+one_cpu sbatch --cpus-per-task=16; taskset -cp PID
+tls_block LD_PRELOAD=LIBRARY.so CMD
+manual_kill the line names who sent it: ask that user
+kernel_oom_policy numactl --interleave=all CMD or --preferred=N in place of --membind; mbind and set_mempolicy in the program bind likewise
+kernel_oom_cpuset more nodes in cpuset.mems: docker run --cpuset-mems=0,1; systemctl set-property UNIT AllowedMemoryNodes=0-1
+)rows";
+
+// "PaddleOCR_training,Paddle" -> their bits.
+std::uint32_t programs_named(std::string_view names) {
+  std::uint32_t programs = 0;
+  for (const std::string& name : split(std::string(names), ',')) {
+    std::uint32_t program = 1;
+    for (std::string known; known != name; program <<= 1U) {
+      OCRTUNE_CHECK(program != 0);
+      known = program_names(program);
+      std::ranges::replace(known, ' ', '_');
+      if (known == name) programs |= program;
+    }
+  }
+  return programs;
+}
 
 }  // namespace
 
-// A row for each fix: its causes between blanks, who is to have written the log, and who not.
-// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<ProgramFix>& program_fixes() {
-  static const std::vector<ProgramFix> kFixes = {
-      {kHostMemory, kPaddleTrain | kPaddle, kPaddleInfer | kPaddleX,
-       "Train.loader.num_workers=2 Eval.loader.num_workers=0   # PaddleOCR: append to -o"},
-      {kHostMemory, kPaddleTrain | kPaddle, kPaddleInfer | kPaddleX,
-       "fewer ranks: --nproc_per_node halved; each rank has its own workers"},
-      {kHostMemory, kPaddleTrain | kPaddle, kPaddleInfer | kPaddleX,
-       "smaller batch: Train.loader.batch_size_per_card and Train.sampler.first_bs halved"},
-      {kHostMemory, kPaddleTrain, 0,
-       "read the data from LMDB, so that no worker holds the whole label list"},
-      {kHostMemory, kPaddleInfer | kPaddleX, kPaddleTrain,
-       "text_recognition_batch_size=1 cpu_threads=4; a new process after some hundred pages"},
-      {kHostMemory, kMmcv, 0,
-       "--cfg-options train_dataloader.num_workers=2   # mmcv 1: data.workers_per_gpu=2"},
-      {kHostMemory, kAccelerate, 0,
-       "--dataloader_num_workers 2; --per_device_train_batch_size halved, "
-       "--gradient_accumulation_steps doubled"},
-      {kHostMemory, kVllm, 0,
-       "--limit-mm-per-prompt '{\"image\": 1}' --mm-processor-cache-gb 0 --swap-space 1"},
-      {kHostMemory, kTorch, kVllm | kSglang | kMmcv | kAccelerate | kPaddle | kGunicorn | kUvicorn,
-       "DataLoader(num_workers=2, prefetch_factor=1); memory-mapped data instead of lists of "
-       "images"},
-      {kHostMemory, kKraken, 0, "ketos train --workers 2 --batch-size 1"},
-      {kHostMemory, kOcrMyPdf, 0, "ocrmypdf --jobs 1 --skip-big 50 --max-image-mpixels 250"},
-      {kHostMemory, kGunicorn, 0,
-       "gunicorn -w 1 --max-requests 200 --max-requests-jitter 50   # each worker loads its own "
-       "models"},
-      {kHostMemory, kUvicorn, kVllm | kSglang | kGunicorn,
-       "uvicorn --workers 1 --limit-concurrency 8   # each worker loads its own models"},
-      {kHostMemory, kCelery, 0,
-       "celery worker -c 1 --max-tasks-per-child 20   # each child loads its own models"},
-      {kHostMemory, kRay, 0, "fewer tasks at once: @ray.remote(num_cpus=4, memory=8 * 1024**3)"},
-      {" userspace_oom_kill ", kRay, 0,
-       "RAY_memory_usage_threshold=0.98   # Ray's own monitor killed it, the kernel knows nothing"},
-      {" memory_leak ", kPaddle, 0,
-       "pip install 'paddlepaddle>=2.1.2'   # older ones leak a set of loader workers an epoch"},
-      {" memory_leak ", kTorch, kVllm | kSglang,
-       "keep float(loss), not the tensor; persistent_workers=True"},
-      {" memory_leak ", kGunicorn, 0, "gunicorn --max-requests 200 --max-requests-jitter 50"},
-      {" memory_leak ", kCelery, 0,
-       "celery worker --max-tasks-per-child 20 --max-memory-per-child 4000000"},
-      {kCardMemory, kPaddleTrain, 0,
-       "halve Train.loader.batch_size_per_card and Train.sampler.first_bs"},
-      {kCardMemory, kPaddleInfer | kPaddleX, kPaddleTrain,
-       "text_recognition_batch_size=1 text_det_limit_side_len=960"},
-      {kCardMemory, kPaddle, 0, "export FLAGS_allocator_strategy=auto_growth"},
-      {kCardMemory, kVllm, 0,
-       "--gpu-memory-utilization 0.8 --max-model-len 8192 --max-num-seqs 16"},
-      {kCardMemory, kVllm, 0, "--enforce-eager   # no memory for CUDA graphs"},
-      {kCardMemory, kSglang, 0,
-       "--mem-fraction-static 0.7 --chunked-prefill-size 2048 --max-running-requests 16"},
-      {kCardMemory, kTriton, 0,
-       "config.pbtxt: max_batch_size and the count of instance_group lower"},
-      {kCardMemory, kOnnxRuntime, 0,
-       "gpu_mem_limit and arena_extend_strategy=kSameAsRequested of the CUDA provider"},
-      {kCardMemory, kDeepSpeed, 0,
-       "train_micro_batch_size_per_gpu halved, gradient_accumulation_steps doubled; ZeRO stage 3 "
-       "with offload_optimizer"},
-      {kCardMemory, kAccelerate, 0,
-       "--per_device_train_batch_size halved, --gradient_accumulation_steps doubled, "
-       "--gradient_checkpointing True"},
-      {kCardMemory, kLightning, 0,
-       "batch_size halved with Trainer(accumulate_grad_batches=2); precision='bf16-mixed'"},
-      {kCardMemory, kMmcv, 0,
-       "--cfg-options train_dataloader.batch_size=N   # half of what it was; mmcv 1: "
-       "data.samples_per_gpu"},
-      {kCardMemory, kKraken, 0, "ketos train --batch-size 1 --precision bf16-mixed"},
-      {kCardMemory, kDoctr, 0, "ocr_predictor(det_bs=1, reco_bs=32)"},
-      {kCardMemory, kOllama, 0, "fewer layers on the card and a shorter context: -ngl 20 -c 4096"},
-      {kCardMemory, kTorch,
-       kVllm | kSglang | kDeepSpeed | kAccelerate | kLightning | kMmcv | kKraken | kDoctr,
-       "halve the batch; export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True   # if "
-       "fragmented"},
-      {" gpu_busy ", kVllm, 0,
-       "--gpu-memory-utilization of what is free: (free GiB - 1) / total GiB"},
-      {" gpu_busy ", kSglang, 0,
-       "--mem-fraction-static of what is free: (free GiB - 2) / total GiB"},
-      {" shm_full ", kPaddle, kPaddleInfer | kPaddleX,
-       "Train.loader.use_shared_memory=False, or fewer workers"},
-      {" shm_full too_many_open_files ", kTorch, kVllm | kSglang,
-       "torch.multiprocessing.set_sharing_strategy('file_system')"},
-      {" too_many_open_files ", kPaddle, 0,
-       "pip install 'paddlepaddle>=2.1.2'   # older ones leak a set of pipes an epoch"},
-      {kDisk, kPaddleTrain, 0,
-       "Global.save_model_dir=/big/disk; fewer checkpoints: raise Global.save_epoch_step"},
-      {kDisk, kAccelerate, 0, "--save_total_limit 2 --output_dir /big/disk"},
-      {kDisk, kLightning, 0, "ModelCheckpoint(dirpath='/big/disk', save_top_k=2, save_last=True)"},
-      {kDisk, kMmcv, 0, "--cfg-options default_hooks.checkpoint.max_keep_ckpts=2"},
-      {kDisk, kVllm | kSglang, 0,
-       "export HF_HOME=/big/disk   # where the models are downloaded to"},
-      {kStopped, kPaddleTrain, 0,
-       "restart from the last checkpoint: -o Global.checkpoints=DIR/latest"},
-      {kStopped, kAccelerate, 0, "--resume_from_checkpoint DIR/checkpoint-N --save_steps 200"},
-      {kStopped, kLightning, 0, "trainer.fit(model, ckpt_path='last')"},
-      {kStopped, kMmcv, 0, "--resume   # mmcv 1: --auto-resume"},
-      {kStopped, kKraken, 0, "ketos train --load MODEL_LAST.mlmodel --resize union"},
-      {kWaited, kPaddle, 0, "export FLAGS_stop_check_timeout=7200   # seconds"},
-      {kWaited, kPaddleTrain, 0, "smaller or rarer evaluation: Global.eval_batch_step=[0,100000]"},
-      {kWaited, kLightning, 0, "DDPStrategy(timeout=timedelta(hours=2))"},
-      {kWaited, kAccelerate, 0,
-       "--ddp_timeout 7200   # accelerate: InitProcessGroupKwargs(timeout=timedelta(hours=2))"},
-      {kWaited, kDeepSpeed, 0, "deepspeed.init_distributed(timeout=timedelta(hours=2))"},
-      {kWaited, kTorch, kLightning | kAccelerate | kDeepSpeed | kVllm | kSglang,
-       "init_process_group(timeout=timedelta(hours=2)); TORCH_NCCL_TRACE_BUFFER_SIZE=2000 names "
-       "who is late"},
-      {" unused_parameters ", kPaddleTrain, 0, "Global.find_unused_parameters=True"},
-      {" unused_parameters ", kLightning, 0, "Trainer(strategy='ddp_find_unused_parameters_true')"},
-      {" unused_parameters ", kAccelerate, 0, "--ddp_find_unused_parameters True"},
-      {" unused_parameters ", kTorch, kLightning | kAccelerate,
-       "DistributedDataParallel(find_unused_parameters=True)"},
-      {" not_launched ", kPaddle, 0,
-       "python -m paddle.distributed.launch --gpus 0,1 tools/train.py ..."},
-      {" not_launched ", kTorch, 0, "torchrun --nproc_per_node 2 train.py ..."},
-      {" port_in_use ", kTorchLauncher | kAccelerate | kDeepSpeed, 0,
-       "--master_port 29501   # torchrun: or --standalone; accelerate: --main_process_port"},
-      {" port_in_use ", kPaddle, kPaddleInfer | kPaddleX,
-       "--master HOST:6171 or --start_port 6171 of paddle.distributed.launch"},
-      {" port_in_use ", kUvicorn | kVllm | kSglang, 0, "--port 8001"},
-      {" port_in_use ", kGunicorn, 0, "gunicorn -b 0.0.0.0:8001"},
-      {" port_in_use ", kTriton, 0, "--http-port 8010 --grpc-port 8011 --metrics-port 8012"},
-      {" port_in_use ", kRay, 0,
-       "ray start --head --port 6380 --dashboard-port 8266; ray stop ends what was left over"},
-      {" gpu_id_invalid ", kPaddle, 0, "--gpus 0,1 with exactly the visible ones"},
-      {" gpu_id_invalid ", kTorchLauncher, 0, "--nproc_per_node at most the number of GPUs"},
-      {" no_gpu_visible cpu_wheel_with_gpu ", kPaddle, kPaddleInfer | kPaddleX,
-       "run on the CPU: -o Global.use_gpu=false with the CPU wheel"},
-      {" cpu_wheel_with_gpu ", kPaddle, 0,
-       "pip install paddlepaddle-gpu of the CUDA version that nvidia-smi names"},
-      {" cpu_wheel_with_gpu ", kOnnxRuntime, 0,
-       "pip uninstall onnxruntime onnxruntime-gpu; pip install onnxruntime-gpu   # never both"},
-      {" label_out_of_range ", kPaddleTrain, 0,
-       "Global.character_dict_path: the dictionary that the labels were made with"},
-      {" illegal_instruction library_conflict ", kPaddle, 0,
-       "pip install paddlepaddle==2.5.2 or 3.x, where 2.6 dies by SIGILL (CPUs with AVX2 as well)"},
-      {" checkpoint_mismatch ", kPaddleTrain | kPaddleInfer, 0,
-       "Global.pretrained_model instead of Global.checkpoints when the head differs"},
-      {" amp_without_effect ", kPaddle, 0, "drop Global.use_amp on the CPU"},
-      {" dataset_too_small ", kPaddleTrain, 0,
-       "Train.loader.batch_size_per_card smaller, Train.loader.drop_last=False"},
-      {" loader_worker_failed ", kPaddle, kPaddleInfer | kPaddleX,
-       "Train.loader.num_workers=0 Eval.loader.num_workers=0   # to see the error"},
-      {" evaluation_hang ", kPaddle, 0,
-       "Eval.loader.num_workers=0 Eval.loader.use_shared_memory=False"},
-      {" worker_timeout ", kGunicorn, 0,
-       "gunicorn --timeout 300 (30 is its default); --preload only where no CUDA is used"},
-      {" worker_timeout ", kUvicorn, 0,
-       "uvicorn --timeout-keep-alive and the proxy's read time-out above the slowest request"},
-      {" server_overloaded ", kVllm | kSglang, 0,
-       "--max-num-seqs (vLLM) or --max-running-requests (SGLang) is what one server takes at once"},
-      {" server_overloaded ", kTriton, 0,
-       "dynamic_batching { default_queue_policy { max_queue_size: N } }; more instances"},
-      {" request_too_large ", kVllm, 0,
-       "--max-model-len above the longest prompt, or smaller images"},
-      {" request_too_large ", kOcrMyPdf, 0, "--max-image-mpixels 500"},
-      {" start_method ", kCelery, 0,
-       "celery worker --pool threads (or solo), or load the model in worker_process_init"},
-      {" start_method ", kGunicorn, 0,
-       "gunicorn without --preload: load the model in the worker (post_fork)"},
-      {" start_method ", kDoctr, 0, "export DOCTR_MULTIPROCESSING_DISABLE=TRUE"},
-      {" start_method ", kVllm, 0,
-       "export VLLM_WORKER_MULTIPROC_METHOD=spawn, and the start below if __name__ == '__main__':"},
-      {" bad_configuration ", kPaddleTrain, 0, "ocrtune check CONFIG.yml EXAMPLE.yml"},
-      {" bad_configuration ", kDeepSpeed, 0,
-       "train_batch_size = micro batch x accumulation x ranks: set one of them to \"auto\"; "
-       "ocrtune check CONFIG --nproc N"},
-      {" data_loading_bound ", kMmcv, 0,
-       "--cfg-options train_dataloader.num_workers=8 train_dataloader.persistent_workers=True"},
-      {" data_loading_bound ", kPaddleTrain, 0,
-       "Train.loader.num_workers up to the free cores; RecConAug reads two more images a sample"},
-  };
+  static const std::vector<ProgramFix> kFixes = [] {
+    std::vector<ProgramFix> fixes;
+    const char* causes = "";
+    for (std::string_view row : rows_of(kProgramFixes)) {
+      const std::string_view programs = take_column(row);
+      if (programs == "=") {
+        causes = lasting(" " + std::string(row) + " ");
+        continue;
+      }
+      const std::string_view without = take_column(row).substr(1);
+      fixes.push_back({causes, programs_named(programs),
+                       without.empty() ? 0 : programs_named(without), lasting(row)});
+    }
+    return fixes;
+  }();
   return kFixes;
 }
 
-// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<LineCure>& line_cures() {
-  static const std::vector<LineCure> kCures = {
-      {"watchtower_stop",
-       "leave it out: label com.centurylinklabs.watchtower.enable=false, or a --schedule when no "
-       "run is on"},
-      {"idle_kill",
-       "the line names the rule that ended it: keep to it, or ask for a queue without it"},
-      {"code_signature", "codesign --force --sign - PROGRAM   # after each change of the file"},
-      {"no_linger", "loginctl enable-linger USER, or run it as a service of the system"},
-      {"ack_timeout",
-       "smaller tasks (some pages, not a book), or consumer_timeout = 7200000 in rabbitmq.conf"},
-      {"wgpu_buffer",
-       "smaller or narrower batches; a higher max_buffer_size in the limits that the device is "
-       "asked for"},
-      {"lightning_monitor", "monitor= one of the keys that the message lists"},
-      {"triton_batching",
-       "export with a dynamic first dimension, or max_batch_size: 0 with the whole shape in dims"},
-      {"no_program", "install the program that the line names, or put its folder into PATH"},
-      {"no_cuda_toolkit",
-       "install the CUDA toolkit (nvcc) and export CUDA_HOME; vLLM: VLLM_USE_FLASHINFER_SAMPLER=0 "
-       "compiles nothing"},
-      {"nfs_locks",
-       "systemctl enable --now rpc-statd, or mount with vers=4; HF_HOME on a local disk"},
-      {"locale_codec",
-       "export PYTHONUTF8=1, or open(PATH, encoding='utf-8'): the file is whole, the locale's "
-       "codec reads it"},
-      {"cpu_stat",
-       "a higher resources.limits.cpu (docker --cpus), and OMP_NUM_THREADS at most that limit"},
-      {"torch_mismatch", "the same command on every node except its rank"},
-      {"params_differ",
-       "the same code and dictionary on every node: compare git rev-parse HEAD and sha256sum DICT"},
-      {"spawn_guard",
-       "put what starts processes below if __name__ == '__main__': (or num_workers=0)"},
-      {"daemonic_children",
-       "num_workers=0 in this process, or a worker that is no daemon (threads instead of prefork)"},
-      {"cuda_fork", "start children with spawn, and touch the GPU only in them"},
-      {"openmp_fork", "OMP_NUM_THREADS=1 before the fork, or start children with spawn"},
-      {"no_semaphores", "no multiprocessing here (no /dev/shm): use threads, or one process"},
-      {"no_gpu_runtime",
-       "apt install nvidia-container-toolkit; nvidia-ctk runtime configure --runtime=docker"},
-      {"request_wait_limit", "a longer limit, or asynchronous requests; smaller documents"},
-      {"kernel_died", "dmesg -T | grep -i oom-kill; docker inspect NAME | grep OOMKilled"},
-      {"lmdb_forked",
-       "open the LMDB environment in each worker (worker_init_fn), not before the fork"},
-      {"controller_not_delegated",
-       "systemctl edit user@.service: Delegate=cpu cpuset io memory pids; or leave the flag out "
-       "and use taskset inside"},
-      {"cgroups_hybrid",
-       "podman --runtime runc, or control groups of version 2 alone: boot with "
-       "systemd.unified_cgroup_hierarchy=1"},
-      {"tesseract_language",
-       "apt install tesseract-ocr-LANG, or LANG.traineddata into the tessdata folder; tesseract "
-       "--list-langs says what is there"},
-      {"glibcxx",
-       "a newer libstdc++ first in LD_LIBRARY_PATH: conda install -c conda-forge libstdcxx-ng"},
-      {"openvino_no_device",
-       "docker run --device /dev/dri --group-add $(stat -c %g /dev/dri/renderD128), with "
-       "intel-opencl-icd in the image; or device CPU"},
-      {"model_version",
-       "pip install -U onnxruntime, or export with a lower opset (onnx.version_converter)"},
-      {"kernel_io_error", "smartctl -a DEVICE; replace the disk, then restore from the copy"},
-      {"kernel_nfs",
-       "nfsstat -m; is the server up? A hard mount goes on by itself when it answers again"},
-      {"kernel_lustre", "lfs check servers; mount the client anew after an eviction"},
-      {"kernel_ceph", "ceph -s on a monitor; umount -l and mount the client anew"},
-      {"paddle_26", "pip install paddlepaddle==2.5.2 or 3.x"},
-      {"triton_missing", "pip install triton   # Windows: triton-windows"},
-      {"numpy_scalar", "pip install 'numpy<2.4'"},
-      {"one_cpu", "sbatch --cpus-per-task=16; taskset -cp PID"},
-      {"tls_block", "LD_PRELOAD=LIBRARY.so CMD"},
-      {"manual_kill", "the line names who sent it: ask that user"},
-      {"kernel_oom_policy",
-       "numactl --interleave=all CMD or --preferred=N in place of --membind; mbind and "
-       "set_mempolicy in the program bind likewise"},
-      {"kernel_oom_cpuset",
-       "more nodes in cpuset.mems: docker run --cpuset-mems=0,1; systemctl set-property UNIT "
-       "AllowedMemoryNodes=0-1"},
-  };
+  static const std::vector<LineCure> kCures = [] {
+    std::vector<LineCure> cures;
+    for (std::string_view row : rows_of(kLineCures)) {
+      const char* signature = lasting(take_column(row));
+      cures.push_back({signature, lasting(row)});
+    }
+    return cures;
+  }();
   return kCures;
 }
 

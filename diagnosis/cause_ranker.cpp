@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "diagnosis/consequences.h"
+#include "diagnosis/rows.h"
 
 namespace ocrtune {
 namespace {
@@ -104,38 +105,34 @@ bool too_many_joined(const std::string& line) {
 
 // What messages of exceptions say in words that any program uses, behind the file that raises it
 // and a bar.
-struct OwnWords {
-  const char* cause;
-  re2::RE2 said;
-};
-const OwnWords* own_words(const std::string& said) {
-  static const OwnWords kRows[] =
-      {
-          {"checkpoint_mismatch",
-           R"((?i)\b(?:checkpoint|state[_ ]dict|weights)\b.{0,60}(?:contains only|does not (?:contain|have|match|fit)|lacks|is missing|incompatible))"},
-          {"library_conflict",
-           R"((?i)version mismatch|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|(?:more recent|newer|older|later) version of|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version)"},
-          {"missing_module",
-           R"((?i)(?:fail(?:ed)? to|could not|couldn't|unable to|cannot|can't|did not) (?:find|locate) (?:[\w'-]+ ){0,3}(?:compiler|executable|binary|program|command|tool|package|library|attribute|entry ?point)|requires the \S+ (?:library|package|backend)|is not installed|not (?:in|on) (?:your |the )?PATH\b|please install|pip install)"},
-          {"bad_training_data",
-           R"((?i)\b(?:pdf|document|page|image|input file)\b.{0,60}(?:signature|signed\b|encrypted|password|already has text|malformed|unreadable|broken|(?:cannot|could not) be (?:read|opened|decoded))|(?:unrecogni[sz]ed|malformed|broken|corrupt(?:ed)?|(?:cannot|could not|unable to|failed to) (?:decode|parse|identify)) .{0,30}\b(?:pdf|document|page|image|sample|record|jpe?g|tiff?)\b)"},
-          {"checkpoint_damaged", R"((?i)corrupt(?:ed)?\b|checksum|truncated|unexpected end of)"},
-          {"missing_file",
-           R"((?i)\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b.{0,80}(?:not found|(?:does not|doesn't) exist|is missing)|(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|open|locate) .{0,40}\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b)"},
-          {"dataset_too_small",
-           R"((?i)\b(?:data ?sets?|data ?loaders?|samples?|batch(?:es)?|images?|total_steps|length)\b.{0,60}(?:\bempty\b|\bis zero\b|(?:got|=|is|has|of) 0\b)|\bno (?:valid |training |usable )*(?:samples|images|batches|examples|data)\b)"},
-          {"label_out_of_range",
-           R"((?i)\b(?:labels?|class(?:es)?|targets?|tokens?|vocab\w*|char\w*|blank)\b.{0,80}(?:out of (?:range|bounds)|in interval|exceeds?|not in (?:the )?(?:dict|vocab|charset|alphabet)))"},
-          {"shape_mismatch",
-           R"((?i)\b(?:shape|dimensions?|channels|height|width)\b[^.]{0,60}\b(?:not match|divisible|incompatible|must be|should be)|expected .{0,40}\b(?:shape|dimensions?|channels)\b)"},
-          {"access_refused",
-           R"((?i)unauthori[sz]ed|forbidden|not authori[sz]ed|access (?:is )?denied|invalid (?:token|credentials|api key))"},
-          {"bad_configuration",
-           R"(^\S*(?:config|argument|args\b|arg_utils|options|settings)\S* \||onfig\w*: |\b(?:ValueError|AssertionError|NotImplementedError): .*(?i:must (?:be|have|match|not)\b|should (?:be|have)\b|has to be|requires? .{1,60} to (?:be|match|have)\b|not a (?:round )?multiple|mutually exclusive|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible|recogni[sz]ed)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|at least one of|\bbut (?:got|found|received)\b|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b))"},
-      };
+constexpr std::string_view kOwnWords = R"rows(
+checkpoint_mismatch (?i)\b(?:checkpoint|state[_ ]dict|weights)\b.{0,60}(?:contains only|does not (?:contain|have|match|fit)|lacks|is missing|incompatible)
+library_conflict (?i)version mismatch|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|(?:more recent|newer|older|later) version of|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version
+missing_module (?i)(?:fail(?:ed)? to|could not|couldn't|unable to|cannot|can't|did not) (?:find|locate) (?:[\w'-]+ ){0,3}(?:compiler|executable|binary|program|command|tool|package|library|attribute|entry ?point)|requires the \S+ (?:library|package|backend)|is not installed|not (?:in|on) (?:your |the )?PATH\b|please install|pip install
+bad_training_data (?i)\b(?:pdf|document|page|image|input file)\b.{0,60}(?:signature|signed\b|encrypted|password|already has text|malformed|unreadable|broken|(?:cannot|could not) be (?:read|opened|decoded))|(?:unrecogni[sz]ed|malformed|broken|corrupt(?:ed)?|(?:cannot|could not|unable to|failed to) (?:decode|parse|identify)) .{0,30}\b(?:pdf|document|page|image|sample|record|jpe?g|tiff?)\b
+checkpoint_damaged (?i)corrupt(?:ed)?\b|checksum|truncated|unexpected end of
+missing_file (?i)\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b.{0,80}(?:not found|(?:does not|doesn't) exist|is missing)|(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|open|locate) .{0,40}\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b
+dataset_too_small (?i)\b(?:data ?sets?|data ?loaders?|samples?|batch(?:es)?|images?|total_steps|length)\b.{0,60}(?:\bempty\b|\bis zero\b|(?:got|=|is|has|of) 0\b)|\bno (?:valid |training |usable )*(?:samples|images|batches|examples|data)\b
+label_out_of_range (?i)\b(?:labels?|class(?:es)?|targets?|tokens?|vocab\w*|char\w*|blank)\b.{0,80}(?:out of (?:range|bounds)|in interval|exceeds?|not in (?:the )?(?:dict|vocab|charset|alphabet))
+shape_mismatch (?i)\b(?:shape|dimensions?|channels|height|width)\b[^.]{0,60}\b(?:not match|divisible|incompatible|must be|should be)|expected .{0,40}\b(?:shape|dimensions?|channels)\b
+access_refused (?i)unauthori[sz]ed|forbidden|not authori[sz]ed|access (?:is )?denied|invalid (?:token|credentials|api key)
+bad_configuration ^\S*(?:config|argument|args\b|arg_utils|options|settings)\S* \||onfig\w*: |\b(?:ValueError|AssertionError|NotImplementedError): .*(?i:must (?:be|have|match|not)\b|should (?:be|have)\b|has to be|requires? .{1,60} to (?:be|match|have)\b|not a (?:round )?multiple|mutually exclusive|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible|recogni[sz]ed)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|at least one of|\bbut (?:got|found|received)\b|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b)
+)rows";
+
+// The cause that such a message names; null: none.
+const CauseRow* named_by(const std::string& said) {
+  using Row = std::pair<const CauseRow*, std::unique_ptr<re2::RE2>>;
+  static const std::vector<Row> kRows = [] {
+    std::vector<Row> rows;
+    for (std::string_view row : rows_of(kOwnWords)) {
+      const CauseRow* cause = &find_cause(take_column(row));
+      rows.emplace_back(cause, std::make_unique<re2::RE2>(row));
+    }
+    return rows;
+  }();
   const auto row = std::ranges::find_if(
-      kRows, [&](const OwnWords& one) { return re2::RE2::PartialMatch(said, one.said); });
-  return row == std::end(kRows) ? nullptr : row;
+      kRows, [&](const Row& one) { return re2::RE2::PartialMatch(said, *one.second); });
+  return row == kRows.end() ? nullptr : row->first;
 }
 
 }  // namespace
@@ -318,10 +315,10 @@ void CauseRanker::hear_own_words() {
     // An error's line says little, unless the program ended by it.
     const double weight = failed && clue.signature == "error_word" ? kOfAnEnd : clue.weight;
     if (!clue.speaks() || weight < 0.3) continue;
-    const OwnWords* own = own_words(clue.raised.file + " |" + clue.said);
+    const CauseRow* own = named_by(clue.raised.file + " |" + clue.said);
     if (own == nullptr) continue;
     more.push_back(clue);
-    more.back().cause = &find_cause(own->cause);
+    more.back().cause = own;
     more.back().role = Role::symptom;
     more.back().weight = 1.3 * weight;
     more.back().signature = "own_words";

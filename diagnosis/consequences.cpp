@@ -7,6 +7,7 @@
 #include <re2/re2.h>
 
 #include "base/text.h"
+#include "diagnosis/rows.h"
 
 namespace ocrtune {
 namespace {
@@ -19,60 +20,46 @@ constexpr std::string_view kWitnesses =
 constexpr std::string_view kGenerics =
     " python_exception native_exception aborted process_failed unknown loader_worker_failed ";
 
-struct Row {
-  const char* causes;     // between blanks
-  const char* followers;  // likewise
-};
-
-// Beside "whatever has a name of its own produces every witness and every generic failure".
-constexpr Row kRows[] = {
-    {" collective_timeout ",
-     " peer_lost terminated_from_outside process_failed aborted native_exception nccl_error "
-     "python_exception unknown "},
-    {" peer_lost ", " terminated_from_outside process_failed aborted native_exception unknown "},
-    {" rendezvous_failed ", " peer_lost terminated_from_outside process_failed aborted unknown "},
-    {" nccl_init_hang ",
-     " collective_timeout peer_lost nccl_error process_failed aborted unknown "},
-    {" terminated_from_outside ", " process_failed aborted unknown "},
-    {" clock_wrong ", " tls_failed access_refused remote_unreachable missing_file "},
-    {" tls_failed access_refused ", " remote_unreachable missing_file image_pull_failed "},
-    {" remote_unreachable ", " missing_file image_pull_failed "},
-    {" driver_mismatch ", " cuda_driver_too_old no_gpu_visible container_setup_failed "},
-    {" permission_denied ", " no_gpu_visible missing_file "},
-    {" no_gpu_visible ", " container_setup_failed nccl_network "},
-    {" missing_module segmentation_fault ", " nccl_network "},
-    {" health_check_failed ", " host_out_of_memory killed_by_other "},
-    {" worker_timeout ", " aborted "},
-    {" host_restarted ", " storage_failure nccl_network "},
-    {" read_only_filesystem ", " permission_denied "},
-    {" gpu_busy ", " gpu_out_of_memory cuda_library_error "},
-    {" label_out_of_range ", " gpu_kernel_fault "},
-    {" library_conflict ", " segmentation_fault illegal_instruction "},
-    {" host_hardware_fault ",
-     " peer_lost rendezvous_failed shm_full segmentation_fault gpu_kernel_fault "
-     "preempted_or_evicted "},
-    {" gpu_fault ",
-     " gpu_kernel_fault cuda_library_error no_gpu_visible segmentation_fault "
-     "preempted_or_evicted "},
-    {" container_setup_failed image_pull_failed not_scheduled ", " time_limit "},
-    {" seccomp_refused ", " process_limit "},
-    {" gpu_out_of_memory ", " cuda_library_error "},
-    {" disk_full ", " checkpoint_damaged bad_training_data "},
-    {" shm_full ", " host_allocation_failed "},
-    {" storage_failure ",
-     " rank_busy_alone missing_file evaluation_hang permission_denied time_limit "
-     "read_only_filesystem "},
-    {" cuda_driver_too_old ", " no_gpu_visible "},
-    {" cuda_library_missing ", " no_gpu_visible time_limit "},  // on CPUs it takes days
-    {" nccl_network ", " rank_mismatch "},
-    {" memory_leak ",
-     " host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill killed_by_other "},
-    {" host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill ",
-     " nccl_network missing_file "},
-    {" preempted_or_evicted ", " nccl_network host_out_of_memory killed_by_other "},
-    {" time_limit ", " host_out_of_memory killed_by_other interrupted_by_user missing_file "},
-    {" storage_limit_evicted ", " host_out_of_memory killed_by_other preempted_or_evicted "},
-};
+// Beside "whatever has a name of its own produces every witness and every generic failure": causes,
+// and what follows from each.
+constexpr std::string_view kProduces = R"rows(
+collective_timeout > peer_lost terminated_from_outside process_failed aborted native_exception nccl_error python_exception unknown
+peer_lost > terminated_from_outside process_failed aborted native_exception unknown
+rendezvous_failed > peer_lost terminated_from_outside process_failed aborted unknown
+nccl_init_hang > collective_timeout peer_lost nccl_error process_failed aborted unknown
+terminated_from_outside > process_failed aborted unknown
+clock_wrong > tls_failed access_refused remote_unreachable missing_file
+tls_failed access_refused > remote_unreachable missing_file image_pull_failed
+remote_unreachable > missing_file image_pull_failed
+driver_mismatch > cuda_driver_too_old no_gpu_visible container_setup_failed
+permission_denied > no_gpu_visible missing_file
+no_gpu_visible > container_setup_failed nccl_network
+missing_module segmentation_fault > nccl_network
+health_check_failed > host_out_of_memory killed_by_other
+worker_timeout > aborted
+host_restarted > storage_failure nccl_network
+read_only_filesystem > permission_denied
+gpu_busy > gpu_out_of_memory cuda_library_error
+label_out_of_range > gpu_kernel_fault
+library_conflict > segmentation_fault illegal_instruction
+host_hardware_fault > peer_lost rendezvous_failed shm_full segmentation_fault gpu_kernel_fault preempted_or_evicted
+gpu_fault > gpu_kernel_fault cuda_library_error no_gpu_visible segmentation_fault preempted_or_evicted
+container_setup_failed image_pull_failed not_scheduled > time_limit
+seccomp_refused > process_limit
+gpu_out_of_memory > cuda_library_error
+disk_full > checkpoint_damaged bad_training_data
+shm_full > host_allocation_failed
+storage_failure > rank_busy_alone missing_file evaluation_hang permission_denied time_limit read_only_filesystem
+cuda_driver_too_old > no_gpu_visible
+# On CPUs it takes days.
+cuda_library_missing > no_gpu_visible time_limit
+nccl_network > rank_mismatch
+memory_leak > host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill killed_by_other
+host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill > nccl_network missing_file
+preempted_or_evicted > nccl_network host_out_of_memory killed_by_other
+time_limit > host_out_of_memory killed_by_other interrupted_by_user missing_file
+storage_limit_evicted > host_out_of_memory killed_by_other preempted_or_evicted
+)rows";
 
 }  // namespace
 
@@ -81,8 +68,18 @@ bool is_witness(std::string_view cause) { return listed(kWitnesses, cause); }
 bool is_generic(std::string_view cause) { return listed(kGenerics, cause); }
 
 bool in_table(std::string_view cause, std::string_view follower) {
+  using Row = std::pair<std::string, std::string>;  // each between blanks
+  static const std::vector<Row> kRows = [] {
+    std::vector<Row> rows;
+    for (const std::string_view row : rows_of(kProduces)) {
+      const std::size_t arrow = row.find('>');
+      rows.emplace_back(" " + std::string(row.substr(0, arrow)),
+                        std::string(row.substr(arrow + 1)) + " ");
+    }
+    return rows;
+  }();
   return std::ranges::any_of(kRows, [&](const Row& row) {
-    return listed(row.causes, cause) && listed(row.followers, follower);
+    return listed(row.first, cause) && listed(row.second, follower);
   });
 }
 
