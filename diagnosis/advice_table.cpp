@@ -145,6 +145,7 @@ constexpr std::string_view kLineCures = R"rows(
 watchtower_stop leave it out: label com.centurylinklabs.watchtower.enable=false, or a --schedule when no run is on
 idle_kill the line names the rule that ended it: keep to it, or ask for a queue without it
 code_signature codesign --force --sign - PROGRAM   # after each change of the file
+slurm_refused sacctmgr show assoc user=$USER format=Account,Partition,QOS   # name one of these
 no_linger loginctl enable-linger USER, or run it as a service of the system
 ack_timeout smaller tasks (some pages, not a book), or consumer_timeout = 7200000 in rabbitmq.conf
 wgpu_buffer smaller or narrower batches; a higher max_buffer_size in the limits that the device is asked for

@@ -193,7 +193,7 @@ bool is_warning(std::string_view line) {
   if (line.find("NCCL WARN ") != std::string_view::npos) return false;  // its word for an error
   static const re2::RE2 kWords(
       R"(^\[?W\d{3}|Warning: |WARNING|warning: | WARN |: W tensorflow|level=warn|NCCL INFO |retrying|will retry|\(retry |retry 1|retry in | try ok|attempt 1[ /]|falling back|, skipped|\(skipped|ignoring |; dlerror: | caught[),] ?|[,;] using |\(ignored\)|thrown while requesting|Error while downloading from)");
-  return re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kWords);
+  return re2::RE2::PartialMatch(line, kWords);
 }
 
 bool reads_samples(const Finding& finding, const LogScan& log) {

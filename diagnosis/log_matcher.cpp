@@ -30,8 +30,7 @@ struct Matcher {
     const auto& table = signature_table();
     for (std::size_t i = 0; i < table.size(); ++i) {
       int id = 0;
-      const re2::StringPiece pattern(table[i].pattern.data(), table[i].pattern.size());
-      if (patterns.Add(pattern, options, &id) != re2::RE2::NoError) {
+      if (patterns.Add(table[i].pattern, options, &id) != re2::RE2::NoError) {
         unsound.emplace_back(table[i].id);
       } else {
         rows.push_back(static_cast<int>(i));
@@ -51,7 +50,7 @@ struct Matcher {
     for (const std::string& atom : atoms) literals->Add(atom, nullptr);
     atom_count = static_cast<int>(atoms.size());
     for (const std::string_view word : CardReport::kFirstWords) {
-      literals->Add(re2::StringPiece(word.data(), word.size()), nullptr);
+      literals->Add(word, nullptr);
     }
     literals->Compile();
   }
@@ -75,9 +74,7 @@ std::vector<std::string> captures_of(const re2::RE2& pattern, re2::StringPiece l
 
 }  // namespace
 
-bool may_match(std::string_view block) {
-  return matcher().literals->Match(re2::StringPiece(block.data(), block.size()), nullptr);
-}
+bool may_match(std::string_view block) { return matcher().literals->Match(block, nullptr); }
 
 std::vector<SignatureMatch> match_line(std::string_view line, std::string_view behind_names) {
   std::vector<SignatureMatch> matches;

@@ -160,7 +160,7 @@ void CauseRanker::hear_exit_code() {
   if (!status.signal && status.code == 127) cause = "missing_module", weight = 0.7;
   // Container engines end so where they cannot start the command.
   const bool of_engine = !status.signal && status.code >= 125 && status.code <= 127;
-  if (of_engine && any("container_setup_failed", 3)) cause = "container_setup_failed";
+  if (of_engine && any("container_setup_failed", 2)) cause = "container_setup_failed";
   add(cause, status.signal || weight > 0.45 ? Role::symptom : Role::generic, weight, kProcessEnd,
       status.text);
 }

@@ -41,7 +41,7 @@ Written written(std::string_view line) {
   const std::string_view by = origin.actor.empty() ? origin.host : std::string_view(origin.actor);
   if (origin.rank || !by.empty()) return {std::string(by), origin.text};
   std::string name;
-  const bool row = re2::RE2::FullMatch({line.data(), line.size()}, kRow, &name);
+  const bool row = re2::RE2::FullMatch(line, kRow, &name);
   if (!row || starts_with(name, "rank") || starts_with(name, "python")) return {"", line};
   return {name, line.substr(name.size())};
 }

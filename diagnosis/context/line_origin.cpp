@@ -144,7 +144,7 @@ std::optional<int> rank_of_line(std::string_view line) {
   static const re2::RE2 kRank(R"((?:^|[\[ (]|self_)[rR]ank[ =:]*(\d{1,6}))");
   const std::string_view head = line.substr(0, 72);
   int rank = 0;
-  const bool named = re2::RE2::PartialMatch({head.data(), head.size()}, kRank, &rank);
+  const bool named = re2::RE2::PartialMatch(head, kRank, &rank);
   return named ? std::optional<int>(rank) : std::nullopt;
 }
 

@@ -99,7 +99,7 @@ bool is_error_line(std::string_view line) {
   static const re2::RE2 kError(
       R"((?:^|[\s\[|(:])(?:ERROR|FATAL|CRITICAL|SEVERE|Error|Exception|Traceback)\b|\w(?:Error|Exception)\b)",
       bytes());
-  return re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kError);
+  return re2::RE2::PartialMatch(line, kError);
 }
 
 // Structured logs whose message has the key "text": a level above INFO stands beside it.
@@ -108,8 +108,7 @@ bool is_record_of_a_logger(std::string_view line) {
       R"(["'](?:record["']\s*:|(?:level|levelname|severity)["']\s*:\s*["']?(?i:warn|err|fatal|crit|panic|[345]0)))",
       bytes());
   static const re2::RE2 kMessage(R"(["'](?:msg|message|event)["']\s*:)", bytes());
-  const re2::StringPiece piece(line.data(), line.size());
-  return re2::RE2::PartialMatch(piece, kLevel) && !re2::RE2::PartialMatch(piece, kMessage);
+  return re2::RE2::PartialMatch(line, kLevel) && !re2::RE2::PartialMatch(line, kMessage);
 }
 
 class Blanker {
@@ -215,6 +214,9 @@ std::optional<std::string> without_payload(std::string_view line) {
   static const re2::RE2 kScoredLine(
       R"re(^(.*\S)(?:[\s,|]+|\s*\()(?:(?i:score|conf\w*|prob\w*)\s*[=:]?\s*)?(?:0?\.\d{3,}|1\.0+)\)?\s*\|?$)re",
       bytes());
+  // A row of a table that ends with a score.
+  static const re2::RE2 kScoredRow(
+      R"re(^\s*\|(.*)\|\s*(?:0?\.\d{2,}|1\.0+|\d{2}(?:\.\d+)?\s?%)\s*\|\s*$)re", bytes());
   static const re2::RE2 kOnlyAString(R"re(^\s*(?:"([^"]+)"|'([^']+)'),?\s*$)re", bytes());
   static const re2::RE2 kTagged(
       R"re(<(?:span|p|td|th|li|h\d|div|b|i|strong|text|line|word|Unicode|TextEquiv)\b[^>]*>([^<>]+)</)re",
@@ -234,13 +236,14 @@ std::optional<std::string> without_payload(std::string_view line) {
   const std::size_t own = line.find(kOwnWords);
   Blanker blanker(line.substr(0, own));
   blanker.blank_keyed_values();
-  for (const re2::RE2* pattern : {&kScored, &kOnlyAString, &kTagged, &kImage, &kOfAFile, &kTest}) {
+  for (const re2::RE2* pattern :
+       {&kScored, &kScoredRow, &kOnlyAString, &kTagged, &kImage, &kOfAFile, &kTest}) {
     blanker.blank_captures(*pattern);
   }
   if (line.find("loss") == std::string_view::npos) blanker.blank_captures(kScoredLine);
   const std::string_view head = line.substr(0, kHead);
   if (starts_with(line, "# ") ||  // a remark in a script
-      re2::RE2::PartialMatch(re2::StringPiece(head.data(), head.size()), kTells)) {
+      re2::RE2::PartialMatch(head, kTells)) {
     blanker.blank_quotations();
   }
   std::optional<std::string> left = blanker.result();
@@ -266,7 +269,7 @@ bool PayloadBlock::take_line(std::string_view line) {
   line = trim(line);
   if (starts_with(line, "[")) {
     if (labelled_) lines_left_ = 0;
-    labelled_ = re2::RE2::PartialMatch({line.data(), line.size()}, kLabelled);
+    labelled_ = re2::RE2::PartialMatch(line, kLabelled);
     if (labelled_) return lines_left_ = kLongest, true;
   }
   const bool may_open = line.size() < kLongestHeading && !line.empty() &&

@@ -17,8 +17,7 @@ constexpr std::size_t kMaxReports = 64;
 void PrintedConfig::take_line(std::string_view line) {
   static const re2::RE2 kLine(R"(.{0,48}? INFO: ( *)(\S+) : *(.*?)\s*)");
   re2::StringPiece indent, key, value;
-  const re2::StringPiece text(line.data(), line.size());
-  if (values_.size() > kMaxValues || !re2::RE2::FullMatch(text, kLine, &indent, &key, &value))
+  if (values_.size() > kMaxValues || !re2::RE2::FullMatch(line, kLine, &indent, &key, &value))
     return;
   while (!path_.empty() && path_.back().first >= indent.size()) path_.pop_back();
   if (value.empty()) {
@@ -51,15 +50,14 @@ void LauncherReport::take_line(std::string_view line, std::int64_t number) {
   static const re2::RE2 kRank(
       R"((?:^| )rank *: *(-?\d+)|Process name *: .*,(\d+)\])");  // job, rank
   static const re2::RE2 kExitCode(R"((?:^| )(?:exitcode|Exit code) *: *(-?\d+))");
-  const re2::StringPiece text(line.data(), line.size());
   re2::StringPiece time, rank, of_mpi;
   std::int64_t code = 0;
-  if (re2::RE2::PartialMatch(text, kTime, &time)) {
+  if (re2::RE2::PartialMatch(line, kTime, &time)) {
     now_.when = parse_log_time({time.data(), time.size()});
-  } else if (re2::RE2::PartialMatch(text, kRank, &rank, &of_mpi)) {
+  } else if (re2::RE2::PartialMatch(line, kRank, &rank, &of_mpi)) {
     const auto number_of = parse_integer(std::string(rank.empty() ? of_mpi : rank));
     now_.rank = static_cast<int>(number_of.value_or(-1));
-  } else if (re2::RE2::PartialMatch(text, kExitCode, &code)) {
+  } else if (re2::RE2::PartialMatch(line, kExitCode, &code)) {
     now_.exit_code = code;
   }
   if (now_.rank < 0 || !now_.exit_code || failures_.size() == kMaxReports) return;

@@ -74,7 +74,7 @@ std::uint32_t programs_in(std::string_view text) {
     return set;
   }();
   std::vector<int> found;
-  kSet->Match(re2::StringPiece(text.data(), text.size()), &found);
+  kSet->Match(text, &found);
   std::uint32_t programs = 0;
   for (const int i : found) programs |= kPrograms[i].program;
   return programs;
@@ -92,7 +92,7 @@ std::string listed_object(std::string_view line) {
   static const re2::RE2 kRow(
       R"(^(?:[\w-]+ +)?([a-z0-9][a-z0-9.-]*) +\d+/\d+ +[A-Z]\w+|^(\d+)(?:_\d+)?(?:\.\w+)? .*\b[A-Z_]{4,}\+? +\d+:\d+ *$)");
   std::string name, job;
-  re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kRow, &name, &job);
+  re2::RE2::PartialMatch(line, kRow, &name, &job);
   return name + job;
 }
 
@@ -105,10 +105,9 @@ void SourceLines::take_line(std::string_view line) {
       R"re(^#{1,6} |^ {0,6}(?:[-*+] |\d+\. )\S|^\|.*\|$|^ *```|\]\(\S+\)|^ *[\pL`*("'](?:[\pL\pN`*_()"',;./-]+ ){5}|^ *[^\x00-\x7f])re");
   if (lines_ == kEnough) return;
   lines_ += 1;
-  const re2::StringPiece piece(line.data(), line.size());
-  kernel_ += re2::RE2::PartialMatch(piece, kKernel);
-  headings_ += re2::RE2::PartialMatch(piece, kHeading);
-  prose_ += re2::RE2::PartialMatch(piece, kProse);
+  kernel_ += re2::RE2::PartialMatch(line, kKernel);
+  headings_ += re2::RE2::PartialMatch(line, kHeading);
+  prose_ += re2::RE2::PartialMatch(line, kProse);
 }
 
 }  // namespace ocrtune

@@ -15,6 +15,8 @@ const std::vector<Phrase>& advice_table() {
        "该行写明了终止它的规则：遵守该规则，或申请没有该规则的队列"},
       {"codesign --force --sign - PROGRAM   # after each change of the file",
        "codesign --force --sign - PROGRAM   # 文件每次改动之后"},
+      {"sacctmgr show assoc user=$USER format=Account,Partition,QOS   # name one of these",
+       "sacctmgr show assoc user=$USER format=Account,Partition,QOS   # 从中选一个"},
       {"loginctl enable-linger USER, or run it as a service of the system",
        "loginctl enable-linger USER，或作为系统服务运行"},
       {"smaller tasks (some pages, not a book), or consumer_timeout = 7200000 in rabbitmq.conf",
