@@ -4,9 +4,9 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/rows.h"
 #include "base/text.h"
 #include "diagnosis/advice.h"
-#include "diagnosis/rows.h"
 
 namespace ocrtune {
 namespace {
@@ -187,6 +187,31 @@ kernel_oom_policy numactl --interleave=all CMD or --preferred=N in place of --me
 kernel_oom_cpuset more nodes in cpuset.mems: docker run --cpuset-mems=0,1; systemctl set-property UNIT AllowedMemoryNodes=0-1
 )rows";
 
+// Causes, what to do first so that nothing is lost, what is not worth trying.
+constexpr std::string_view kCareRows = R"rows(
+storage_failure read_only_filesystem | stop writing there; copy what matters to another disk before fsck or a restart | another batch size, fewer workers, a restart of the run on the same disk
+gpu_fault | nvidia-bug-report.sh before the machine restarts; the last checkpoint to another machine | another batch size or framework version
+host_hardware_fault | take the machine out of service; do not trust what it saved since the first such line | reinstalling the framework
+host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill | keep the last checkpoint: the newest file may be cut short | another GPU, driver or CUDA version: GPU memory has no part in it
+gpu_out_of_memory gpu_busy | | more host memory or --shm-size; another CUDA version
+shm_full | | more host memory, another GPU or driver
+disk_full storage_limit_evicted | keep the last whole checkpoint: the newest file may be cut short | deleting that checkpoint to make room
+loss_diverged | keep a checkpoint from before that step; later ones are worthless | training on: it does not come back
+preempted_or_evicted host_restarted | copy checkpoints from the node's local disk to a lasting one | searching the program for the fault
+collective_timeout communication_stall rank_busy_alone | py-spy dump --pid PID of every rank before the run is stopped | a longer time-out before it is known who did not come
+stalled loader_timeout evaluation_hang | py-spy dump --pid PID before the run is stopped |
+checkpoint_damaged | copy the file before anything is tried on it | another framework version: bytes are missing
+worker_timeout | | more memory: nothing ran out
+server_overloaded | | a restart of the server, more retries at once
+start_method seccomp_refused | | a higher ulimit, fewer threads, another driver
+illegal_instruction | | reinstalling the driver, more memory
+openmp_duplicate_runtime | | KMP_DUPLICATE_LIB_OK=TRUE: it hides the fault, and results may be wrong
+label_out_of_range shape_mismatch bad_training_data | | another driver or CUDA version, a smaller batch
+missing_module library_conflict | | another GPU or driver, as long as the import fails
+port_in_use rendezvous_failed | | NCCL variables: the ranks have not met yet
+pcie_link_slow gpu_throttled cpu_throttled | | tuning batch sizes first: the hardware holds them all up
+)rows";
+
 // "PaddleOCR_training,Paddle" -> their bits.
 std::uint32_t programs_named(std::string_view names) {
   std::uint32_t programs = 0;
@@ -235,52 +260,16 @@ const std::vector<LineCure>& line_cures() {
   return kCures;
 }
 
-// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<Care>& care_table() {
-  static const std::vector<Care> kCare = {
-      {" storage_failure read_only_filesystem ",
-       "stop writing there; copy what matters to another disk before fsck or a restart",
-       "another batch size, fewer workers, a restart of the run on the same disk"},
-      {" gpu_fault ",
-       "nvidia-bug-report.sh before the machine restarts; the last checkpoint to another machine",
-       "another batch size or framework version"},
-      {" host_hardware_fault ",
-       "take the machine out of service; do not trust what it saved since the first such line",
-       "reinstalling the framework"},
-      {" host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill ",
-       "keep the last checkpoint: the newest file may be cut short",
-       "another GPU, driver or CUDA version: GPU memory has no part in it"},
-      {" gpu_out_of_memory gpu_busy ", "", "more host memory or --shm-size; another CUDA version"},
-      {" shm_full ", "", "more host memory, another GPU or driver"},
-      {" disk_full storage_limit_evicted ",
-       "keep the last whole checkpoint: the newest file may be cut short",
-       "deleting that checkpoint to make room"},
-      {" loss_diverged ", "keep a checkpoint from before that step; later ones are worthless",
-       "training on: it does not come back"},
-      {" preempted_or_evicted host_restarted ",
-       "copy checkpoints from the node's local disk to a lasting one",
-       "searching the program for the fault"},
-      {" collective_timeout communication_stall rank_busy_alone ",
-       "py-spy dump --pid PID of every rank before the run is stopped",
-       "a longer time-out before it is known who did not come"},
-      {" stalled loader_timeout evaluation_hang ",
-       "py-spy dump --pid PID before the run is stopped", ""},
-      {" checkpoint_damaged ", "copy the file before anything is tried on it",
-       "another framework version: bytes are missing"},
-      {" worker_timeout ", "", "more memory: nothing ran out"},
-      {" server_overloaded ", "", "a restart of the server, more retries at once"},
-      {" start_method seccomp_refused ", "", "a higher ulimit, fewer threads, another driver"},
-      {" illegal_instruction ", "", "reinstalling the driver, more memory"},
-      {" openmp_duplicate_runtime ", "",
-       "KMP_DUPLICATE_LIB_OK=TRUE: it hides the fault, and results may be wrong"},
-      {" label_out_of_range shape_mismatch bad_training_data ", "",
-       "another driver or CUDA version, a smaller batch"},
-      {" missing_module library_conflict ", "",
-       "another GPU or driver, as long as the import fails"},
-      {" port_in_use rendezvous_failed ", "", "NCCL variables: the ranks have not met yet"},
-      {" pcie_link_slow gpu_throttled cpu_throttled ", "",
-       "tuning batch sizes first: the hardware holds them all up"},
-  };
+  static const std::vector<Care> kCare = [] {
+    std::vector<Care> care;
+    for (const std::string_view row : rows_of(kCareRows)) {
+      const std::vector<std::string> columns = split(std::string(row), '|');
+      const std::string causes = " " + columns[0];
+      care.push_back({lasting(causes), lasting(trim(columns[1])), lasting(trim(columns[2]))});
+    }
+    return care;
+  }();
   return kCare;
 }
 

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include "base/rows.h"
 #include "base/text.h"
 #include "diagnosis/consequences.h"
-#include "diagnosis/rows.h"
 
 namespace ocrtune {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/rows.h"
 #include "base/text.h"
-#include "diagnosis/rows.h"
 
 namespace ocrtune {
 namespace {
@@ -168,10 +168,7 @@ Remedy remedy_named(std::string_view name) {
   return static_cast<Remedy>(found - std::begin(kRemedies));
 }
 
-}  // namespace
-
-std::vector<CauseRow> causes_of(std::string_view text) {
-  std::vector<CauseRow> causes;
+void add_causes(std::string_view text, std::vector<CauseRow>& causes) {
   for (std::string_view row : rows_of(text)) {
     const bool confirms = starts_with(row, "? ");
     if (confirms || starts_with(row, "- ")) {
@@ -186,8 +183,9 @@ std::vector<CauseRow> causes_of(std::string_view text) {
     if (cause.outcome == std::string_view("ok")) cause.kind = CauseKind::slowness;
     causes.push_back(std::move(cause));
   }
-  return causes;
 }
+
+}  // namespace
 
 bool listed(std::string_view list, std::string_view word) {
   return list.find(" " + std::string(word) + " ") != std::string_view::npos;
@@ -195,9 +193,9 @@ bool listed(std::string_view list, std::string_view word) {
 
 const std::vector<CauseRow>& cause_table() {
   static const std::vector<CauseRow> kTable = [] {
-    std::vector<CauseRow> table = causes_of(kRunCauses);
-    for (const auto& part : {program_causes(), service_causes()}) {
-      table.insert(table.end(), part.begin(), part.end());
+    std::vector<CauseRow> table;
+    for (const std::string_view part : {kRunCauses, kProgramCauses, kServiceCauses}) {
+      add_causes(part, table);
     }
     return table;
   }();

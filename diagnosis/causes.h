@@ -36,9 +36,10 @@ struct CauseRow {
   Remedy remedy = Remedy::none;
 };
 
+// Of rows of text in three files (base/rows.h): "name outcome remedy meaning", below it "? what
+// would confirm it" and "- fix", the most likely one first.
 const std::vector<CauseRow>& cause_table();
-std::vector<CauseRow> program_causes();             // its part in causes_program.cpp
-std::vector<CauseRow> service_causes();             // its part in causes_service.cpp
+extern const std::string_view kProgramCauses, kServiceCauses;
 const CauseRow& find_cause(std::string_view name);  // the row "unknown" when there is none
 std::string_view remedy_name(Remedy remedy);
 

@@ -1,10 +1,9 @@
 // The part of the cause table that concerns devices, crashes, data and the program itself.
-#include "diagnosis/rows.h"
+#include "diagnosis/causes.h"
 
 namespace ocrtune {
 
-std::vector<CauseRow> program_causes() {
-  return causes_of(R"rows(
+const std::string_view kProgramCauses = R"rows(
 no_gpu_visible unsupported none The program wants a GPU and sees none: no driver, a container without access, or an empty CUDA_VISIBLE_DEVICES.
 ? nvidia-smi; echo "$CUDA_VISIBLE_DEVICES"
 - docker run --gpus all
@@ -160,7 +159,6 @@ process_failed crashed retry A process ended with an error code; the lines at ha
 unknown crashed retry The lines at hand show that something failed but fit no known cause.
 ? what did the run do last? the lines before its end, of all its processes
 - give more of the log, from the start of the run to its last line
-)rows");
-}
+)rows";
 
 }  // namespace ocrtune

@@ -1,11 +1,10 @@
 // The part of the cause table that concerns services, sandboxes, child processes, formats of other
 // versions, and hardware that only slows.
-#include "diagnosis/rows.h"
+#include "diagnosis/causes.h"
 
 namespace ocrtune {
 
-std::vector<CauseRow> service_causes() {
-  return causes_of(R"rows(
+const std::string_view kServiceCauses = R"rows(
 # What a run needs from others: hubs, stores, registries, certificates, clocks, schedulers.
 remote_unreachable crashed retry A server that the run needs could not be reached (a model hub, an object store, a registry, a database): no route, a proxy or firewall, a name that does not resolve, or the server is down.
 ? curl -sv URL from the same machine or container; getent hosts NAME; env | grep -i proxy
@@ -106,7 +105,6 @@ throughput_fell ok none The rate fell during the run while the work per step sta
 ? nvidia-smi -q -d PERFORMANCE; iostat -x 1; vmstat 1   # now, while it is slow
 - data on a local disk, or smaller than the free memory
 - clocks and temperatures of GPU and CPU over the run
-)rows");
-}
+)rows";
 
 }  // namespace ocrtune

@@ -6,8 +6,8 @@
 
 #include <re2/re2.h>
 
+#include "base/rows.h"
 #include "base/text.h"
-#include "diagnosis/rows.h"
 
 namespace ocrtune {
 namespace {

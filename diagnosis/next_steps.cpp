@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/rows.h"
 #include "base/text.h"
 #include "diagnosis/engine_words.h"
-#include "diagnosis/rows.h"
 
 namespace ocrtune {
 namespace {

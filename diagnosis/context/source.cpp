@@ -1,65 +1,52 @@
 #include "diagnosis/context/source.h"
 
-#include <iterator>
+#include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <re2/re2.h>
 #include <re2/set.h>
 
+#include "base/rows.h"
 #include "base/text.h"
 
 namespace ocrtune {
 namespace {
 
-struct ProgramWords {
-  Program program;
-  const char* name;
-  const char* pattern;
-};
-
-constexpr ProgramWords kPrograms[] = {
-    {kPaddleTrain, "PaddleOCR training",
-     R"(tools/train\.py|ppocr INFO: (?:train with paddle|epoch: )|train dataloader has|norm_edit_dis|avg_reader_cost)"},
-    {kPaddleInfer, "PaddleOCR",
-     R"(ppocr DEBUG|dt_boxes num|tools/infer/|/paddleocr/|paddleocr [a-z]|PaddleOCR\(|rec_res num)"},
-    {kPaddleX, "PaddleX", R"(/paddlex/|paddlex\.|Creating model: \(|official_models)"},
-    {kPaddle, "Paddle",
-     R"(/paddle/|paddle\.|[Pp]addlepaddle|ppocr |LAUNCH INFO|FLAGS_\w+=|paddle::|workerlog\.|DataLoader process \(pid|exited is killed by signal)"},
-    {kTorch, "PyTorch",
-     R"(/torch/|torch\.|c10::|c10d|ProcessGroupNCCL|torchrun|PytorchStreamReader|PYTORCH_|[Pp]yTorch)"},
-    {kLightning, "Lightning",
-     R"(pytorch_lightning|lightning\.|/lightning/|LOCAL_RANK: \d+ - CUDA_VISIBLE|Trainer already configured|TPU available: )"},
-    {kAccelerate, "accelerate",
-     R"(accelerate launch|/accelerate/|accelerate\.|/transformers/trainer|\*\*\*\*\* Running training)"},
-    {kDeepSpeed, "DeepSpeed", R"([Dd]eep[Ss]peed|zero_optimization|train_micro_batch_size)"},
-    {kMmcv, "OpenMMLab", R"(mmcv|mmengine|mmocr|mmdet|mmpretrain)"},
-    {kVllm, "vLLM", R"(vllm|vLLM|EngineCore)"},
-    {kSglang, "SGLang", R"(sglang|SGLang|--mem-fraction-static|server_args=ServerArgs)"},
-    {kTriton, "Triton server",
-     R"(tritonserver|TRITONBACKEND|triton::|model_repository_manager|I\d{4} [\d:.]+ \d+ \w+\.cc:\d+\] "?(?:Started|Loading:|successfully loaded))"},
-    {kOnnxRuntime, "ONNX Runtime", R"(onnxruntime|ONNXRuntime|ExecutionProvider|ORT_)"},
-    {kOpenVino, "OpenVINO", R"(openvino|OpenVINO|ov::|src/inference/src)"},
-    {kGunicorn, "gunicorn", R"(gunicorn|\[CRITICAL\] WORKER TIMEOUT|Booting worker with pid)"},
-    {kUvicorn, "uvicorn", R"([Uu]vicorn|Application startup complete|Started server process \[)"},
-    {kCelery, "Celery", R"([Cc]elery|ForkPoolWorker|/billiard/)"},
-    {kRay, "Ray", R"(ray\.|raylet|/ray/|\(\w+ pid=\d+, ip=)"},
-    {kBurn, "Burn", R"(burn[-_:]|cubecl|cubecl_|wgpu|tch-rs|torch-sys)"},
-    {kKraken, "kraken", R"(ketos|kraken)"},
-    {kDoctr, "docTR", R"(/doctr/|doctr\.|python-doctr)"},
-    {kOcrMyPdf, "OCRmyPDF", R"([Oo][Cc][Rr]my[Pp][Dd][Ff])"},
-    {kNccl, "NCCL", R"(NCCL|nccl)"},
-    {kSlurm, "Slurm", R"(slurmstepd|srun: |SLURM_|sbatch|scancel|sacct)"},
-    {kKubernetes, "Kubernetes",
-     R"(kubelet|kubectl|Back-off restarting|[Ll]iveness probe|pod/|Pod\b)"},
-    {kDocker, "Docker", R"([Dd]ocker|containerd|"OOMKilled")"},
-    {kPodman, "Podman", R"([Pp]odman|libpod|\bcrun: |\bconmon\b)"},
-    {kLxc, "LXC",
-     R"(\blxc-\w+|/lxc/|\blxc (?:start|exec|launch)\b|\blxd\b|\bincus\b|\bpct (?:start|enter|exec)\b)"},
-    {kTorchLauncher, "torchrun",
-     R"(torchrun|torch\.distributed\.(?:run|launch|elastic)|torch/distributed/(?:run|elastic))"},
-    {kOllama, "llama.cpp", R"(llama_|llama\.cpp|ggml|ollama)"},
-};
+// A program's name and its words; in the order of the bits of Program.
+constexpr std::string_view kPrograms = R"rows(
+PaddleOCR_training tools/train\.py|ppocr INFO: (?:train with paddle|epoch: )|train dataloader has|norm_edit_dis|avg_reader_cost
+PaddleOCR ppocr DEBUG|dt_boxes num|tools/infer/|/paddleocr/|paddleocr [a-z]|PaddleOCR\(|rec_res num
+PaddleX /paddlex/|paddlex\.|Creating model: \(|official_models
+Paddle /paddle/|paddle\.|[Pp]addlepaddle|ppocr |LAUNCH INFO|FLAGS_\w+=|paddle::|workerlog\.|DataLoader process \(pid|exited is killed by signal
+PyTorch /torch/|torch\.|c10::|c10d|ProcessGroupNCCL|torchrun|PytorchStreamReader|PYTORCH_|[Pp]yTorch
+Lightning pytorch_lightning|lightning\.|/lightning/|LOCAL_RANK: \d+ - CUDA_VISIBLE|Trainer already configured|TPU available:[ ]
+accelerate accelerate launch|/accelerate/|accelerate\.|/transformers/trainer|\*\*\*\*\* Running training
+DeepSpeed [Dd]eep[Ss]peed|zero_optimization|train_micro_batch_size
+OpenMMLab mmcv|mmengine|mmocr|mmdet|mmpretrain
+vLLM vllm|vLLM|EngineCore
+SGLang sglang|SGLang|--mem-fraction-static|server_args=ServerArgs
+Triton_server tritonserver|TRITONBACKEND|triton::|model_repository_manager|I\d{4} [\d:.]+ \d+ \w+\.cc:\d+\] "?(?:Started|Loading:|successfully loaded)
+ONNX_Runtime onnxruntime|ONNXRuntime|ExecutionProvider|ORT_
+OpenVINO openvino|OpenVINO|ov::|src/inference/src
+gunicorn gunicorn|\[CRITICAL\] WORKER TIMEOUT|Booting worker with pid
+uvicorn [Uu]vicorn|Application startup complete|Started server process \[
+Celery [Cc]elery|ForkPoolWorker|/billiard/
+Ray ray\.|raylet|/ray/|\(\w+ pid=\d+, ip=
+Burn burn[-_:]|cubecl|cubecl_|wgpu|tch-rs|torch-sys
+kraken ketos|kraken
+docTR /doctr/|doctr\.|python-doctr
+OCRmyPDF [Oo][Cc][Rr]my[Pp][Dd][Ff]
+NCCL NCCL|nccl
+Slurm slurmstepd|srun: |SLURM_|sbatch|scancel|sacct
+Kubernetes kubelet|kubectl|Back-off restarting|[Ll]iveness probe|pod/|Pod\b
+Docker [Dd]ocker|containerd|"OOMKilled"
+torchrun torchrun|torch\.distributed\.(?:run|launch|elastic)|torch/distributed/(?:run|elastic)
+llama.cpp llama_|llama\.cpp|ggml|ollama
+Podman [Pp]odman|libpod|\bcrun: |\bconmon\b
+LXC \blxc-\w+|/lxc/|\blxc (?:start|exec|launch)\b|\blxd\b|\bincus\b|\bpct (?:start|enter|exec)\b
+)rows";
 
 }  // namespace
 
@@ -69,21 +56,27 @@ std::uint32_t programs_in(std::string_view text) {
     options.set_encoding(re2::RE2::Options::EncodingLatin1);
     options.set_max_mem(64 << 20);
     auto set = std::make_unique<re2::RE2::Set>(options, re2::RE2::UNANCHORED);
-    for (const ProgramWords& row : kPrograms) set->Add(row.pattern, nullptr);
+    for (std::string_view row : rows_of(kPrograms)) {
+      take_column(row);
+      set->Add(row, nullptr);
+    }
     set->Compile();
     return set;
   }();
   std::vector<int> found;
   kSet->Match(text, &found);
   std::uint32_t programs = 0;
-  for (const int i : found) programs |= kPrograms[i].program;
+  for (const int i : found) programs |= Program{1} << static_cast<unsigned>(i);
   return programs;
 }
 
 std::string program_names(std::uint32_t programs) {
   std::vector<std::string> names;
-  for (const ProgramWords& row : kPrograms) {
-    if ((programs & row.program) != 0) names.emplace_back(row.name);
+  for (std::string_view row : rows_of(kPrograms)) {
+    std::string name(take_column(row));
+    std::ranges::replace(name, '_', ' ');
+    if ((programs & 1U) != 0) names.push_back(std::move(name));
+    programs >>= 1U;
   }
   return join(names, ", ");
 }

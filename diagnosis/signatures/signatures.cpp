@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/rows.h"
 #include "base/text.h"
-#include "diagnosis/rows.h"
 
 namespace ocrtune {
 namespace {

@@ -1,4 +1,4 @@
-#include "diagnosis/rows.h"
+#include "base/rows.h"
 
 #include <deque>
 #include <mutex>

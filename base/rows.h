@@ -5,8 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnosis/causes.h"
-
 namespace ocrtune {
 
 std::vector<std::string_view> rows_of(std::string_view text);
@@ -14,9 +12,5 @@ std::vector<std::string_view> rows_of(std::string_view text);
 std::string_view take_column(std::string_view& row);
 // A copy that ends with a zero and lasts as long as the process.
 const char* lasting(std::string_view text);
-
-// "name outcome remedy meaning", below it "? what would confirm it" and "- fix", the most likely
-// one first.
-std::vector<CauseRow> causes_of(std::string_view text);
 
 }  // namespace ocrtune
