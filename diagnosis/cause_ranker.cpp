@@ -28,10 +28,10 @@ bool is_remark(const Clue& clue) {
 
 // No program needs the library of NVIDIA's tools, nor NCCL a plugin, nor DeepSpeed the very CUDA,
 // nor anybody what is optional: they say so and go on. And who may not read the kernel's log was
-// looking for a cause.
+// looking for a cause. A list of what may be why is no word of what was.
 bool is_accepted(const std::string& line) {
   static const re2::RE2 kWords(
-      R"(libnvidia-ml|libnccl-net|\b(?:py-spy|gdb|strace|perf|lsof|htop|nvtop|iotop|numastat): (?:command )?not found|\b404 GET /|dmesg: read kernel buffer failed|accepting this combination|will proceed with training with local|'paddle\.fluid\.core_avx'|is optional and|optional dependency|If you don't plan on using)");
+      R"(libnvidia-ml|libnccl-net|\b(?:py-spy|gdb|strace|perf|lsof|htop|nvtop|iotop|numastat): (?:command )?not found|\b404 GET /|dmesg: read kernel buffer failed|accepting this combination|will proceed with training with local|'paddle\.fluid\.core_avx'|is optional and|optional dependency|If you don't plan on using|ommon (?:causes|reasons) (?:include|are))");
   return re2::RE2::PartialMatch(line, kWords);
 }
 
@@ -107,15 +107,18 @@ bool too_many_joined(const std::string& line) {
 // and a bar.
 constexpr std::string_view kOwnWords = R"rows(
 checkpoint_mismatch (?i)\b(?:checkpoint|state[_ ]dict|weights)\b.{0,60}(?:contains only|does not (?:contain|have|match|fit)|lacks|is missing|incompatible)
-library_conflict (?i)version mismatch|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|(?:more recent|newer|older|later) version of|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version
+library_conflict (?i)version mismatch|is already (?:used|registered) by\b|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|(?:more recent|newer|older|later) version of|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version
 missing_module (?i)(?:fail(?:ed)? to|could not|couldn't|unable to|cannot|can't|did not) (?:find|locate) (?:[\w'-]+ ){0,3}(?:compiler|executable|binary|program|command|tool|package|library|attribute|entry ?point)|requires the \S+ (?:library|package|backend)|is not installed|not (?:in|on) (?:your |the )?PATH\b|please install|pip install
 bad_training_data (?i)\b(?:pdf|document|page|image|input file)\b.{0,60}(?:signature|signed\b|encrypted|password|already has text|malformed|unreadable|broken|(?:cannot|could not) be (?:read|opened|decoded))|(?:unrecogni[sz]ed|malformed|broken|corrupt(?:ed)?|(?:cannot|could not|unable to|failed to) (?:decode|parse|identify)) .{0,30}\b(?:pdf|document|page|image|sample|record|jpe?g|tiff?)\b
 checkpoint_damaged (?i)corrupt(?:ed)?\b|checksum|truncated|unexpected end of
 missing_file (?i)\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b.{0,80}(?:not found|(?:does not|doesn't) exist|is missing)|(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|open|locate) .{0,40}\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b
 dataset_too_small (?i)\b(?:data ?sets?|data ?loaders?|samples?|batch(?:es)?|images?|total_steps|length)\b.{0,60}(?:\bempty\b|\bis zero\b|(?:got|=|is|has|of) 0\b)|\bno (?:valid |training |usable )*(?:samples|images|batches|examples|data)\b
-label_out_of_range (?i)\b(?:labels?|class(?:es)?|targets?|tokens?|vocab\w*|char\w*|blank)\b.{0,80}(?:out of (?:range|bounds)|in interval|exceeds?|not in (?:the )?(?:dict|vocab|charset|alphabet))
-shape_mismatch (?i)\b(?:shape|dimensions?|channels|height|width)\b[^.]{0,60}\b(?:not match|divisible|incompatible|must be|should be)|expected .{0,40}\b(?:shape|dimensions?|channels)\b
+label_out_of_range (?i)\b(?:labels?|class(?:es)?|targets?|tokens?|vocab\w*|char\w*|blank)\b.{0,80}(?:out of (?:range|bounds)|in interval|exceeds?|(?:not|cannot be found|not found) in (?:the )?'?(?:dict|vocab|charset|alphabet))
+request_too_large (?i)\b(?:page|image|document|prompt|input|request|message|payload|sequence)\b.{0,80}(?:too (?:large|long|big)|longer than|exceeds?\b.{0,30}(?:limit|maximum))
+shape_mismatch (?i)\b(?:shape|dimensions?|channels?|height|width)\b[^.]{0,60}\b(?:not match|divisible|incompatible|must be|should be)|expected .{0,40}\b(?:shape|dimensions?|channels)\b
 access_refused (?i)unauthori[sz]ed|forbidden|not authori[sz]ed|access (?:is )?denied|invalid (?:token|credentials|api key)
+server_overloaded (?i)rate limit|too many requests|overloaded|quota exceeded
+remote_unreachable (?i)\b(?:server|connection|endpoint|broker|host)\b.{0,60}(?:disconnected|refused|timed out|unreachable|unavailable)
 bad_configuration ^\S*(?:config|argument|args\b|arg_utils|options|settings)\S* \||onfig\w*: |\b(?:ValueError|AssertionError|NotImplementedError): .*(?i:must (?:be|have|match|not)\b|should (?:be|have)\b|has to be|requires? .{1,60} to (?:be|match|have)\b|not a (?:round )?multiple|mutually exclusive|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible|recogni[sz]ed)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|at least one of|\bbut (?:got|found|received)\b|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b)
 )rows";
 

@@ -116,9 +116,10 @@ void CauseRanker::explain_followers() {
       }
       // An exception of the rank that gave up, and the lines above its text, are how it did.
       constexpr std::int64_t kHeader = 4;
+      const bool of_a_host = other.rank && !clue.rank && !origin_of(clue.line.text).host.empty();
       if (tier(other.role) == 1 &&
           (!other.is_exception() ||
-           (same_actor(other, clue) && other.line.line + kHeader > clue.line.line))) {
+           (same_actor(other, clue) && !of_a_host && other.line.line + kHeader > clue.line.line))) {
         return false;
       }
       return not_later(other, clue);

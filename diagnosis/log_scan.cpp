@@ -368,7 +368,7 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   const std::string card = may_fit || cards.open() ? cards.take_line(line) : "";
   if (!card.empty()) line = card;
   if (!unfinished.empty()) continue_message(line);
-  const bool quoted = payload.take_line(line);
+  const bool quoted = payload.take_line(line, scan.first_when.has_value());
   const bool composed = !card.empty() || !answer.empty();
   Told told = told_by(line, hot || composed, may_fit || composed);
   if (quoted) {

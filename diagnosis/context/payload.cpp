@@ -251,7 +251,7 @@ std::optional<std::string> without_payload(std::string_view line) {
   return left;
 }
 
-bool PayloadBlock::take_line(std::string_view line) {
+bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
   constexpr int kLongest = 200;
   static const re2::RE2 kHeading(
       R"((?i)^[-=#*]{2,}\s*(?:(?:(?:page )?text|content|markdown|warnings summary)|(?:sample|example|page|image|document|prediction|answer|response|prompt)\s*#?\d+(?:/\d+)?|(?:\S*/)?(?:(?:page|scan|img|image|doc)[\w-]*\d\w*\.(?:txt|md|json)|[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp)))\s*[-=#*]{2,}$|^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$)",
@@ -267,6 +267,15 @@ bool PayloadBlock::take_line(std::string_view line) {
       bytes());
   constexpr std::size_t kLongestHeading = 160;
   line = trim(line);
+  const bool fence = starts_with(line, "```");
+  if (fence && !quotes_by_fences_) quotes_by_fences_ = in_a_log;
+  if (fence && *quotes_by_fences_) {
+    fenced_ = !fenced_;
+    lines_left_ = fenced_ ? kLongest : 0;
+    return fenced_;
+  }
+  fenced_ = fenced_ && lines_left_ > 0;
+  if (fenced_) return lines_left_ -= 1, true;
   if (starts_with(line, "[")) {
     if (labelled_) lines_left_ = 0;
     labelled_ = re2::RE2::PartialMatch(line, kLabelled);

@@ -19,15 +19,17 @@ std::optional<std::string> without_payload(std::string_view line);
 // Several lines of payload behind a heading, such as "recognised text:", or of a test.
 class PayloadBlock {
  public:
-  // Each line in turn. True: it stands in an open block.
-  bool take_line(std::string_view line);
+  // Each line in turn; `in_a_log`: a dated line is above it. True: it stands in an open block.
+  bool take_line(std::string_view line, bool in_a_log);
   bool open() const { return lines_left_ > 0; }
 
  private:
   int lines_left_ = 0;
-  bool of_a_test_ = false;  // what pytest has captured of it: only a rule ends that
-  bool labelled_ = false;   // a line with a label in brackets ends it
-  bool dated_ = false;      // the heading has a logger's prefix, so a line with one ends the block
+  bool fenced_ = false;                   // between two lines of ```
+  std::optional<bool> quotes_by_fences_;  // a log does; a report fences the log itself
+  bool of_a_test_ = false;                // what pytest has captured of it: only a rule ends that
+  bool labelled_ = false;                 // a line with a label in brackets ends it
+  bool dated_ = false;  // the heading has a logger's prefix, so a line with one ends the block
 };
 
 }  // namespace ocrtune

@@ -377,6 +377,31 @@ TEST(Story, AnErrorOfNcclTellsOfALostPeer) {
   EXPECT_EQ(diagnosis.story[1].ranks, std::vector<int>{0});
 }
 
+std::string pages(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += "page " + std::to_string(i) + " is read\n";
+  return text;
+}
+
+// What a program went on after for long is hardly what its last exception tells of.
+TEST(Order, TheExceptionThatEndsALogDoubtsWhatWasLongBefore) {
+  const std::string refused = "OSError: [Errno 98] Address already in use\n";
+  const std::string end = "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n";
+  const Diagnosis alone = diagnose_text(refused + end + "LookupError: no page\n");
+  const Diagnosis apart = diagnose_text(refused + pages(100) + end + "LookupError: no page\n");
+  ASSERT_STREQ(alone.causes[0].row->name, "port_in_use");
+  EXPECT_GT(alone.causes[0].confidence, 0.9);
+  EXPECT_LE(apart.causes[0].confidence, 0.7);
+}
+
+TEST(Order, AnExceptionThatWasSurvivedIsNotShownForTheLast) {
+  const std::string header = "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n";
+  const Diagnosis diagnosis = diagnose_text(header + "LookupError: page 3\n" + pages(200) + header +
+                                            "LookupError: head of 12 classes\n");
+  ASSERT_TRUE(diagnosis.failed);
+  EXPECT_EQ(diagnosis.causes[0].evidence[0].text, "LookupError: head of 12 classes");
+}
+
 TEST(NextSteps, CausesOfServersContainersAndVersionsHaveAPair) {
   for (const char* cause : {"driver_mismatch", "checkpoint_refused", "shape_mismatch",
                             "remote_unreachable", "access_refused", "clock_wrong", "tls_failed",

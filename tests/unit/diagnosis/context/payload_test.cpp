@@ -17,7 +17,8 @@ TEST(Payload, RecognisedTextIsNoEvent) {
         "[[[28.0, 37.0], [302.0, 39.0]], ('No space left on device', 0.9651)]",
         "[2024/10/22 11:30:05] ppocr INFO: \t result: No space left on device\t0.991",
         "pred: RuntimeError: CUDA out of memory, gt: RuntimeError: CUDA out of memory",
-        "识别结果：段错误 (核心已转储)", "img_12.jpg\tSegmentation fault (core dumped)",
+        "识别结果：段错误 (核心已转储)",
+        "img_12.jpg\tSegmentation fault (core dumped)",
         "       \"Segmentation fault (core dumped)\",",
         "<span class='ocrx_word' title='x_wconf 96'>CUDA out of memory</span>",
         "CUDA out of memory. Tried to allocate 2.00 GiB   0.9871",
@@ -26,6 +27,11 @@ TEST(Payload, RecognisedTextIsNoEvent) {
         R"x({"level":"info","message":"page read","lead":"CUDA out of memory. Tried 2 GiB"})x",
         R"x(level=info msg="page read" lead="Segmentation fault (core dumped)")x",
         R"x(prompt: 'Translate: 'Segmentation fault (core dumped)'<end>', params: 1)x",
+        R"x({"level":"info","path":"/ocr","text":"CUDA out of memory. Tried to allocate 2 GiB"})x",
+        "| 2 | Out of memory: Killed process 4711 (python) | 0.98 |",
+        R"x(# the first run ended with "CUDA out of memory. Tried to allocate 2.00 GiB")x",
+        "----- page_002.txt -----\nRuntimeError: CUDA out of memory\n----- page_003.txt -----\nok",
+        "2026-11-26 11:00:00 INFO page 8\n```\nRuntimeError: CUDA out of memory\n```\n",
         R"x({"rec_texts": ["Segmentation fault (core dumped)", "ok"], "rec_scores": [0.9]})x"}) {
     const Diagnosis diagnosis = diagnose_text(std::string(line) + "\n");
     EXPECT_FALSE(diagnosis.failed) << line << " -> " << diagnosis.causes[0].row->name;
@@ -48,17 +54,19 @@ TEST(Payload, WhatTestsAreAboutIsNoEvent) {
 
 // The same words as the program's own.
 TEST(Payload, WhatTheProgramSaysOfItselfCounts) {
-  for (const char* line : {
-           R"({"level":"ERROR","message":"CUDA out of memory. Tried to allocate 2.00 GiB"})",
-           R"({"text":"CUDA out of memory. Tried 2 GiB","record":{"level":{"name":"ERROR"}}})",
-           R"(time="2025" level=error msg="CUDA out of memory. Tried to allocate 2 GiB")",
-           R"({"level":"error","lead":"page 3","exc_info":"CUDA out of memory. Tried 2 GiB"})",
-           R"(response: {"error": {"message": "CUDA out of memory"}})",
-           R"(ERROR worker: output: CUDA out of memory)",
-           "Jan  1 00:01:10 kiosk ocr[400]: CUDA out of memory",
-           "OSError: [Errno 28] No space left on device: '/data/crop_1.png'",
-           "  Active: failed (Result: oom-kill) since Tue; Failed with result 'oom-kill'",
-       }) {
+  for (
+      const char* line : {
+          R"({"level":"ERROR","message":"CUDA out of memory. Tried to allocate 2.00 GiB"})",
+          R"({"text":"CUDA out of memory. Tried 2 GiB","record":{"level":{"name":"ERROR"}}})",
+          R"(time="2025" level=error msg="CUDA out of memory. Tried to allocate 2 GiB")",
+          R"({"level":"error","lead":"page 3","exc_info":"CUDA out of memory. Tried 2 GiB"})",
+          R"({"level":"error","path":"/ocr","text":"CUDA out of memory. Tried to allocate 2 GiB"})",
+          R"(response: {"error": {"message": "CUDA out of memory"}})",
+          R"(ERROR worker: output: CUDA out of memory)",
+          "Jan  1 00:01:10 kiosk ocr[400]: CUDA out of memory",
+          "OSError: [Errno 28] No space left on device: '/data/crop_1.png'",
+          "  Active: failed (Result: oom-kill) since Tue; Failed with result 'oom-kill'",
+      }) {
     EXPECT_TRUE(diagnose_text(std::string(line) + "\n").failed) << line;
   }
 }
