@@ -1,13 +1,16 @@
-// One row for each command; a command adds its row here and its file in cli/commands/.
+// One row for each command of the kernel; a command adds its row here and its file in
+// cli/commands/. Those of the extras come to it by cli/extras.h.
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "cli/engine_commands.h"
+#include "cli/extras.h"
 #include "trial/workloads/engine_parts.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr const char* kFind = "Find settings";
-constexpr const char* kLaunch = "Use them";
 constexpr const char* kHidden = "";
 
 // Without the engine's part a command has no flags here.
@@ -18,7 +21,7 @@ CommandRun of_engine(Flags& flags) {
 }
 
 // clang-format off
-const std::vector<Command> kTable = {
+const std::vector<Command> kKernel = {
     {"init", kFind, "Look around and write ocrtune.toml, which tune runs",
      "ocrtune init\n"
      "ocrtune init PaddleOCR/ --force",
@@ -65,16 +68,6 @@ const std::vector<Command> kTable = {
      "ocrtune export last --format compose > compose.yml",
      "Memory is the measured peak and the run's margin. What only you know stands as <NAME>.\n"
      "Exit code: 0 written, 3 no such run, or it recommends nothing.", declare_export},
-    {"plan", kLaunch, "Say how many machines a load or a deadline takes",
-     "ocrtune plan --rate 12000/min --slo p99=80ms --cost-per-hour 1.2\n"
-     "ocrtune plan --daily 40,000 --peak '3x 9-11' --slo p95=5s --zones 2 --growth 5\n"
-     "ocrtune plan --pages 24,800,000 --within 10h --cost-per-hour 0.34\n"
-     "ocrtune plan --rate 200/min --lines-per-page 40 --slo p95=2s\n"
-     "ocrtune plan cpu.sqlite=0.8 gpu.sqlite=2.9 --rate 3e6/h --out plan\n"
-     "ocrtune plan --samples 2e6 --epochs 20 --deadline 'Fri 18:00' --interruptions 8h "
-     "--checkpoint-every 15m:20s",
-     "Exit code: 0 planned, 1 nothing can meet it or it lies beyond the valid range.",
-     declare_plan},
     {"diagnose", kLaunch, "Say why a run died, from its logs, exit code and kernel log",
      "ocrtune diagnose log/workerlog.* --exit-code 137 --kernel-log dmesg.txt",
      "Exit code: 0 no failure found, 1 a failure and its causes, 3 a file cannot be read.",
@@ -157,10 +150,21 @@ const std::vector<Command> kTable = {
 
 }  // namespace
 
-const std::vector<Command>& command_table() { return kTable; }
+const std::vector<Command>& command_table() {
+  static const std::vector<Command> kTable = [] {
+    std::vector<Command> table = kKernel;
+    for (const Extra& extra : extras()) {
+      for (const auto& [before, row] : extra.commands) {
+        table.insert(std::ranges::find(table, std::string_view(before), &Command::name), row);
+      }
+    }
+    return table;
+  }();
+  return kTable;
+}
 
 const Command* find_command(std::string_view name) {
-  for (const Command& command : kTable) {
+  for (const Command& command : command_table()) {
     if (name == command.name) return &command;
   }
   return nullptr;

@@ -36,6 +36,7 @@ struct Command {
   bool hidden() const { return *section == '\0'; }
 };
 
+inline constexpr const char* kLaunch = "Use them";
 inline constexpr const char* kEngineGroup = "engine";
 inline constexpr const char* kHostsGroup = "hosts";
 inline constexpr const char* kRest = "Others";
@@ -58,7 +59,6 @@ CommandRun declare_list(Flags& flags);
 CommandRun declare_man(Flags& flags);
 CommandRun declare_node(Flags& flags);
 CommandRun declare_p2p(Flags& flags);
-CommandRun declare_plan(Flags& flags);
 CommandRun declare_probe(Flags& flags);
 CommandRun declare_rank_exec(Flags& flags);
 CommandRun declare_replay(Flags& flags);

@@ -7,11 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command_words.h"
 #include "cli/commands.h"
 #include "cli/engine_commands.h"
+#include "cli/extras.h"
 #include "cli/help.h"
 #include "cli/here.h"
 #include "cli/shell/terminal.h"
@@ -33,8 +36,18 @@ int print(const std::string& text) {
   return kExitOk;
 }
 
+// Empty: it is no command of an extra that this build lacks.
+std::string lacks_extra(const std::string& name) {
+  for (const MissingCommand& missing : missing_commands()) {
+    if (name != missing.name) continue;
+    return fmt::format("no command '{}': this build lacks the extra {}", name, missing.extra);
+  }
+  return "";
+}
+
 int unknown_command(const std::string& name) {
   if (starts_with(name, "-")) return usage_error("no option " + name + " (ocrtune --help)");
+  if (const std::string lacks = lacks_extra(name); !lacks.empty()) return usage_error(lacks);
   std::vector<std::string> names;
   for (const Command& command : command_table()) {
     if (!command.hidden()) names.emplace_back(command.name);
@@ -107,6 +120,7 @@ int run_command_line(const std::vector<std::string>& words) {
   if (group && asks)
     return print(group_help(arguments[0], help_width(stdout), terminal_language()));
   if (group) {
+    if (!lacks_extra(arguments[1]).empty()) return unknown_command(arguments[1]);
     return usage_error("no command '" + arguments[1] + "' among those of ocrtune " + arguments[0] +
                        " (ocrtune " + arguments[0] + " --help)");
   }

@@ -4,7 +4,7 @@ file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/base/*.cpp ${CMAKE_SOURC
      ${CMAKE_SOURCE_DIR}/diagnosis/*.cpp
      ${CMAKE_SOURCE_DIR}/diagnosis/signatures/*.cpp)
 foreach(file
-  capacity/day_profile capacity/page_lines cli/flags cli/settings_file core/data/alphabet core/data/image_file
+  extras/capacity/day_profile extras/capacity/page_lines cli/flags cli/settings_file core/data/alphabet core/data/image_file
   core/data/label_file core/data/lmdb_source core/data/samples_path
   core/data/sample_source core/graph/checkpoint core/graph/graph core/graph/tensor core/onnx/onnx_arithmetic
   core/onnx/onnx_file core/onnx/onnx_lstm core/onnx/onnx_bytes core/onnx/onnx_recognizer core/onnx/onnx_translator hosts/agent_messages

@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "base/stats.h"
-#include "capacity/back_test.h"
+#include "extras/capacity/back_test.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 
 #include "base/stats.h"
 #include "bench/capacity/simulated_fleet.h"
-#include "capacity/capacity.h"
+#include "extras/capacity/capacity.h"
 #include "tuner/verdict/settings.h"
 
 namespace {

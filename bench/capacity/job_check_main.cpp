@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "capacity/capacity.h"
+#include "extras/capacity/capacity.h"
 #include "tuner/verdict/settings.h"
 
 namespace {

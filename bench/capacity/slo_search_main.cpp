@@ -12,7 +12,7 @@
 
 #include "base/stats.h"
 #include "bench/synthetic/simulated_server.h"
-#include "capacity/queueing.h"
+#include "extras/capacity/queueing.h"
 #include "trial/workloads/service/arrivals.h"
 #include "tuner/slo/slo_search.h"
 

@@ -203,6 +203,8 @@ const std::vector<Phrase>& command_line_table() {
       {"{} '{}': needs a whole number", "{} '{}'：需要整数"},
       {"{} '{}': not a number like {}", "{} '{}'：不是 {} 这样的数"},
       {"{}: '{}' is no latency target; write it like {}", "{}：'{}' 不是延迟目标；请写成 {}"},
+      {"several hosts: this build lacks the extra {}", "多台主机：此构建不含扩展 {}"},
+      {"no command '{}': this build lacks the extra {}", "没有命令 '{}'：此构建不含扩展 {}"},
       {"no command '{}' among those of {}", "{1} 中没有命令 '{0}'"},
       {"no command, no --data and no ocrtune.toml: this measures the built-in engine on random "
        "images; `ocrtune init` looks for your own",

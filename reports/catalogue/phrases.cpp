@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/extra_reports.h"
 #include "reports/catalogue/holes.h"
 #include "reports/catalogue/plain_text.h"
 
@@ -18,8 +19,7 @@ namespace {
 const Phrase* find_phrase(std::string_view english) {
   static const auto kIndex = [] {
     std::unordered_map<std::string_view, const Phrase*> index;
-    for (const auto* table : {&phrase_table(), &sentence_table(), &advice_table(), &machine_table(),
-                              &plan_table(), &terminal_table(), &command_line_table()}) {
+    for (const auto* table : all_tables()) {
       for (const Phrase& phrase : *table) index.emplace(phrase.english, &phrase);
     }
     return index;
@@ -163,6 +163,14 @@ std::string chinese_of_depth(std::string_view sentence, int depth) {
 }
 
 }  // namespace
+
+std::vector<const std::vector<Phrase>*> all_tables() {
+  std::vector<const std::vector<Phrase>*> tables = {&phrase_table(),   &sentence_table(),
+                                                    &advice_table(),   &machine_table(),
+                                                    &terminal_table(), &command_line_table()};
+  for (const ExtraReports& extra : extra_reports()) tables.push_back(&extra.phrases());
+  return tables;
+}
 
 std::string both_languages(const char* tag, const std::string& english,
                            const std::string& chinese) {

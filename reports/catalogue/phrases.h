@@ -1,6 +1,6 @@
-// The page's words in English and Chinese, from seven tables (phrase_table.cpp, sentence_table.cpp,
-// advice_table.cpp, machine_table.cpp, plan_table.cpp, terminal_table.cpp,
-// command_line_table.cpp).
+// The page's words in English and Chinese, from six tables (phrase_table.cpp, sentence_table.cpp,
+// advice_table.cpp, machine_table.cpp, terminal_table.cpp, command_line_table.cpp) and those of
+// the extras (extra_reports.h).
 //
 // Both languages stand in the page and the style sheet shows one, so that switching needs no
 // network and the page can be read without script. A phrase may have holes (holes.h):
@@ -23,9 +23,11 @@ const std::vector<Phrase>& phrase_table();    // what the page itself says
 const std::vector<Phrase>& sentence_table();  // what tuner/ composes, with holes for values
 const std::vector<Phrase>& advice_table();    // what to do about causes of failure
 const std::vector<Phrase>& machine_table();   // what probes/ and bench/ say of machine and failures
-const std::vector<Phrase>& plan_table();      // what a capacity plan says
 const std::vector<Phrase>& terminal_table();  // what a terminal shows beside the answer
 const std::vector<Phrase>& command_line_table();  // init, doctor, verify; errors
+
+// All of them, and those of the extras.
+std::vector<const std::vector<Phrase>*> all_tables();
 
 // Plain text in both languages; text without a language is the same in both.
 struct Bilingual {

@@ -90,7 +90,6 @@ const std::vector<Phrase>& terminal_table() {
        "启动命令并监视，失败后自动恢复"},
       {"Write a recommendation as a file for Docker, Slurm, systemd or Kubernetes",
        "将推荐配置写成 Docker、Slurm、systemd 或 Kubernetes 的文件"},
-      {"Say how many machines a load or a deadline takes", "计算某一负载或期限需要多少台机器"},
       {"Say why a run died, from its logs, exit code and kernel log",
        "根据日志、退出码和内核日志说明运行终止的原因"},
       // Help: options of the commands above.
@@ -183,11 +182,6 @@ const std::vector<Phrase>& terminal_table() {
        "无参数：列出全部；compare A B：比较两者；rm RUN...：删除"},
       {"Stored run, such as last, or command to launch; may hold {nproc}, {batch}, ...",
        "已存的运行，例如 last，或要启动的命令；可含 {nproc}、{batch} 等占位符"},
-      {"Machines to choose from, each with a price an hour behind =: a run, a store file of "
-       "another machine (its last run, or FILE:RUN), a table, or a probe --json to scale the first "
-       "one to (EXTRAPOLATED)",
-       "可选的机器，= 之后为每小时价格：一个运行、另一台机器的存储文件（其最近一个运行，或 "
-       "FILE:RUN）、一张表，或用来换算第一台机器的 probe --json（外推）"},
       {"Logs, or folders of logs, of all ranks of one run; - reads standard input",
        "一次运行中全部 rank 的日志或日志目录；- 为标准输入"},
       {"Without a command, --data, --mode, --model, --preset, --resume or --url the flags come "
@@ -214,8 +208,6 @@ const std::vector<Phrase>& terminal_table() {
        "<NAME>.\nExit code: 0 written, 3 no such run, or it recommends nothing.",
        "内存为实测峰值加上该运行的余量。只有您知道的值写作 <NAME>。\n退出码：0 已写出，3 "
        "没有此运行或它没有推荐配置。"},
-      {"Exit code: 0 planned, 1 nothing can meet it or it lies beyond the valid range.",
-       "退出码：0 已规划，1 无法满足或超出有效范围。"},
       {"Exit code: 0 no failure found, 1 a failure and its causes, 3 a file cannot be read.",
        "退出码：0 未发现失败，1 有失败及其原因，3 有文件无法读取。"},
       {"Built-in OCR engine", "内置 OCR 引擎"},
@@ -224,9 +216,6 @@ const std::vector<Phrase>& terminal_table() {
       {"Knobs (values to try, such as --nproc 1,2,4 or --nproc 1-4)",
        "参数（要尝试的取值，例如 --nproc 1,2,4 或 --nproc 1-4）"},
       {"Objective", "目标"},
-      {"Load to carry", "要承担的负载"},
-      {"The year ahead (where one of these is given)", "未来一年（给出其中一项时）"},
-      {"Job to finish", "要完成的任务"},
       {"Others", "其他"},
       {"5m; with --slo 15m", "5m；有 --slo 时 15m"},
       {"found in its first lines", "由最初几行判断"},
@@ -248,8 +237,6 @@ const std::vector<Phrase>& terminal_table() {
       {"'Global.checkpoints={checkpoint}' for PaddleOCR's tools/train.py",
        "PaddleOCR 的 tools/train.py 为 'Global.checkpoints={checkpoint}'"},
       {"a new one beside the store", "存储文件旁的新目录"},
-      {"the measured start, or 5m", "实测启动时间，否则 5m"},
-      {"the measured start", "实测启动时间"},
       {"Measuring time of one trial", "一次试验的测量时间"},
       {"After the search, run the winner for this time to detect memory growth",
        "搜索之后让胜出的配置运行此时间，以发现内存增长"},
@@ -364,68 +351,6 @@ const std::vector<Phrase>& terminal_table() {
       {"Read the folder of a supervised run (ocrtune run) or of a launcher's logs",
        "读取受监视运行（ocrtune run）的目录或启动器的日志目录"},
       {"Language of the answer", "结论的语言"},
-      {"Cost of one machine, in any currency", "一台机器的费用，币种任意"},
-      {"Plan from this stored run", "根据此已存运行规划"},
-      {"Plan from a recorded table instead of a run", "根据记录的表而不是运行来规划"},
-      {"Plan for the machine of this probe --json (EXTRAPOLATED)",
-       "为此 probe --json 的机器规划（外推）"},
-      {"Compare what stored runs predict with what others measured, with or without a load",
-       "将已存运行的预测与其他运行的实测比较，有无负载均可"},
-      {"Write capacity.csv to this folder", "将 capacity.csv 写到此目录"},
-      {"Write a sheet to sign (sheet.html, .md, .csv), autoscaling objects (hpa.yaml, keda.yaml), "
-       "alerts (rules.yaml, prometheusrule.yaml), a Grafana dashboard.json, capacity.csv and "
-       "capacity.json (for report --with) to this folder",
-       "将待签署的规划表（sheet.html、.md、.csv）、自动伸缩对象（hpa.yaml、keda."
-       "yaml）、告警（rules.yaml、prometheusrule.yaml）、Grafana 的 dashboard.json、capacity.csv "
-       "和 capacity.json（供 report --with）写到此目录"},
-      {"Images, pages or requests to recognise: 200, 12,000/min, 1e6/h, 40k/day",
-       "要识别的图像、页面或请求：200、12,000/min、1e6/h、40k/day"},
-      {"Recognise N images, pages or requests a day: 40,000",
-       "每天识别 N 个图像、页面或请求：40,000"},
-      {"Multiply the day's mean rate by X at its peak, or from one time of day to another: 3x, '3x "
-       "9-11'",
-       "高峰时为全天平均速率的 X 倍，或限于某一时段：3x、'3x 9-11'"},
-      {"Lines of a page: a number, or a file with your pages' results (PaddleOCR's or RapidOCR's "
-       "text output), or with 'LINES PAGES' a line",
-       "每页行数：一个数，或含您的页面结果的文件（PaddleOCR 或 RapidOCR "
-       "的文本输出），或每行为“行数 页数”的文件"},
-      {"Take the load of a day from lines such as '14:00 12000/min', or of a week from 'Mon-Fri "
-       "14:00 12000/min'; with --daily its shape only",
-       "从 '14:00 12000/min' 这样的行取一天的负载，或从 'Mon-Fri 14:00 12000/min' 取一周的；有 "
-       "--daily 时只取其形状"},
-      {"Take recorded arrivals, a time in seconds a line (Unix time tells the time of day)",
-       "取记录的到达时刻，每行一个秒数（Unix 时间可得出一天中的时刻）"},
-      {"Serve N users at once, each of whom waits for an answer and then thinks",
-       "同时服务 N 个用户，每人等待应答后停顿"},
-      {"Time from an answer to the same user's next page: 20s",
-       "从应答到同一用户下一页的时间：20s"},
-      {"Pages of each user a day, for the cost", "每个用户每天的页数，用于计算费用"},
-      {"Meet this latency target: p99=80ms", "满足此延迟目标：p99=80ms"},
-      {"Send requests to any machine (random) or to one after the other (turns; also for the "
-       "fewest open requests)",
-       "将请求发给任一机器（random）或依次轮流（turns；也用于最少未完成请求）"},
-      {"Growth of the load per month", "负载每月的增长"},
-      {"Have enough machines for this share of the time: N+k", "在此比例的时间内机器足够：N+k"},
-      {"Take each machine as up for this share, work on it included",
-       "每台机器可用时间的比例，维护计入停机"},
-      {"Spread the machines over N zones, so that after the loss of one the others carry all",
-       "将机器分布在 N 个区，失去一个区后其余可承担全部"},
-      {"Start machines this time before a --profile or --peak needs them",
-       "在 --profile 或 --peak 需要之前提前此时间启动机器"},
-      {"Read N pages in shards, each machine its own: 24,800,000, 24.8M; without --deadline: how "
-       "long it takes",
-       "分片识别 N 页，每台机器一片：24,800,000、24.8M；没有 --deadline 时给出所需时间"},
-      {"Train on N images, or read N where the run measured reading",
-       "用 N 个图像训练；若该运行测量的是识别，则识别 N 个"},
-      {"Pass over them N times", "遍历 N 次"},
-      {"Finish within this time, or by it: 24h, 18:00, 'Fri 18:00', '2026-11-27 18:00'",
-       "在此时间之内或之前完成：24h、18:00、'Fri 18:00'、'2026-11-27 18:00'"},
-      {"Expect machines to be taken back or to fail: every 8h of one machine, or as often as was "
-       "seen, 3/200h being 3 in 200 machine hours",
-       "预计机器被收回或故障：单台每 8h 一次，或按实际次数，3/200h 即 200 机时 3 次"},
-      {"Interval of checkpoints, and time that each takes: 15m:20s",
-       "检查点的间隔及每次所需时间：15m:20s"},
-      {"Time from an interruption to the next step", "从中断到下一步的时间"},
       // init, doctor and verify.
       {", ", "，"},
       {"; ", "；"},

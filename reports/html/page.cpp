@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/extra_reports.h"
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
@@ -25,7 +26,6 @@
 #include "reports/html/page_parts.h"
 #include "reports/html/page_texts.h"
 #include "reports/markup/page_markup.h"
-#include "reports/plan/plan_html.h"
 #include "tuner/verdict/comparison.h"
 
 namespace ocrtune {
@@ -42,7 +42,6 @@ PageFrame frame_of(const RunRecord& run, const std::string& language) {
       {"<code>" + html_text(plain_line(run.id, 100)) + "</code>", html_text(date_text(run.started)),
        fmt::format("{}", run.trials.size()), say_text(duration_text(run.result.seconds))});
   frame.marks = {{"comparison", "Comparison"},
-                 {"capacity", "Capacity"},
                  {"latency", "Latency"},
                  {"answer", "Answer"},
                  {"texts", "Texts"},
@@ -59,6 +58,11 @@ PageFrame frame_of(const RunRecord& run, const std::string& language) {
                  {"failures", "Failures"},
                  {"machine", "Machine"},
                  {"reproduce", "Reproduce"}};
+  for (const ExtraReports& extra : extra_reports()) {
+    for (const DocumentRow& row : extra.documents) {
+      frame.marks.insert(frame.marks.begin() + 1, row.mark);
+    }
+  }
   return frame;
 }
 
@@ -157,7 +161,7 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   std::string body;
   const PageDocuments& documents = options.documents;
   if (options.earlier != nullptr) body += comparison_section(compare_runs(*options.earlier, run));
-  if (documents.plan) body += plan_section(*documents.plan);
+  body += documents.extras;
   const std::optional<LatencyDocument> measured =
       documents.latency ? documents.latency : latency_of(run);
   if (measured) body += latency_section(*measured);

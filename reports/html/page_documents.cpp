@@ -1,8 +1,11 @@
 #include "reports/html/page_documents.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
-#include "reports/plan/plan_json.h"
+#include "base/text.h"
+#include "reports/catalogue/extra_reports.h"
 
 namespace ocrtune {
 namespace {
@@ -96,17 +99,26 @@ HostsDocument read_hosts(const Json& in) {
 Status add_document(const std::string& json, PageDocuments& documents) {
   const Json in = Json::parse(json, nullptr, false);
   if (!in.is_object()) return Error{ErrorKind::invalid, "not a JSON document"};
+  std::vector<std::string> commands;
+  for (const ExtraReports& extra : extra_reports()) {
+    for (const DocumentRow& row : extra.documents) {
+      commands.emplace_back(row.command);
+      if (!std::ranges::all_of(row.keys, [&](const char* key) { return in.contains(key); }))
+        continue;
+      documents.extras += row.section(in);
+      return {};
+    }
+  }
+  commands.emplace_back("slo");
   if (in.contains("probes") && in.contains("promise")) {
     documents.latency = read_latency(in);
-  } else if (in.contains("rows") && in.contains("valid_range")) {
-    documents.plan = read_plan_document(part(in, "document"));
   } else if (in.contains("pairs") && in.contains("verdict")) {
     documents.peers = read_peers(in);
   } else if (in.contains("links") && in.contains("speeds")) {
     documents.hosts = read_hosts(in);
   } else {
-    return Error{ErrorKind::invalid,
-                 "not the --json output of ocrtune plan, slo, p2p or probe --hosts"};
+    return Error{ErrorKind::invalid, "not the --json output of ocrtune " + join(commands, ", ") +
+                                         ", p2p or probe --hosts"};
   }
   return {};
 }

@@ -1,6 +1,6 @@
 // What other commands printed with --json, read back so that the page can show it beside a run:
-// plan (its document), slo (latency against rate), p2p (a verdict for each GPU pair), probe --hosts
-// (links between hosts).
+// slo (latency against rate), p2p (a verdict for each GPU pair), probe --hosts (links between
+// hosts), and documents of the extras.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "reports/plan/plan_document.h"
 #include "trial/load_point.h"
 
 namespace ocrtune {
@@ -50,13 +49,13 @@ struct HostsDocument {
 };
 
 struct PageDocuments {
-  std::optional<PlanDocument> plan;
+  std::string extras;  // sections, HTML
   std::optional<LatencyDocument> latency;
   std::optional<PeerDocument> peers;
   std::optional<HostsDocument> hosts;
 };
 
-// Adds the document, recognised by its keys. invalid: not JSON, or none of the four.
+// Adds the document, recognised by its keys. invalid: not JSON, or none of these.
 Status add_document(const std::string& json, PageDocuments& documents);
 
 }  // namespace ocrtune

@@ -254,7 +254,7 @@ TEST_F(StoredRuns, BadInputIsOneLineWithTheWayOut) {
        "none.json"},
       {{"report", "--db", database(), "--html", page, "--with", folder_ + "/other.json"},
        3,
-       "other.json: not the --json output of ocrtune plan"},
+       "other.json: not the --json output of ocrtune"},
       {{"report", "--db", database(), "--html", "/proc/none/x.html"}, 3, "/proc/none"},
       {{"report", "--db", database(), "--csv", database()}, 3, "runs.sqlite"},
       {{"report", "--db", database(), "--language", "fr", "--html", page}, 2, "fr"},

@@ -35,7 +35,7 @@ class TuneInference : public ::testing::Test {
   std::string folder_, db_;
 };
 
-TEST_F(TuneInference, TheCoreIsSweptRecommendedAndPlannedFrom) {
+TEST_F(TuneInference, TheCoreIsSweptAndRecommended) {
   const Ran ran = run(
       tune("--nproc 1,2 --threads 1 --batch 4 --precision fp32 --binding none --trial-time 200ms "
            "--budget 5s --json 2>/dev/null"));
@@ -46,12 +46,6 @@ TEST_F(TuneInference, TheCoreIsSweptRecommendedAndPlannedFrom) {
   EXPECT_THAT(json["recommendation"]["command"].get<std::string>(),
               HasSubstr("ocrtune infer LINES --nproc "));
   EXPECT_GT(json["recommendation"]["peak_bytes"].get<double>(), 10e6);
-  const Ran plan = run("plan --rate 100/h --json --db " + db_);
-  EXPECT_EQ(plan.code, 0) << plan.out;
-  EXPECT_EQ(json_of(plan)["machines"]["median"], 1);
-  const Ran job = run("plan --samples 1000 --deadline 1h --db " + db_ + " 2>&1");
-  EXPECT_EQ(job.code, 0);
-  EXPECT_THAT(job.out, HasSubstr("1 machine of this kind to read 1,000 line images within 1 h"));
 }
 
 TEST_F(TuneInference, AnSloThatNoSettingMeetsSaysByHowMuch) {

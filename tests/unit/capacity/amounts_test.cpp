@@ -1,4 +1,4 @@
-#include "capacity/amounts.h"
+#include "extras/capacity/amounts.h"
 
 #include <string>
 #include <utility>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "capacity/day_profile.h"
+#include "extras/capacity/day_profile.h"
 
 namespace ocrtune {
 namespace {

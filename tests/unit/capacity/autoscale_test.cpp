@@ -1,10 +1,10 @@
 // The rule is tried against the profile: lateness, cost and bounds.
-#include "capacity/autoscale.h"
+#include "extras/capacity/autoscale.h"
 
 #include <gtest/gtest.h>
 
-#include "capacity/day_profile.h"
-#include "capacity/fleet_plan.h"
+#include "extras/capacity/day_profile.h"
+#include "extras/capacity/fleet_plan.h"
 #include "trial/table_runner.h"
 
 namespace ocrtune {

@@ -1,4 +1,4 @@
-#include "capacity/back_test.h"
+#include "extras/capacity/back_test.h"
 
 #include <cmath>
 #include <vector>

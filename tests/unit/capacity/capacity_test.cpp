@@ -1,4 +1,4 @@
-#include "capacity/capacity.h"
+#include "extras/capacity/capacity.h"
 
 #include <cmath>
 #include <string>

@@ -1,5 +1,5 @@
 // The load of a day: what is read, when it peaks, and what is refused in one line.
-#include "capacity/day_profile.h"
+#include "extras/capacity/day_profile.h"
 
 #include <cstdlib>
 #include <ctime>

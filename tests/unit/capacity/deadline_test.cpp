@@ -1,4 +1,4 @@
-#include "capacity/deadline.h"
+#include "extras/capacity/deadline.h"
 
 #include <cmath>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/stats.h"
-#include "capacity/capacity.h"
+#include "extras/capacity/capacity.h"
 #include "trial/table_runner.h"
 
 namespace ocrtune {

@@ -1,4 +1,4 @@
-#include "capacity/fleet_plan.h"
+#include "extras/capacity/fleet_plan.h"
 
 #include <algorithm>
 #include <string>

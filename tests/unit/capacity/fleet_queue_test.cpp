@@ -1,4 +1,4 @@
-#include "capacity/fleet_queue.h"
+#include "extras/capacity/fleet_queue.h"
 
 #include <cmath>
 #include <vector>

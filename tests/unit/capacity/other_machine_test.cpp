@@ -1,4 +1,4 @@
-#include "capacity/other_machine.h"
+#include "extras/capacity/other_machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "capacity/page_lines.h"
+#include "extras/capacity/page_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

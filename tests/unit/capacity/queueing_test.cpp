@@ -1,4 +1,4 @@
-#include "capacity/queueing.h"
+#include "extras/capacity/queueing.h"
 
 #include <cmath>
 #include <vector>

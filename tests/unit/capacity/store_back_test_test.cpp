@@ -1,4 +1,4 @@
-#include "capacity/store_back_test.h"
+#include "extras/capacity/store_back_test.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // A fleet over a year: spares by the binomial, growth compounded, scaling by the minute.
-#include "capacity/year.h"
+#include "extras/capacity/year.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// The page's sections on peers, capacity, latency and failures, and their Chinese.
+// The page's sections on peers, latency and failures, and their Chinese.
 #include <algorithm>
 #include <string>
 
@@ -16,7 +16,6 @@
 #include "reports/html/page_latency.h"
 #include "reports/html/page_machine.h"
 #include "reports/html/page_p2p.h"
-#include "reports/plan/plan_html.h"
 #include "tests/support/sample_jobs.h"
 #include "tests/support/sample_runs.h"
 
@@ -25,12 +24,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr const char* kPlan = R"({"rows": [], "valid_range": {}, "document": {
- "answer": [["Buy 5.", "购买 5 台。"], ["4 are not enough.", "4 台不够。"]], "badges": ["EXTRAPOLATED"],
- "tables": [{"title": "Kinds of machine", "headings": ["Kind", "#Machines"],
-             "rows": [[["gpu <i>", "gpu <i>"], ["2", "2"]]]}],
- "assumptions": [["<b>n</b>", "<b>n</b>"]]}})";
 
 constexpr const char* kSlo = R"({"answer": "p99 under 80 ms holds up to 41 requests/s",
  "promise": "p99 under 80 ms", "promise_seconds": 0.08, "requests_per_second": 41,
@@ -61,8 +54,6 @@ RunRecord two_gpus() {
 }
 
 TEST(PageDocuments, AreRecognisedByTheirKeys) {
-  ASSERT_TRUE(documents(kPlan).plan);
-  EXPECT_EQ(documents(kPlan).plan->answer.size(), 2u);
   EXPECT_TRUE(documents(kSlo).latency);
   EXPECT_DOUBLE_EQ(documents(kSlo).latency->slo_seconds, 0.08);
   EXPECT_TRUE(documents(R"({"verdict": "BROKEN", "pairs": []})").peers);
@@ -102,14 +93,6 @@ TEST(PageSections, HostsShowWhatEachCountBroughtAndTheLinks) {
     EXPECT_THAT(html, HasSubstr(part));
   }
   EXPECT_THAT(html, Not(HasSubstr("bad name")));
-}
-
-TEST(PageSections, APlanIsShownInBothLanguages) {
-  const std::string html = plan_section(*documents(kPlan).plan);
-  for (const char* part : {"EXTRAPOLATED", "Buy 5.", "购买 5 台。", "4 台不够。", "机型",
-                           "gpu &lt;i&gt;", "&lt;b&gt;n", "假设"}) {
-    EXPECT_THAT(html, HasSubstr(part));
-  }
 }
 
 TEST(PageSections, LatencyIsDrawnWithTheTarget) {
@@ -279,8 +262,7 @@ TEST(Phrases, TheTablesAgreeOnTheirHoles) {
     }
     return count;
   };
-  for (const auto* table : {&phrase_table(), &sentence_table(), &advice_table(), &machine_table(),
-                            &plan_table(), &terminal_table(), &command_line_table()}) {
+  for (const auto* table : all_tables()) {
     for (const Phrase& phrase : *table) {
       EXPECT_GE(holes(phrase.english), holes(phrase.chinese)) << phrase.english;
       EXPECT_FALSE(phrase.chinese.empty()) << phrase.english;

@@ -1,0 +1,43 @@
+# Extras: libraries over the whole kernel, which includes none of them. Each adds rows: commands
+# (cli/extras.h), words and documents (reports/catalogue/extra_reports.h). Here the lists of this
+# build are written, as ocrtune_extras; what links the kernel's tables links it.
+set(extras_known capacity)
+set(OCRTUNE_EXTRAS all CACHE STRING "Extras to build: all, or names with semicolons between; empty: the kernel alone")
+set(extras_here ${OCRTUNE_EXTRAS})
+if(extras_here STREQUAL "all")
+  set(extras_here ${extras_known})
+endif()
+foreach(name IN LISTS extras_here)
+  if(NOT name IN_LIST extras_known)
+    message(FATAL_ERROR "OCRTUNE_EXTRAS: no extra ${name} among ${extras_known}")
+  endif()
+endforeach()
+
+# extras/NAME, whose extras/NAME/commands/NAME_extra.h gives the rows; the commands are its rows' names.
+function(add_extra name)
+  cmake_parse_arguments(PARSE_ARGV 1 extra "" "" "COMMANDS")
+  if(NOT name IN_LIST extras_here)
+    foreach(command IN LISTS extra_COMMANDS)
+      string(APPEND extras_missing "      {\"${command}\", \"${name}\"},\n")
+    endforeach()
+    set(extras_missing "${extras_missing}" PARENT_SCOPE)
+    return()
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/extras/${name}/*.cpp)
+  add_floor_of(${name} "${sources}" ocrtune_cli)
+  list(APPEND extras_libraries ocrtune_${name})
+  string(APPEND extras_includes "#include \"extras/${name}/commands/${name}_extra.h\"\n")
+  string(APPEND extras_commands "      ${name}_extra(),\n")
+  string(APPEND extras_reports "      ${name}_reports(),\n")
+  foreach(list libraries includes commands reports)
+    set(extras_${list} "${extras_${list}}" PARENT_SCOPE)
+  endforeach()
+endfunction()
+add_extra(capacity COMMANDS plan)
+
+configure_file(${CMAKE_SOURCE_DIR}/cmake/extras_list.cpp.in ${CMAKE_BINARY_DIR}/generated/extras_list.cpp @ONLY)
+add_library(ocrtune_extras STATIC ${CMAKE_BINARY_DIR}/generated/extras_list.cpp)
+target_link_libraries(ocrtune_extras PUBLIC ocrtune_cli ${extras_libraries})
+# A circle of static libraries: the tables below ask the lists above.
+target_link_libraries(ocrtune_reports INTERFACE ocrtune_extras)
+target_link_libraries(ocrtune_cli INTERFACE ocrtune_extras)
