@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/commands/check_command.h"
+#include "cli/commands/run_command.h"
 #include "cli/engine_commands.h"
 #include "cli/extras.h"
 #include "trial/workloads/engine_parts.h"
@@ -11,7 +13,6 @@ namespace ocrtune {
 namespace {
 
 constexpr const char* kFind = "Find settings";
-constexpr const char* kHidden = "";
 
 // Without the engine's part a command has no flags here.
 template <CommandRun (*EngineCommands::*Declare)(Flags& flags)>
@@ -141,8 +142,6 @@ const std::vector<Command> kKernel = {
      "", declare_completion},
     {"infer-trial", kHidden, "Run one trial of tune --mode infer; started by it, not by hand",
      "ocrtune tune --mode infer --data lines", "", declare_infer_trial},
-    {"node", kHidden, "Answer for this host; started by probe --hosts, not by hand",
-     "ocrtune probe --hosts a,b", "", declare_node},
     {"infer-worker", kHidden, "Be one process of ocrtune infer; started by it, not by hand",
      "ocrtune infer lines", "", of_engine<&EngineCommands::infer_worker>, true},
 };

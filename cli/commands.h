@@ -40,6 +40,7 @@ inline constexpr const char* kLaunch = "Use them";
 inline constexpr const char* kEngineGroup = "engine";
 inline constexpr const char* kHostsGroup = "hosts";
 inline constexpr const char* kRest = "Others";
+inline constexpr const char* kHidden = "";
 
 // In the order of the program's help.
 const std::vector<Command>& command_table();
@@ -47,7 +48,6 @@ const Command* find_command(std::string_view name);  // null if there is none
 // Runs a command by its words, as on a command line: what `show --why` and `runs rm` do.
 Result<int> run_command(const char* name, const std::vector<std::string>& arguments);
 
-CommandRun declare_check(Flags& flags);
 CommandRun declare_completion(Flags& flags);
 CommandRun declare_diagnose(Flags& flags);
 CommandRun declare_doctor(Flags& flags);
@@ -57,7 +57,6 @@ CommandRun declare_infer_trial(Flags& flags);
 CommandRun declare_init(Flags& flags);
 CommandRun declare_list(Flags& flags);
 CommandRun declare_man(Flags& flags);
-CommandRun declare_node(Flags& flags);
 CommandRun declare_p2p(Flags& flags);
 CommandRun declare_probe(Flags& flags);
 CommandRun declare_rank_exec(Flags& flags);
@@ -65,7 +64,6 @@ CommandRun declare_replay(Flags& flags);
 CommandRun declare_report(Flags& flags);
 CommandRun declare_runs(Flags& flags);
 CommandRun declare_rm(Flags& flags);
-CommandRun declare_run(Flags& flags);
 CommandRun declare_show(Flags& flags);
 CommandRun declare_slo(Flags& flags);
 CommandRun declare_tune(Flags& flags);

@@ -9,6 +9,8 @@
 
 namespace ocrtune {
 
+struct HostsDoor;
+
 struct ExtraCommand {
   const char* before;  // the command of the kernel that help shows next
   Command row;
@@ -16,6 +18,7 @@ struct ExtraCommand {
 
 struct Extra {
   std::vector<ExtraCommand> commands;
+  const HostsDoor* hosts = nullptr;  // cli/hosts_door.h
 };
 const std::vector<Extra>& extras();
 

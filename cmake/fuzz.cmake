@@ -7,8 +7,8 @@ foreach(file
   extras/capacity/day_profile extras/capacity/page_lines cli/flags cli/settings_file core/data/alphabet core/data/image_file
   core/data/label_file core/data/lmdb_source core/data/samples_path
   core/data/sample_source core/graph/checkpoint core/graph/graph core/graph/tensor core/onnx/onnx_arithmetic
-  core/onnx/onnx_file core/onnx/onnx_lstm core/onnx/onnx_bytes core/onnx/onnx_recognizer core/onnx/onnx_translator hosts/agent_messages
-  hosts/host_list hosts/host_trial probes/gpu/gpu_ids probes/host/allocators probes/host/arm_cores
+  core/onnx/onnx_file core/onnx/onnx_lstm core/onnx/onnx_bytes core/onnx/onnx_recognizer core/onnx/onnx_translator extras/hosts/agent_messages
+  extras/hosts/host_list extras/hosts/host_trial probes/gpu/gpu_ids probes/host/allocators probes/host/arm_cores
   probes/host/cgroups probes/host/memory_nodes probes/host/topology
   probes/machine/gpu_report probes/machine/machine_json probes/p2p/steps/nccl_log trial/ipc/events trial/ipc/frames
   trial/knobs trial/logs/event_reader trial/logs/log_dialects trial/logs/log_reader trial/logs/log_text

@@ -16,6 +16,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "trial/state_files.h"
 
 namespace ocrtune {
 namespace {
@@ -33,20 +34,7 @@ std::optional<FileFacts> file_facts(const std::string& path) {
       static_cast<std::uint64_t>(facts.st_size)};
 }
 
-// What training programs keep weights and states in. Paddle's belong together by their prefix;
-// folders are what save_pretrained() makes, with the optimizer's .pt beside the weights.
-constexpr std::array<const char*, 3> kPaddleEnds = {".pdparams", ".pdopt", ".states"};
-constexpr std::array<const char*, 2> kFolderEnds = {".safetensors", ".bin"};
-constexpr std::array<const char*, 5> kFileEnds = {".pt", ".pth", ".ckpt", ".h5", ".npz"};
-
 constexpr off_t kMinBytes = 4;  // of weights, in any format
-
-template <std::size_t N>
-bool has_end(const std::string& name, const std::array<const char*, N>& ends) {
-  return std::any_of(ends.begin(), ends.end(), [&](const char* end) {
-    return name.size() > std::strlen(end) && ends_with(name, end);
-  });
-}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -196,10 +184,6 @@ bool is_whole_safetensors(int file, std::uint64_t bytes, const std::string& head
 }
 
 }  // namespace
-
-bool holds_state(const std::string& name) {
-  return has_end(name, kPaddleEnds) || has_end(name, kFolderEnds) || has_end(name, kFileEnds);
-}
 
 bool is_whole_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

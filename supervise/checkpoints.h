@@ -27,9 +27,6 @@ struct Checkpoint {
 // two levels below; the newest first. Logs and configs beside them do not count.
 std::vector<Checkpoint> find_checkpoints(const std::string& name);
 
-// By a file's name.
-bool holds_state(const std::string& name);
-
 // Does the file end where its format says? True for formats that do not say so.
 bool is_whole_file(const std::string& path);
 

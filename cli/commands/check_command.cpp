@@ -1,4 +1,6 @@
 // ocrtune check: are the configurations of all nodes the same where training needs it?
+#include "cli/commands/check_command.h"
+
 #include <cstdio>
 #include <memory>
 #include <set>
@@ -7,15 +9,10 @@
 
 #include "base/environment.h"
 #include "base/files.h"
-#include "base/plural.h"
 #include "base/text.h"
-#include "cli/commands.h"
-#include "cli/commands/host_flags.h"
 #include "cli/shell/output_folder.h"
-#include "cli/shell/progress.h"
 #include "consistency/consistency.h"
 #include "consistency/node_collection.h"
-#include "hosts/host_survey.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/console/consistency_text.h"
 
@@ -51,31 +48,21 @@ Result<std::vector<FlatConfig>> read_configs(const std::vector<std::string>& pat
   return configs;
 }
 
-// Of every host its own files of these names; `notes` gets what a host could not collect.
-Result<std::vector<FlatConfig>> ask_hosts(const CheckFlags& flags,
-                                          std::vector<std::string>& notes) {
-  const HostChoice choice = OCRTUNE_TRY(choose_hosts(flags.hosts));
+AskHostConfigs g_host_configs = nullptr;
+
+// Of every host its own files of these names.
+Result<HostConfigs> ask_hosts(const CheckFlags& flags) {
+  ConfigRequest request{{}, flags.python, flags.json};
   const std::string here = OCRTUNE_TRY(real_path("."));
-  CardRequest request;
-  request.quick = true;
-  request.python = flags.python;
   for (const std::string& path : flags.paths) {
-    request.configs.push_back(path[0] == '/' ? path : join_path(here, path));
+    request.paths.push_back(path[0] == '/' ? path : join_path(here, path));
   }
-  const auto survey = OCRTUNE_TRY([&] {
-    const WorkLine line("asking " + how_many(choice.hosts.size(), "host"), flags.json);
-    return survey_hosts(choice.hosts, choice.options, request);
-  }());
-  for (const LostHost& lost : survey.lost) {
-    return Error{ErrorKind::missing, lost.host + ": " + lost.reason};
-  }
-  std::vector<FlatConfig> configs;
-  for (const HostCard& card : survey.cards) {
-    configs.push_back(card.config);
-    configs.back().name = card.host;
-    for (const std::string& note : card.notes) notes.push_back(card.host + ": " + note);
-  }
-  return configs;
+  return g_host_configs(flags.hosts, request);
+}
+
+Result<HostConfigs> configs_of(const CheckFlags& flags) {
+  if (flags.hosts.given) return ask_hosts(flags);
+  return HostConfigs{OCRTUNE_TRY(read_configs(flags.paths)), {}};
 }
 
 // This node's part of what another `check` compares.
@@ -117,9 +104,7 @@ Result<int> run_check(const CheckFlags& flags) {
       options.nproc.push_back(static_cast<int>(*number));
     }
   }
-  std::vector<std::string> notes;
-  const auto configs =
-      OCRTUNE_TRY(flags.hosts.given ? ask_hosts(flags, notes) : read_configs(flags.paths));
+  const auto [configs, notes] = OCRTUNE_TRY(configs_of(flags));
   if (configs.size() == 1 && options.nproc.empty()) {
     return Error{ErrorKind::usage,
                  configs[0].name +
@@ -136,6 +121,8 @@ Result<int> run_check(const CheckFlags& flags) {
 }
 
 }  // namespace
+
+void set_host_configs(AskHostConfigs ask) { g_host_configs = ask; }
 
 CommandRun declare_check(Flags& cli) {
   auto flags = std::make_shared<CheckFlags>();

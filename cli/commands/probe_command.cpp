@@ -3,14 +3,12 @@
 #include <memory>
 
 #include "base/interrupt.h"
-#include "base/plural.h"
 #include "cli/commands.h"
-#include "cli/commands/host_flags.h"
+#include "cli/hosts_door.h"
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
 #include "probes/machine/machine_json.h"
 #include "probes/probe.h"
-#include "reports/console/hosts_text.h"
 #include "reports/console/machine_console.h"
 
 namespace ocrtune {
@@ -26,16 +24,7 @@ Result<int> probe_hosts(const ProbeFlags& flags) {
   if (!flags.options.root.empty() || !flags.options.topology.empty()) {
     return Error{ErrorKind::usage, "--hosts asks living hosts: leave --root and --topology out"};
   }
-  const HostChoice choice = OCRTUNE_TRY(choose_hosts(flags.hosts));
-  CardRequest request;
-  request.quick = flags.options.quick;
-  const auto survey = OCRTUNE_TRY([&] {
-    const WorkLine line("asking " + how_many(choice.hosts.size(), "host"), flags.json);
-    return survey_hosts(choice.hosts, choice.options, request);
-  }());
-  std::fputs((flags.json ? hosts_json(survey) : hosts_text(survey)).c_str(), stdout);
-  if (survey.cards.empty()) return kExitEnvironment;
-  return survey.complete() ? kExitOk : kExitNegative;
+  return hosts_door()->probe(flags.hosts, flags.options.quick, flags.json);
 }
 
 Result<int> run_probe(const ProbeFlags& flags) {

@@ -1,4 +1,6 @@
 // ocrtune run: launches a command, watches it, and brings it back after a failure.
+#include "cli/commands/run_command.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -19,12 +21,9 @@
 #include "base/plural.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "cli/commands.h"
-#include "cli/commands/job_hosts.h"
 #include "cli/commands/stored_run.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
-#include "hosts/host_attempt.h"
 #include "probes/probe.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
@@ -33,7 +32,6 @@
 #include "reports/export/run_metrics.h"
 #include "reports/html/supervised_page.h"
 #include "supervise/background_writer.h"
-#include "supervise/supervise.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "tuner/session/run_launch.h"
 #include "tuner/space/space.h"
@@ -54,9 +52,11 @@ struct RunFlags {
   int tries = 5;
   bool json = false;
   HostFlags hosts;
-  HostChoice chosen;               // of --hosts
-  std::shared_ptr<Agents> agents;  // on them; null: the command runs here
+  int host_count = 0;
+  std::shared_ptr<OpenHosts> open;  // null: the command runs here
 };
+
+HostAttempts g_host_attempts = nullptr;
 
 // The launch of a stored run's recommendation, or of the command as it was typed.
 Status read_setting(const RunFlags& flags, const RunRecord& run, SuperviseOptions& options) {
@@ -130,20 +130,19 @@ Result<RunRecord> stored_run(RunFlags& flags) {
 
 // What each of the hosts has at least.
 Status look_at_hosts(RunFlags& flags, SuperviseOptions& options) {
-  flags.chosen = OCRTUNE_TRY(choose_hosts(flags.hosts));
-  const JobHosts job = OCRTUNE_TRY(open_hosts(flags.chosen));
-  for (const std::string& note : job.notes) {
+  flags.host_count = static_cast<int>(OCRTUNE_TRY(host_names(flags.hosts)).names.size());
+  flags.open = OCRTUNE_TRY(open_hosts(flags.hosts));
+  for (const std::string& note : flags.open->notes()) {
     std::fprintf(stderr, "ocrtune run: note: %s\n", note.c_str());
   }
-  flags.agents = job.agents;
-  options.machine = job.machine;
+  options.machine = flags.open->machine();
   return Status();
 }
 
 // All hosts, where neither --set nor a stored run says how many.
 Status count_hosts(const RunFlags& flags, SuperviseOptions& options) {
   LaunchSetting& setting = options.setting;
-  const auto hosts = static_cast<int>(flags.chosen.hosts.size());
+  const int hosts = flags.host_count;
   if (flags.from.empty() && hosts > 1 && !turns(setting.workload, "nodes")) {
     OCRTUNE_TRY(set_knob(setting.knobs, "nodes", fmt::format("{}", hosts)));
     setting.workload.knobs.emplace_back("nodes");
@@ -197,7 +196,7 @@ Status read_launch(RunFlags& flags, SuperviseOptions& options) {
   OCRTUNE_TRY(look_at_machine(flags, options));
   OCRTUNE_TRY(read_setting(flags, run, options));
   OCRTUNE_TRY(read_knobs(flags, run, options.setting));
-  if (flags.agents) OCRTUNE_TRY(count_hosts(flags, options));
+  if (flags.open) OCRTUNE_TRY(count_hosts(flags, options));
   auto ready = OCRTUNE_TRY(prepare_launch(options.setting.workload, options.machine));
   options.setting.workload = launch_workload(ready);
   TrialPlace place = options.place;
@@ -433,10 +432,10 @@ Result<int> run_run(RunFlags flags) {
     std::fprintf(stderr, "\r\x1b[K%s", cut_to_width(plain_line(line), width).c_str());
   };
   Echo echo(flags.json ? stderr : stdout);
-  const AttemptRunner start =
-      flags.agents
-          ? attempts_on(std::move(flags.agents), {flags.patience_seconds, listeners.on_note})
-          : AttemptRunner(run_attempt);
+  const AttemptRunner start = flags.open
+                                  ? g_host_attempts(std::exchange(flags.open, nullptr),
+                                                    flags.patience_seconds, listeners.on_note)
+                                  : AttemptRunner(run_attempt);
   const auto attempt = [&](const AttemptPlan& plan, const AttemptListeners& given) {
     metrics.begin_attempt();
     AttemptListeners with_echo = given;
@@ -465,6 +464,8 @@ Result<int> run_run(RunFlags flags) {
 }
 
 }  // namespace
+
+void set_host_attempts(HostAttempts attempts) { g_host_attempts = attempts; }
 
 CommandRun declare_run(Flags& cli) {
   auto shared = std::make_shared<RunFlags>();
@@ -512,9 +513,11 @@ CommandRun declare_run(Flags& cli) {
       .default_text("a new one beside the store")
       .folder();
   declare_hosts(cli, flags.hosts);
-  cli.option("--host-patience", flags.host_patience, "DURATION",
-             "Wait this time for a host that is away, such as in a reboot")
-      .under("Several hosts");
+  if (hosts_door() != nullptr) {
+    cli.option("--host-patience", flags.host_patience, "DURATION",
+               "Wait this time for a host that is away, such as in a reboot")
+        .under("Several hosts");
+  }
   cli.json(flags.json);
   cli.show_first({"--from", "--checkpoint", "--resume-arg", "--planned", "--stall", "--tries",
                   "--logs", "--set", "--json"});

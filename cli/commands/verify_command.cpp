@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/commands/job_hosts.h"
+#include "cli/hosts_door.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"

@@ -17,7 +17,7 @@
 #include "cli/tune/listening.h"
 #include "cli/tune/tune_flags.h"
 #include "diagnosis/causes.h"
-#include "hosts/nics.h"
+#include "probes/host/nics.h"
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
 #include "reports/catalogue/plain_text.h"

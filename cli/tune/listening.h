@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "probes/machine/machine.h"
-#include "supervise/state_files.h"
 #include "trial/logs/reader_finder.h"
+#include "trial/state_files.h"
 #include "trial/trial.h"
 #include "tuner/job/job.h"
 #include "tuner/recommendation.h"

@@ -15,8 +15,8 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/engine_flags.h"
-#include "cli/commands/job_hosts.h"
 #include "cli/commands/stored_run.h"
+#include "cli/hosts_door.h"
 #include "cli/settings_file.h"
 #include "cli/shell/machine_turn.h"
 #include "cli/shell/notify.h"
@@ -330,22 +330,22 @@ Result<RunRecord> resume_run(const TuneFlags& flags, Store& store) {
 
 // Where the trials run. `start` of the budget moves by what the hosts were waited for.
 Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors, double& start) {
-  if (flags.chosen.hosts.empty()) {
+  if (!flags.hosts.given) {
     ProbeOptions quick;
     quick.quick = true;
     quick.command = flags.job.command();
     return probe_machine(quick);
   }
-  JobHosts job = OCRTUNE_TRY(open_hosts(flags.chosen));
+  const auto hosts = OCRTUNE_TRY(open_hosts(flags.hosts));
   if (!flags.dry_run) {
     const double waits = steady_clock().now_seconds();
-    OCRTUNE_TRY(job.take_turns(flags.no_wait));
+    OCRTUNE_TRY(hosts->take_turns(flags.no_wait));
     start += steady_clock().now_seconds() - waits;
-    OCRTUNE_TRY(job.measure_links());
+    OCRTUNE_TRY(hosts->measure_links());
   }
-  flags.notes = job.notes;
-  doors = job.doors();
-  return job.machine;
+  flags.notes = hosts->notes();
+  doors = hosts->doors();
+  return hosts->machine();
 }
 
 Result<int> tune_as_asked(TuneFlags& flags) {
@@ -445,9 +445,11 @@ CommandRun declare_tune(Flags& cli) {
 
   declare_workload(cli, *flags);
   declare_hosts(cli, flags->hosts);
-  cli.option("--nodes", flags->nodes, "N,...", "Numbers of hosts to try")
-      .default_text("1, 2, 3, 4, 6, ... and all")
-      .under("Several hosts");
+  if (hosts_door() != nullptr) {
+    cli.option("--nodes", flags->nodes, "N,...", "Numbers of hosts to try")
+        .default_text("1, 2, 3, 4, 6, ... and all")
+        .under("Several hosts");
+  }
   cli.show_first({"--budget", "--preset", "--log-reader", "--metric", "--nproc", "--threads",
                   "--batch", "--workers", "--slo", "--url", "--input", "--out", "--name",
                   "--resume"});

@@ -176,8 +176,8 @@ Status read_hosts(TuneFlags& flags) {
                  "--log-reader steps counts the processes of one host: over --hosts the speed is "
                  "read from what rank 0 prints"};
   }
-  flags.chosen = OCRTUNE_TRY(choose_hosts(flags.hosts));
-  const int most = static_cast<int>(flags.chosen.hosts.size());
+  const HostNames hosts = OCRTUNE_TRY(host_names(flags.hosts));
+  const int most = static_cast<int>(hosts.names.size());
   std::vector<std::string> values = number_texts(half_doublings(most));
   if (!flags.nodes.empty()) values = OCRTUNE_TRY(read_value_list("--nodes", flags.nodes, true));
   for (const std::string& value : values) {
@@ -185,8 +185,8 @@ Status read_hosts(TuneFlags& flags) {
     if (nodes >= 1 && nodes <= most) continue;
     return Error{ErrorKind::usage, fmt::format("--nodes {}: --hosts names {}", value, most)};
   }
-  for (const HostName& host : flags.chosen.hosts) typed.hosts.push_back(host.name);
-  typed.launcher = launcher_name(flags.chosen.options.launcher);
+  typed.hosts = hosts.names;
+  typed.launcher = hosts.launcher;
   search.axes["nodes"] = std::move(values);
   return Status();
 }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/commands/host_flags.h"
 #include "cli/flags.h"
+#include "cli/hosts_door.h"
 #include "cli/tune/command_flags.h"
 #include "cli/tune/job_flags.h"
 #include "cli/tune/objective_flags.h"
@@ -25,7 +25,6 @@ struct TuneFlags {
   InferenceFlags inference;
   CommandFlags command;
   HostFlags hosts;
-  HostChoice chosen;  // of them; empty: this machine alone
   std::string nodes;  // "1,2"
   std::string budget, trial_time, soak, prove_learning, memory_limit, data, db, out, resume, name,
       wait_quiet, notify;

@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "core/comm/comm.h"
 #include "core/train/trainer.h"
-#include "hosts/seeded_step.h"
+#include "trial/workloads/engine_parts.h"
 
 namespace ocrtune {
 namespace {
@@ -35,7 +35,7 @@ Result<std::vector<double>> measure_step_rates(int threads) {
       OCRTUNE_TRY(trainer->step(batch));
       ++steps;
       seconds = steady_seconds() - start;
-    } while (seconds < kWindowSeconds);
+    } while (seconds < kStepWindowSeconds);
     rates.push_back(steps * kStepBatch / seconds);
   }
   return rates;

@@ -1,4 +1,4 @@
-// The seeded training step that hosts are compared by: hosts/seeded_step.h.
+// The seeded training step that hosts are compared by: EngineParts::step_rates.
 #pragma once
 
 #include <vector>

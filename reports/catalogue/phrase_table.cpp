@@ -491,8 +491,6 @@ const std::vector<Phrase>& phrase_table() {
       {"not measured", "未测量"},
       {"network and waiting", "网络与等待所占时间"},
       {"Mbit/s sent by the first", "首台主机发送速率（Mbit/s）"},
-      {"lines/s of the same step", "同一计算步的速度（行/秒）"},
-      {"What was found", "发现的问题"},
       {"driver silent", "驱动未说明"},
       {"driver: yes", "驱动：是"},
       {"driver: {}", "驱动：{}"},

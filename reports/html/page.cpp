@@ -174,7 +174,7 @@ std::string page_html(const RunRecord& run, const PageOptions& options) {
   body += figures_html(run);
   body += bottleneck_section(run);
   body += p2p_section(run, documents.peers ? &*documents.peers : nullptr);
-  body += hosts_section(run, documents.hosts ? &*documents.hosts : nullptr);
+  body += hosts_section(run);
   body += trials_section(run);
   if (run.result.found) body += failures;
   body += machine_section(run);

@@ -1,11 +1,9 @@
 // What other commands printed with --json, read back so that the page can show it beside a run:
-// slo (latency against rate), p2p (a verdict for each GPU pair), probe --hosts (links between
-// hosts), and documents of the extras.
+// slo (latency against rate), p2p (a verdict for each GPU pair), and documents of the extras.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -32,27 +30,10 @@ struct PeerDocument {
   std::vector<Pair> pairs;
 };
 
-struct HostsDocument {
-  struct Speed {
-    std::string host;
-    double lines_per_second = 0;  // of the same seeded step
-  };
-  struct Link {
-    std::string from, to, network, error;  // error empty: it was measured
-    double latency_seconds = 0, bytes_per_second = 0;
-  };
-  using Named = std::vector<std::pair<std::string, std::string>>;
-  std::vector<Speed> speeds;
-  std::vector<Link> links;
-  Named findings, lost;                            // host, what is odd there
-  std::vector<std::pair<std::string, Named>> env;  // host, variables of the best network
-};
-
 struct PageDocuments {
   std::string extras;  // sections, HTML
   std::optional<LatencyDocument> latency;
   std::optional<PeerDocument> peers;
-  std::optional<HostsDocument> hosts;
 };
 
 // Adds the document, recognised by its keys. invalid: not JSON, or none of these.

@@ -25,6 +25,10 @@ struct TrainingLines {
   std::string buckets;     // in words; empty: none
 };
 
+// Of EngineParts::step_rates.
+inline constexpr int kStepWindows = 5;
+inline constexpr double kStepWindowSeconds = 0.5;
+
 struct EngineParts {
   Result<std::uint64_t> (*training_bytes)(const TrainerOptions& options);  // of a process, by plan
   Result<std::uint64_t> (*reading_bytes)(const RecognizerOptions& options, int classes);
@@ -34,7 +38,9 @@ struct EngineParts {
   Result<int> (*line_width)(const std::string& path, int height, int max_width);
   int (*widest_line)(const std::vector<std::string>& paths, int height);
   Result<std::string> (*noise_picture)(int width, int height, std::uint64_t seed);
-  Result<std::vector<double>> (*step_rates)(int threads);          // as hosts/seeded_step.h
+  // Lines a second in each of kStepWindows windows: the built-in crnn on one seeded batch, with
+  // `threads` threads, after a warm-up.
+  Result<std::vector<double>> (*step_rates)(int threads);
   std::vector<std::pair<std::string, std::string>> (*versions)();  // of its libraries
 };
 

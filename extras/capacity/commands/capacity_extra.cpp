@@ -7,13 +7,13 @@
 #include "extras/capacity/reports/plan_html.h"
 #include "extras/capacity/reports/plan_json.h"
 #include "extras/capacity/reports/plan_table.h"
+#include "reports/html/document_fields.h"
 
 namespace ocrtune {
 namespace {
 
 std::string section_of(const nlohmann::json& document) {
-  const auto plan = document.value("document", nlohmann::json());
-  return plan_section(read_plan_document(plan.is_object() ? plan : nlohmann::json::object()));
+  return plan_section(read_plan_document(field_object(document, "document")));
 }
 
 }  // namespace

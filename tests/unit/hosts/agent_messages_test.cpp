@@ -1,5 +1,5 @@
 // Another host's words are read with care: none of them ends the launcher.
-#include "hosts/agent_messages.h"
+#include "extras/hosts/agent_messages.h"
 
 #include <csignal>
 

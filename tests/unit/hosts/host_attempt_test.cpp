@@ -1,4 +1,4 @@
-#include "hosts/host_attempt.h"
+#include "extras/hosts/host_attempt.h"
 
 #include <csignal>
 

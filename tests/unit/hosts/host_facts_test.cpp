@@ -1,5 +1,5 @@
 // What differs between hosts and what is wrong with one, from their cards alone.
-#include "hosts/host_facts.h"
+#include "extras/hosts/host_facts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

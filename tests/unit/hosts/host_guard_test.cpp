@@ -1,4 +1,4 @@
-#include "hosts/host_guard.h"
+#include "extras/hosts/host_guard.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

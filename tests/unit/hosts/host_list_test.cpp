@@ -1,5 +1,5 @@
 // Names of hosts as users and batch systems write them.
-#include "hosts/host_list.h"
+#include "extras/hosts/host_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

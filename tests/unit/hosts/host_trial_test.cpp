@@ -1,5 +1,5 @@
 // What a host's agent is asked for a trial, and the one trial that the answers make.
-#include "hosts/host_trial.h"
+#include "extras/hosts/host_trial.h"
 
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // Which launcher is taken, and what it is given.
-#include "hosts/launcher.h"
+#include "extras/hosts/launcher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

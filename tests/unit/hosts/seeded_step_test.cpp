@@ -1,5 +1,5 @@
 // Which hosts are slow, from rates alone.
-#include "hosts/seeded_step.h"
+#include "extras/hosts/seeded_step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

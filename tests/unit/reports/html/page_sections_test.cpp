@@ -57,7 +57,6 @@ TEST(PageDocuments, AreRecognisedByTheirKeys) {
   EXPECT_TRUE(documents(kSlo).latency);
   EXPECT_DOUBLE_EQ(documents(kSlo).latency->slo_seconds, 0.08);
   EXPECT_TRUE(documents(R"({"verdict": "BROKEN", "pairs": []})").peers);
-  EXPECT_TRUE(documents(R"({"speeds": [], "links": []})").hosts);
 }
 
 TEST(PageDocuments, OthersAreRefused) {
@@ -67,17 +66,9 @@ TEST(PageDocuments, OthersAreRefused) {
   }
 }
 
-TEST(PageSections, HostsShowWhatEachCountBroughtAndTheLinks) {
-  const std::string survey = R"({"speeds": [{"host": "a", "lines_per_second": 11.3},
-      {"host": "<b>", "lines_per_second": 29.4}],
-    "links": [{"from": "a", "to": "<b>", "network": "10.0.0.0/24", "latency_seconds": 2e-5,
-               "bytes_per_second": 12.5e6, "error": ""},
-              {"from": "<b>", "to": "a", "network": "10.0.0.0/24", "error": "refused"}],
-    "findings": [{"host": "<b>", "kind": "slow_link", "text": "sends at most 96 Mbit/s"}],
-    "lost": [{"host": "c", "reason": "no route"}],
-    "recommended_network": {"env": {"a": {"NCCL_SOCKET_IFNAME": "eth0", "bad name;": "x"}}}})";
+TEST(PageSections, HostsShowWhatEachCountBrought) {
   RunRecord run = sample_run(20);
-  EXPECT_EQ(hosts_section(run, nullptr), "") << "one host";
+  EXPECT_EQ(hosts_section(run), "") << "one host";
   SettingSummary alone, both;
   alone.knobs.dims["nodes"] = "1";
   alone.samples_per_second = {100, 98, 102};
@@ -85,14 +76,10 @@ TEST(PageSections, HostsShowWhatEachCountBroughtAndTheLinks) {
   both.samples_per_second = {150, 140, 160};
   both.network_bytes_per_second = 25e6;
   run.result.settings = {both, alone};
-  const PageDocuments found = documents(survey);
-  const std::string html = hosts_section(run, &*found.hosts);
-  for (const char* part :
-       {"150.0 (140.0..160.0)", "25.0 %", ">200<", "100 Mbit/s", "20 µs, 10.0.0.0/24", "refused",
-        "&lt;b&gt;", "sends at most 96 Mbit/s", "no route", "export NCCL_SOCKET_IFNAME=eth0"}) {
+  const std::string html = hosts_section(run);
+  for (const char* part : {"150.0 (140.0..160.0)", "25.0 %", ">200<"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
-  EXPECT_THAT(html, Not(HasSubstr("bad name")));
 }
 
 TEST(PageSections, LatencyIsDrawnWithTheTarget) {

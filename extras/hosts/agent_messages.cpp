@@ -1,0 +1,90 @@
+#include "extras/hosts/agent_messages.h"
+
+namespace ocrtune {
+namespace {
+
+constexpr auto kStatusFields = [](auto& status, const auto& visit) {
+  visit("seconds", status.seconds);
+  visit("silent_seconds", status.silent_seconds);
+  visit("bytes", status.bytes);
+  visit("available_bytes", status.available_bytes);
+  visit("shm_bytes", status.shm_bytes);
+  visit("shm_limit_bytes", status.shm_limit_bytes);
+  visit("processes", status.processes);
+  visit("progress_lines", status.progress_lines);
+  visit("first_progress_seconds", status.first_progress_seconds);
+  visit("last_progress", status.last_progress);
+  visit("furthest_epoch", status.furthest.epoch);
+  visit("furthest_step", status.furthest.step);
+  visit("furthest_global_step", status.furthest.global_step);
+  visit("open_files", status.open_files);
+  visit("open_files_limit", status.open_files_limit);
+  visit("gpu_bytes", status.gpu_bytes);
+  visit("gpu_limit_bytes", status.gpu_limit_bytes);
+  visit("idle_gpus", status.idle_gpus);
+  visit("stall", status.stall);
+  visit("places", status.places);
+};
+
+constexpr auto kEndFields = [](auto& end, const auto& visit) {
+  visit("code", end.exit.code);
+  visit("signal", end.exit.signal);
+  visit("peak_bytes", end.peak_bytes);
+  visit("possible_peak_bytes", end.possible_peak_bytes);
+  visit("kernel_log", end.kernel_log);
+  visit("removed_shm", end.removed_shm);
+  visit("links_down", end.links_down);
+  visit("left_over", end.left_over);
+  visit("survivors", end.survivors);
+};
+
+}  // namespace
+
+AgentLine parse_agent_line(const std::string& line) {
+  AgentLine said;
+  const FieldsJson message = parse_message(line);
+  if (!message.is_object()) return said;
+  said.event = message_field<std::string>(message, "event", "");
+  said.id = message_field<std::int64_t>(message, "id", 0);
+  said.kind = said.event.empty() ? AgentLine::Kind::reply : AgentLine::Kind::event;
+  if (said.event != "hello") return said;
+  said.kind = AgentLine::Kind::hello;
+  said.version = message_field<std::string>(message, "version", "?");
+  said.protocol = message_field(message, "protocol", 0);
+  return said;
+}
+
+std::string attempt_status_json(const AttemptStatus& status) {
+  FieldsJson json = fields_json(kStatusFields, status);
+  json["event"] = "status";
+  return json_line(json);
+}
+
+Result<AttemptStatus> parse_attempt_status(const std::string& text) {
+  return parse_fields<AttemptStatus>(kStatusFields, text, "a host's status");
+}
+
+std::string attempt_end_json(const AttemptEnd& end) {
+  FieldsJson json = fields_json(kEndFields, end);
+  json["stop"] = static_cast<int>(end.stop);
+  json["last"] = fields_json(kStatusFields, end.last);
+  json["evidence"] = evidence_json(end.evidence);
+  return json_line(json);
+}
+
+Result<AttemptEnd> parse_attempt_end(const std::string& text) {
+  return parse_fields<AttemptEnd>(
+      kEndFields, text, "a host's attempt", [](const FieldsJson& json, AttemptEnd& end) -> Status {
+        int stop = 0;
+        read_field("stop", json.at("stop"), stop);
+        if (stop < 0 || stop > static_cast<int>(AttemptStop::host_lost)) {
+          return Error{ErrorKind::usage, "a host's attempt: stop is " + std::to_string(stop)};
+        }
+        end.stop = static_cast<AttemptStop>(stop);
+        end.last = read_fields<AttemptStatus>(kStatusFields, json.at("last"));
+        end.evidence = OCRTUNE_TRY(parse_evidence(json.at("evidence").get<std::string>()));
+        return Status();
+      });
+}
+
+}  // namespace ocrtune
