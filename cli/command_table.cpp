@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/commands/check_command.h"
 #include "cli/commands/run_command.h"
 #include "cli/engine_commands.h"
 #include "cli/extras.h"
@@ -99,12 +98,6 @@ const std::vector<Command> kKernel = {
      "ocrtune probe --topology 'pack:2 numa:2 l3:2 core:8 pu:2'\n"
      "ocrtune probe --hosts node1,node2,node3   # what differs, who is slow, which network",
      "Exit code with --hosts: 0 all answered and reach each other, 1 they do not.", declare_probe},
-    {"check", kHostsGroup, "Compare the configurations of all nodes before a run",
-     "ocrtune hosts check node0/rec.yml node1/rec.yml --nproc 4\n"
-     "ocrtune hosts check --hosts node1,node2 rec.yml   # each host's own file of that path\n"
-     "ocrtune hosts check --collect shared/nodes rec.yml   # on every node, then: ocrtune hosts check shared/nodes\n"
-     "ocrtune hosts check collected/   # collected/<node>/{rec.yml,env.txt,versions.txt}",
-     "Exit code: 0 consistent, 1 differences that break training, 3 unreadable.", declare_check},
     {"p2p", kHostsGroup, "Say whether GPU peer-to-peer works, and the smallest change where it does not",
      "ocrtune hosts p2p\n"
      "ocrtune hosts p2p --gpus 0,1 --soak 1m\n"

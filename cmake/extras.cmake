@@ -1,7 +1,7 @@
 # Extras: libraries over the whole kernel, which includes none of them. Each adds rows: commands
 # (cli/extras.h), words and documents (reports/catalogue/extra_reports.h). Here the lists of this
 # build are written, as ocrtune_extras; what links the kernel's tables links it.
-set(extras_known capacity hosts)
+set(extras_known consistency capacity hosts)
 set(OCRTUNE_EXTRAS all CACHE STRING "Extras to build: all, or names with semicolons between; empty: the kernel alone")
 set(extras_here ${OCRTUNE_EXTRAS})
 if(extras_here STREQUAL "all")
@@ -13,9 +13,10 @@ foreach(name IN LISTS extras_here)
   endif()
 endforeach()
 
-# extras/NAME, whose extras/NAME/commands/NAME_extra.h gives the rows; the commands are its rows' names.
+# extras/NAME, whose extras/NAME/commands/NAME_extra.h gives the rows; the commands are its rows' names, the
+# needs are other extras.
 function(add_extra name)
-  cmake_parse_arguments(PARSE_ARGV 1 extra "" "" "COMMANDS")
+  cmake_parse_arguments(PARSE_ARGV 1 extra "" "" "COMMANDS;NEEDS;LIBRARIES")
   if(NOT name IN_LIST extras_here)
     foreach(command IN LISTS extra_COMMANDS)
       string(APPEND extras_missing "      {\"${command}\", \"${name}\"},\n")
@@ -23,8 +24,14 @@ function(add_extra name)
     set(extras_missing "${extras_missing}" PARENT_SCOPE)
     return()
   endif()
+  foreach(need IN LISTS extra_NEEDS)
+    if(NOT need IN_LIST extras_here)
+      message(FATAL_ERROR "OCRTUNE_EXTRAS: ${name} needs ${need}")
+    endif()
+  endforeach()
+  list(TRANSFORM extra_NEEDS PREPEND ocrtune_)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/extras/${name}/*.cpp)
-  add_floor_of(${name} "${sources}" ocrtune_cli)
+  add_floor_of(${name} "${sources}" ocrtune_cli ${extra_NEEDS} ${extra_LIBRARIES})
   list(APPEND extras_libraries ocrtune_${name})
   string(APPEND extras_includes "#include \"extras/${name}/commands/${name}_extra.h\"\n")
   string(APPEND extras_commands "      ${name}_extra(),\n")
@@ -33,8 +40,9 @@ function(add_extra name)
     set(extras_${list} "${extras_${list}}" PARENT_SCOPE)
   endforeach()
 endfunction()
+add_extra(consistency COMMANDS check LIBRARIES yaml-cpp)
 add_extra(capacity COMMANDS plan)
-add_extra(hosts COMMANDS node)
+add_extra(hosts COMMANDS node NEEDS consistency)
 
 configure_file(${CMAKE_SOURCE_DIR}/cmake/extras_list.cpp.in ${CMAKE_BINARY_DIR}/generated/extras_list.cpp @ONLY)
 add_library(ocrtune_extras STATIC ${CMAKE_BINARY_DIR}/generated/extras_list.cpp)

@@ -1,6 +1,6 @@
 # The fuzzing program: only what its readers need is compiled, a fifth of the tree. A link error names
 # what is missing in the list.
-file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/base/*.cpp ${CMAKE_SOURCE_DIR}/consistency/*.cpp
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/base/*.cpp ${CMAKE_SOURCE_DIR}/extras/consistency/*.cpp
      ${CMAKE_SOURCE_DIR}/diagnosis/*.cpp
      ${CMAKE_SOURCE_DIR}/diagnosis/signatures/*.cpp)
 foreach(file

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "consistency/flat_config.h"
+#include "extras/consistency/flat_config.h"
 #include "probes/host/nics.h"
 #include "probes/machine/machine.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "consistency/consistency.h"
+#include "extras/consistency/consistency.h"
 #include "extras/hosts/host_card.h"
 
 namespace ocrtune {

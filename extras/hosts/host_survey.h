@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "consistency/consistency.h"
+#include "extras/consistency/consistency.h"
 #include "extras/hosts/agents.h"
 #include "extras/hosts/host_card.h"
 #include "extras/hosts/host_facts.h"

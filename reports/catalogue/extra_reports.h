@@ -21,7 +21,7 @@ struct DocumentRow {
 };
 
 struct ExtraReports {
-  const std::vector<Phrase>& (*phrases)();
+  const std::vector<Phrase>& (*phrases)() = nullptr;  // null: none of its own
   std::vector<DocumentRow> documents;
 };
 

@@ -168,7 +168,9 @@ std::vector<const std::vector<Phrase>*> all_tables() {
   std::vector<const std::vector<Phrase>*> tables = {&phrase_table(),   &sentence_table(),
                                                     &advice_table(),   &machine_table(),
                                                     &terminal_table(), &command_line_table()};
-  for (const ExtraReports& extra : extra_reports()) tables.push_back(&extra.phrases());
+  for (const ExtraReports& extra : extra_reports()) {
+    if (extra.phrases != nullptr) tables.push_back(&extra.phrases());
+  }
   return tables;
 }
 

@@ -156,9 +156,9 @@ std::vector<TextFile> own_files() {
                                                  ".md", ".sh",  ".in", ".txt", ".toml", ".cmake"};
   const fs::path root(OCRTUNE_SOURCE_DIR);
   std::vector<TextFile> files;
-  for (const char* folder : {"base", "bench", "cli", "cmake", "consistency", "core", "diagnosis",
-                             "docs", "engine", "extras", "presets", "probes", "python", "reports",
-                             "scripts", "supervise", "tests", "trial", "tuner"}) {
+  for (const char* folder :
+       {"base", "bench", "cli", "cmake", "core", "diagnosis", "docs", "engine", "extras", "presets",
+        "probes", "python", "reports", "scripts", "supervise", "tests", "trial", "tuner"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string name = fs::relative(entry.path(), root).string();
       const bool other = begins_with_any(name, {"tests/fixtures/", "tests/house/words_test.cpp"});

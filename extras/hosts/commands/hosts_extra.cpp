@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/plural.h"
-#include "cli/commands/check_command.h"
 #include "cli/commands/run_command.h"
 #include "cli/hosts_door.h"
 #include "cli/shell/progress.h"
+#include "extras/consistency/commands/check_command.h"
 #include "extras/hosts/commands/job_hosts.h"
 #include "extras/hosts/commands/node_command.h"
 #include "extras/hosts/host_attempt.h"

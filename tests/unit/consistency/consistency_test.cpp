@@ -1,4 +1,4 @@
-#include "consistency/consistency.h"
+#include "extras/consistency/consistency.h"
 
 #include <algorithm>
 #include <set>

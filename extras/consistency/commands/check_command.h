@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/hosts_door.h"
-#include "consistency/flat_config.h"
+#include "extras/consistency/flat_config.h"
 
 namespace ocrtune {
 

@@ -1,4 +1,4 @@
-#include "consistency/flat_config.h"
+#include "extras/consistency/flat_config.h"
 
 #include <algorithm>
 #include <cctype>

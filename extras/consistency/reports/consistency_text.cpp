@@ -1,4 +1,4 @@
-#include "reports/console/consistency_text.h"
+#include "extras/consistency/reports/consistency_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "consistency/node_collection.h"
+#include "extras/consistency/node_collection.h"
 
 #include <algorithm>
 #include <cctype>
@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "consistency/consistency.h"
+#include "extras/consistency/consistency.h"
 
 namespace ocrtune {
 namespace {

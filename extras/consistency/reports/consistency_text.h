@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "consistency/consistency.h"
+#include "extras/consistency/consistency.h"
 
 namespace ocrtune {
 

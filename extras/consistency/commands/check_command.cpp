@@ -1,5 +1,5 @@
 // ocrtune check: are the configurations of all nodes the same where training needs it?
-#include "cli/commands/check_command.h"
+#include "extras/consistency/commands/check_command.h"
 
 #include <cstdio>
 #include <memory>
@@ -11,10 +11,10 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/shell/output_folder.h"
-#include "consistency/consistency.h"
-#include "consistency/node_collection.h"
+#include "extras/consistency/consistency.h"
+#include "extras/consistency/node_collection.h"
+#include "extras/consistency/reports/consistency_text.h"
 #include "reports/catalogue/plain_text.h"
-#include "reports/console/consistency_text.h"
 
 namespace ocrtune {
 namespace {

@@ -1,5 +1,5 @@
 // The table of what may differ between nodes, and what a difference does.
-#include "consistency/consistency.h"
+#include "extras/consistency/consistency.h"
 
 namespace ocrtune {
 namespace {

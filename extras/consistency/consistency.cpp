@@ -1,4 +1,4 @@
-#include "consistency/consistency.h"
+#include "extras/consistency/consistency.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/plural.h"
 #include "base/text.h"
-#include "consistency/batch_sums.h"
+#include "extras/consistency/batch_sums.h"
 
 namespace ocrtune {
 namespace {

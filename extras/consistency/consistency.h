@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "consistency/config_difference.h"
-#include "consistency/flat_config.h"
+#include "extras/consistency/config_difference.h"
+#include "extras/consistency/flat_config.h"
 
 namespace ocrtune {
 

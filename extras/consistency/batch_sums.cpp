@@ -1,4 +1,4 @@
-#include "consistency/batch_sums.h"
+#include "extras/consistency/batch_sums.h"
 
 #include <algorithm>
 #include <string_view>

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "consistency/config_difference.h"
-#include "consistency/flat_config.h"
+#include "extras/consistency/config_difference.h"
+#include "extras/consistency/flat_config.h"
 
 namespace ocrtune {
 
