@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/commands/run_command.h"
 #include "cli/engine_commands.h"
 #include "cli/extras.h"
 #include "trial/workloads/engine_parts.h"
@@ -59,10 +58,6 @@ const std::vector<Command> kKernel = {
      "ocrtune runs compare 2026-11-20-0a3f9 2026-11-21-77e01\n"
      "ocrtune runs rm first-try",
      "", declare_runs},
-    {"run", kLaunch, "Launch a command, watch it, and bring it back after a failure",
-     "ocrtune run --from last --checkpoint output/rec/latest --logs log -- \\\n"
-     "  python -m paddle.distributed.launch --nproc_per_node {nproc} tools/train.py -c x.yml",
-     "Exit code: 0 it ended well, 1 gave up, 130 interrupted.", declare_run},
     {"export", kLaunch, "Write a recommendation as a file for Docker, Slurm, systemd or Kubernetes",
      "ocrtune export last --format sbatch -o train.sbatch\n"
      "ocrtune export last --format compose > compose.yml",

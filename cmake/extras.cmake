@@ -1,7 +1,7 @@
 # Extras: libraries over the whole kernel, which includes none of them. Each adds rows: commands
 # (cli/extras.h), words and documents (reports/catalogue/extra_reports.h). Here the lists of this
 # build are written, as ocrtune_extras; what links the kernel's tables links it.
-set(extras_known consistency capacity hosts)
+set(extras_known consistency capacity supervise hosts)
 set(OCRTUNE_EXTRAS all CACHE STRING "Extras to build: all, or names with semicolons between; empty: the kernel alone")
 set(extras_here ${OCRTUNE_EXTRAS})
 if(extras_here STREQUAL "all")
@@ -42,7 +42,8 @@ function(add_extra name)
 endfunction()
 add_extra(consistency COMMANDS check LIBRARIES yaml-cpp)
 add_extra(capacity COMMANDS plan)
-add_extra(hosts COMMANDS node NEEDS consistency)
+add_extra(supervise COMMANDS run)
+add_extra(hosts COMMANDS node NEEDS consistency supervise)
 
 configure_file(${CMAKE_SOURCE_DIR}/cmake/extras_list.cpp.in ${CMAKE_BINARY_DIR}/generated/extras_list.cpp @ONLY)
 add_library(ocrtune_extras STATIC ${CMAKE_BINARY_DIR}/generated/extras_list.cpp)

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "supervise/supervised_attempt.h"
+#include "extras/supervise/supervised_attempt.h"
 #include "trial/ipc/json_fields.h"
 
 namespace ocrtune {

@@ -1,6 +1,6 @@
-// One attempt of a long run (supervise/supervised_attempt.h) on several hosts at once: each host's
-// agent starts its part and watches it as it would be watched here; what they say, their memory and
-// their ends come together in the attempt that supervise() sees.
+// One attempt of a long run (extras/supervise/supervised_attempt.h) on several hosts at once: each
+// host's agent starts its part and watches it as it would be watched here; what they say, their
+// memory and their ends come together in the attempt that supervise() sees.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 #include "base/result.h"
 #include "extras/hosts/agents.h"
+#include "extras/supervise/supervise.h"
 #include "probes/machine/machine.h"
-#include "supervise/supervise.h"
 
 namespace ocrtune {
 

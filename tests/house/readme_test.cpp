@@ -62,7 +62,7 @@ TEST(Readme, PicturesAreThereAndSmall) {
 TEST(Documents, NameFilesThatAreThere) {
   const std::regex path(
       "`((?:base|bench|cli|core|diagnosis|docs|extras|presets|probes|reports|"
-      "scripts|supervise|tests|trial|tuner)/[A-Za-z0-9_/.-]+)`");
+      "scripts|tests|trial|tuner)/[A-Za-z0-9_/.-]+)`");
   int named = 0;
   for (const char* name : {"README.md", "README.zh.md", "CONTRIBUTING.md", "docs/architecture.md",
                            "docs/extending.md"}) {

@@ -24,15 +24,16 @@ const std::map<std::string, std::set<std::string>> kFloors = {
     {"core", {"base"}},
     {"trial", {"base", "diagnosis", "probes", "core"}},
     {"tuner", {"base", "diagnosis", "probes", "trial"}},
-    {"supervise", {"base", "diagnosis", "probes", "trial", "tuner"}},
-    {"reports", {"base", "diagnosis", "probes", "trial", "tuner", "supervise"}},
-    {"cli", {"base", "diagnosis", "probes", "core", "trial", "tuner", "supervise", "reports"}},
+    {"reports", {"base", "diagnosis", "probes", "trial", "tuner"}},
+    {"cli", {"base", "diagnosis", "probes", "core", "trial", "tuner", "reports"}},
     {"engine", {"base", "probes", "core", "trial", "tuner", "cli"}},
     // Over the kernel: none of its floors has one of them.
     {"extras/consistency", {"base", "reports", "cli"}},
     {"extras/capacity", {"base", "probes", "trial", "tuner", "reports", "cli"}},
+    {"extras/supervise", {"base", "diagnosis", "probes", "trial", "tuner", "reports", "cli"}},
     {"extras/hosts",
-     {"base", "extras/consistency", "probes", "trial", "supervise", "tuner", "reports", "cli"}},
+     {"base", "extras/consistency", "extras/supervise", "probes", "trial", "tuner", "reports",
+      "cli"}},
 };
 constexpr int kMaxFilesInFolder = 40;
 

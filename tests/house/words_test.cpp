@@ -158,7 +158,7 @@ std::vector<TextFile> own_files() {
   std::vector<TextFile> files;
   for (const char* folder :
        {"base", "bench", "cli", "cmake", "core", "diagnosis", "docs", "engine", "extras", "presets",
-        "probes", "python", "reports", "scripts", "supervise", "tests", "trial", "tuner"}) {
+        "probes", "python", "reports", "scripts", "tests", "trial", "tuner"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string name = fs::relative(entry.path(), root).string();
       const bool other = begins_with_any(name, {"tests/fixtures/", "tests/house/words_test.cpp"});

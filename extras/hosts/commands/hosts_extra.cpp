@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/plural.h"
-#include "cli/commands/run_command.h"
 #include "cli/hosts_door.h"
 #include "cli/shell/progress.h"
 #include "extras/consistency/commands/check_command.h"
@@ -17,6 +16,7 @@
 #include "extras/hosts/reports/hosts_page.h"
 #include "extras/hosts/reports/hosts_table.h"
 #include "extras/hosts/reports/hosts_text.h"
+#include "extras/supervise/commands/run_command.h"
 
 namespace ocrtune {
 namespace {

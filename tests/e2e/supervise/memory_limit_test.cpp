@@ -12,7 +12,7 @@
 
 #include "base/files.h"
 #include "base/process_tree.h"
-#include "supervise/supervised_attempt.h"
+#include "extras/supervise/supervised_attempt.h"
 #include "tests/support/memory_tree.h"
 #include "trial/observe/memory_sampler.h"
 

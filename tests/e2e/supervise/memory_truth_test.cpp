@@ -24,7 +24,7 @@
 #include "base/process_tree.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "supervise/supervised_attempt.h"
+#include "extras/supervise/supervised_attempt.h"
 #include "tests/support/limited_group.h"
 #include "tests/support/memory_tree.h"
 #include "trial/observe/memory_account.h"

@@ -1,4 +1,4 @@
-#include "supervise/stage_watch.h"
+#include "extras/supervise/stage_watch.h"
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "supervise/supervise.h"
+#include "extras/supervise/supervise.h"
 
 namespace ocrtune {
 namespace {

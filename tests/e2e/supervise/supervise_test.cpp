@@ -1,4 +1,4 @@
-#include "supervise/supervise.h"
+#include "extras/supervise/supervise.h"
 
 #include <unistd.h>
 

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "supervise/supervise.h"
+#include "extras/supervise/supervise.h"
 
 namespace ocrtune {
 namespace {

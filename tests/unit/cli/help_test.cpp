@@ -118,7 +118,7 @@ TEST(Help, WrapsOnANarrowTerminal) {
   }
 }
 
-TEST(Help, ShowsNineCommandsAndFourteenOptionsOfTune) {
+TEST(Help, ShowsEightCommandsAndFourteenOptionsOfTune) {
   std::set<std::string> of_extras;
   for (const Extra& extra : extras()) {
     for (const ExtraCommand& each : extra.commands) of_extras.insert(each.row.name);
@@ -130,7 +130,7 @@ TEST(Help, ShowsNineCommandsAndFourteenOptionsOfTune) {
     const bool extra = of_extras.contains(command.name);
     if (!command.hidden() && !group && !extra && section != kRest) ++visible;
   }
-  EXPECT_EQ(visible, 9) << "of the kernel";
+  EXPECT_EQ(visible, 8) << "of the kernel";
   const Command& tune = *find_command("tune");
   const Flags flags = flags_of(tune);
   EXPECT_EQ(flags.shown_first().size(), 14U);

@@ -1,4 +1,4 @@
-#include "supervise/background_writer.h"
+#include "extras/supervise/background_writer.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "supervise/checkpoints.h"
+#include "extras/supervise/checkpoints.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "supervise/supervised_attempt.h"
+#include "extras/supervise/supervised_attempt.h"
 
 namespace ocrtune {
 namespace {

@@ -1,4 +1,4 @@
-#include "supervise/safer_setting.h"
+#include "extras/supervise/safer_setting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

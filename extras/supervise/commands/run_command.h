@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/hosts_door.h"
-#include "supervise/supervise.h"
+#include "extras/supervise/supervise.h"
 
 namespace ocrtune {
 

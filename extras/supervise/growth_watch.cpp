@@ -1,4 +1,4 @@
-#include "supervise/growth_watch.h"
+#include "extras/supervise/growth_watch.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -17,8 +17,8 @@
 #include "base/cpu_set.h"
 #include "base/process.h"
 #include "diagnosis/failure_evidence.h"
-#include "supervise/background_writer.h"
-#include "supervise/stage_watch.h"
+#include "extras/supervise/background_writer.h"
+#include "extras/supervise/stage_watch.h"
 #include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {

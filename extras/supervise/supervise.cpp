@@ -1,4 +1,4 @@
-#include "supervise/supervise.h"
+#include "extras/supervise/supervise.h"
 
 #include <sys/stat.h>
 
@@ -16,8 +16,8 @@
 #include "base/secrets.h"
 #include "base/text.h"
 #include "diagnosis/log_scan.h"
-#include "supervise/checkpoints.h"
-#include "supervise/growth_watch.h"
+#include "extras/supervise/checkpoints.h"
+#include "extras/supervise/growth_watch.h"
 #include "trial/free_port.h"
 #include "trial/observe/memory_sampler.h"
 

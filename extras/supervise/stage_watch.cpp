@@ -1,4 +1,4 @@
-#include "supervise/stage_watch.h"
+#include "extras/supervise/stage_watch.h"
 
 #include <algorithm>
 #include <utility>

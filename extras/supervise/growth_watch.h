@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "diagnosis/failure_evidence.h"
-#include "supervise/supervised_attempt.h"
+#include "extras/supervise/supervised_attempt.h"
 #include "tuner/verdict/growth.h"
 
 namespace ocrtune {

@@ -1,4 +1,4 @@
-#include "supervise/gpu_memory_watch.h"
+#include "extras/supervise/gpu_memory_watch.h"
 
 #include <algorithm>
 #include <chrono>

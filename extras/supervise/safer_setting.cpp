@@ -1,4 +1,4 @@
-#include "supervise/safer_setting.h"
+#include "extras/supervise/safer_setting.h"
 
 #include <algorithm>
 #include <utility>

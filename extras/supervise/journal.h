@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "supervise/background_writer.h"
+#include "extras/supervise/background_writer.h"
 
 namespace ocrtune {
 

@@ -1,4 +1,4 @@
-#include "supervise/supervised_attempt.h"
+#include "extras/supervise/supervised_attempt.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -22,9 +22,9 @@
 #include "base/process_tree.h"
 #include "base/text.h"
 #include "diagnosis/log_scan.h"
+#include "extras/supervise/gpu_memory_watch.h"
+#include "extras/supervise/stall_watch.h"
 #include "probes/host/cpu_limits.h"
-#include "supervise/gpu_memory_watch.h"
-#include "supervise/stall_watch.h"
 #include "trial/observe/count_limits.h"
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/memory_sampler.h"

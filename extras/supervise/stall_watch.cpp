@@ -1,4 +1,4 @@
-#include "supervise/stall_watch.h"
+#include "extras/supervise/stall_watch.h"
 
 #include <algorithm>
 

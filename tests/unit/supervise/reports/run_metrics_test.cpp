@@ -1,5 +1,5 @@
 // The rules by which promtool and node_exporter's textfile collector read a file.
-#include "reports/export/run_metrics.h"
+#include "extras/supervise/reports/run_metrics.h"
 
 #include <map>
 #include <regex>

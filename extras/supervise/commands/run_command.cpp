@@ -1,5 +1,5 @@
 // ocrtune run: launches a command, watches it, and brings it back after a failure.
-#include "cli/commands/run_command.h"
+#include "extras/supervise/commands/run_command.h"
 
 #include <algorithm>
 #include <array>
@@ -24,14 +24,14 @@
 #include "cli/commands/stored_run.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/terminal.h"
+#include "extras/supervise/background_writer.h"
+#include "extras/supervise/reports/run_metrics.h"
+#include "extras/supervise/reports/supervised_page.h"
 #include "probes/probe.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/console/diagnosis_text.h"
 #include "reports/export/run_json.h"
-#include "reports/export/run_metrics.h"
-#include "reports/html/supervised_page.h"
-#include "supervise/background_writer.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "tuner/session/run_launch.h"
 #include "tuner/space/space.h"

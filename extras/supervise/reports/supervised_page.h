@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "supervise/supervise.h"
+#include "extras/supervise/supervise.h"
 
 namespace ocrtune {
 

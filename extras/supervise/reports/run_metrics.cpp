@@ -1,4 +1,4 @@
-#include "reports/export/run_metrics.h"
+#include "extras/supervise/reports/run_metrics.h"
 
 #include <fmt/format.h>
 

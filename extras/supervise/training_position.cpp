@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "base/text.h"
-#include "supervise/supervised_attempt.h"
+#include "extras/supervise/supervised_attempt.h"
 
 namespace ocrtune {
 namespace {

@@ -1,4 +1,4 @@
-#include "reports/html/supervised_page.h"
+#include "extras/supervise/reports/supervised_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

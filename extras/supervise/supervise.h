@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "diagnosis/diagnosis.h"
-#include "supervise/journal.h"
-#include "supervise/safer_setting.h"
-#include "supervise/supervised_attempt.h"
+#include "extras/supervise/journal.h"
+#include "extras/supervise/safer_setting.h"
+#include "extras/supervise/supervised_attempt.h"
 #include "tuner/verdict/growth.h"
 
 namespace ocrtune {

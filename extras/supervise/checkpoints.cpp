@@ -1,4 +1,4 @@
-#include "supervise/checkpoints.h"
+#include "extras/supervise/checkpoints.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

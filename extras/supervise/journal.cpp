@@ -1,4 +1,4 @@
-#include "supervise/journal.h"
+#include "extras/supervise/journal.h"
 
 #include <fcntl.h>
 #include <unistd.h>
