@@ -39,6 +39,7 @@ class CommandSame {
   std::string truth_;
   SameGate gate_;
   LineSet lines_;
+  bool saw_all_ = false;             // the present setting has ended a run over its inputs
   std::vector<std::string> inputs_;  // that the present setting has answered
   std::map<std::string, std::size_t> index_;
   std::vector<std::vector<std::string>> askings_;  // by input

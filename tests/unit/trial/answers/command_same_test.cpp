@@ -61,6 +61,15 @@ TEST_F(CommandSameTest, AnInputThatIsLeftOutDiffers) {
   EXPECT_EQ(judge(named({{"a", "1,200"}}, 8, 0), false).same.differing_inputs(), 0);
 }
 
+// A faster setting reaches pages that the present one was stopped before.
+TEST_F(CommandSameTest, AnInputThatThePresentSettingDidNotReachSaysNothing) {
+  const CommandAnswers further = named({{"a", "1,200"}, {"b", "two"}, {"c", "three"}}, 8, 0);
+  (void)judge(named({{"a", "1,200"}, {"b", "two"}}, 8, 0), true);
+  EXPECT_EQ(judge(further, false).same.differing_inputs(), 0);
+  (void)judge(named({{"a", "1,200"}, {"b", "two"}}, 8), true);
+  EXPECT_EQ(judge(further, false).same.differing_inputs(), 1) << "a whole run holds no such page";
+}
+
 // One file of ten lines, written by each run.
 CommandAnswers page(const std::string& third, const std::string& last) {
   CommandAnswers all;
