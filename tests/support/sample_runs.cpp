@@ -183,7 +183,7 @@ void judge(RunRecord& run) {
                                         in_percent(0.381), in_percent(0.1))};
   RecommendOptions limits;
   limits.host_limit_bytes = recommended.limit_bytes;
-  result.verdict.safety = judge_safety(*best, false, limits);
+  result.verdict.safety = judge_safety(*best, SafetyState::safe, limits);
   result.gain = ratio(best->samples_per_second, result.baseline.samples_per_second);
   for (std::size_t i = 0; i < std::min<std::size_t>(result.settings.size(), 3); ++i) {
     result.ties.push_back(result.settings[i]);

@@ -13,7 +13,8 @@ namespace ocrtune {
 inline constexpr double kExpectedNoise = 0.03;
 
 // Relative standard deviation between repeats of a setting, pooled over `repeats` (the rates of one
-// setting each); `prior` weighs as three repeats. Single repeats far off are left out, unless they recur.
+// setting each); `prior` weighs as three repeats. Single repeats far off are left out, unless they
+// recur.
 double pooled_noise(const std::vector<std::vector<double>>& repeats, double prior);
 
 // Which of the rates of one setting lie so far below the others that other load slowed them.
