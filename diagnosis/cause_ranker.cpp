@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
-#include "base/rows.h"
+#include "base/tables/rows.h"
 #include "base/text.h"
 #include "diagnosis/consequences.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "base/rows.h"
+#include "base/tables/rows.h"
 #include "base/text.h"
 
 namespace ocrtune {

@@ -6,7 +6,7 @@
 
 #include <re2/re2.h>
 
-#include "base/rows.h"
+#include "base/tables/rows.h"
 #include "base/text.h"
 
 namespace ocrtune {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/rows.h"
+#include "base/tables/rows.h"
 #include "base/text.h"
 #include "diagnosis/engine_words.h"
 
@@ -35,7 +35,7 @@ peer_kernel host_out_of_memory peer_lost others ssh PEER dmesg -T | grep -iE 'oo
 port_owner port_in_use rendezvous_failed others ss -ltnp | grep PORT
 port_reach nccl_network rendezvous_failed others nc -zv MASTER PORT
 card_health gpu_fault gpu_kernel_fault others dmesg -T | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER
-who_is_pending not_scheduled rendezvous_failed others kubectl get pods -o wide; squeue -j JOB -o '%T %r'
+who_is_pending not_scheduled rendezvous_failed others kubectl get pods -o wide, or squeue -j JOB -o '%T %r'
 pod_events not_scheduled container_setup_failed,image_pull_failed first kubectl describe pod NAME | sed -n '/^Events/,$p'
 host_cards no_gpu_visible container_setup_failed others nvidia-smi   # on the host
 host_cards driver_mismatch container_setup_failed neither nvidia-smi   # on the host
@@ -53,12 +53,12 @@ start_seconds health_check_failed stalled others curl --retry 99 --retry-connref
 start_seconds health_check_failed time_limit neither curl --retry 99 --retry-connrefused -sS http://HOST:PORT/health   # with the check off
 card_processes gpu_busy gpu_out_of_memory both nvidia-smi --query-compute-apps=pid,used_memory --format=csv
 card_processes gpu_busy no_gpu_visible neither nvidia-smi --query-compute-apps=pid,used_memory --format=csv
-load_trusted checkpoint_refused checkpoint_damaged first python -c 'import torch; torch.load("FILE", weights_only=False)'   # a file you trust
+load_trusted checkpoint_refused checkpoint_damaged first python -c '__import__("torch").load("FILE", weights_only=False)'   # a file you trust
 given_shapes shape_mismatch checkpoint_mismatch neither CMD without the pretrained weights
 given_shapes shape_mismatch bad_configuration first CMD with the model's default configuration
 fresh_environment library_conflict bad_configuration both CMD in a new environment with the versions that the model's page names
-event_log host_hardware_fault segmentation_fault first ipmitool sel list; ras-mc-ctl --errors; journalctl -k -b -1 | grep -iE 'mce|edac'
-event_log host_hardware_fault preempted_or_evicted others ipmitool sel list; ras-mc-ctl --errors; journalctl -k -b -1 | grep -iE 'mce|edac'
+event_log host_hardware_fault segmentation_fault first ipmitool sel elist && ras-mc-ctl --errors; journalctl -k -b -1 | grep -iE 'mce|edac'
+event_log host_hardware_fault preempted_or_evicted others ipmitool sel elist && ras-mc-ctl --errors; journalctl -k -b -1 | grep -iE 'mce|edac'
 )rows";
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <re2/re2.h>
 #include <re2/set.h>
 
-#include "base/rows.h"
+#include "base/tables/rows.h"
 #include "base/text.h"
 
 namespace ocrtune {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/rows.h"
+#include "base/tables/rows.h"
 #include "base/text.h"
 
 namespace ocrtune {

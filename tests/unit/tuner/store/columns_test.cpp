@@ -11,14 +11,14 @@ namespace ocrtune {
 namespace {
 
 // A store of other columns is refused by its version, in one line, and not by a statement that
-// fails: whoever changes a column changes kSchemaVersion of tuner/store/store_file.cpp and this.
+// fails: kSchemaVersion of tuner/store/store_file.cpp and this change with each column.
 TEST(StoreColumns, AreThoseOfVersion7) {
   std::uint32_t hash = 2166136261U;  // FNV-1a
   for (const char c : column_types<Trial>(kSearchFields) + column_types<Trial>(kObservedFields) +
                           column_types<Sample>(kSampleFields)) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   }
-  EXPECT_EQ(hash, 0U);
+  EXPECT_EQ(hash, 3432642393U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "base/rows.h"
+#include "base/tables/rows.h"
 
 #include <string>
 
