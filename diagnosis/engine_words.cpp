@@ -19,7 +19,7 @@ constexpr const char* kPlatform =
 constexpr const char* kState = "sacct -j JOB --format=State,ExitCode; kubectl describe pod NAME";
 constexpr const char* kJobReason =
     "sacct -j JOB --format=State,ExitCode,Reason; kubectl describe pod NAME";
-constexpr const char* kPending = "kubectl get pods -o wide; squeue -j JOB -o '%T %r'";
+constexpr const char* kPending = "kubectl get pods -o wide, or squeue -j JOB -o '%T %r'";
 constexpr const char* kNoPlace =
     "kubectl describe pod NAME; squeue -j JOB -o %r; sinfo -o '%n %G %m'";
 constexpr const char* kEvents = "kubectl describe pod NAME | sed -n '/^Events/,$p'";
