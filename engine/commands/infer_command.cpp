@@ -317,7 +317,8 @@ Result<int> infer(InferFlags flags) {
                  "no --weights: random weights; throughput is valid, the recognised text is not\n");
   }
   ResultFile results;
-  const bool lines_in_json = flags.json && (flags.output.empty() || flags.output == "-");
+  const bool to_stdout = flags.output.empty() || flags.output == "-";
+  const bool lines_in_json = flags.json && to_stdout;
   if (!lines_in_json) {
     OCRTUNE_TRY(results.open(flags.output));
   }
@@ -341,7 +342,6 @@ Result<int> infer(InferFlags flags) {
       delivered = first + count;
     };
     // Where the answers themselves run over the terminal they say enough.
-    const bool to_stdout = flags.output.empty() || flags.output == "-";
     const bool rows_in_sight = !flags.json && to_stdout && is_terminal(stdout);
     watcher.progress = [&](std::int64_t done) {
       if (!rows_in_sight) progress.show(done);
@@ -354,8 +354,7 @@ Result<int> infer(InferFlags flags) {
   if (flags.json) {
     print_json(flags, list, *outcome, lines_in_json);
   } else {
-    print_summary(flags.output.empty() || flags.output == "-" ? stderr : stdout, flags, list,
-                  *outcome);
+    print_summary(to_stdout ? stderr : stdout, flags, list, *outcome);
   }
   return verdict(*outcome, results.status());
 }
