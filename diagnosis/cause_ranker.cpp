@@ -400,9 +400,10 @@ void CauseRanker::doubt_what_did_not_end_it() {
   for (Clue& clue : clues_) {
     if (clue.role != Role::primary || !clue.went_on || clue.file < 0) continue;
     const bool ended = any_clue([&](const Clue& other) {
-      return other.is_exception() && !other.went_on && other.file == clue.file &&
-             other.actor == clue.actor && other.rank == clue.rank &&
-             other.line.line > clue.line.line + kFar;
+      // Where the doubted line is an exception as well, the last one is told by its traceback.
+      const bool raised = other.is_exception() || other.signature == "traceback";
+      return raised && !other.went_on && other.file == clue.file && other.actor == clue.actor &&
+             other.rank == clue.rank && other.line.line > clue.line.line + kFar;
     });
     if (ended) clue.weight = std::min(clue.weight, kNotTheEnd);
   }

@@ -383,6 +383,17 @@ std::string pages(int count) {
   return text;
 }
 
+// What a program went on after for long is hardly what its last exception tells of.
+TEST(Order, TheExceptionThatEndsALogDoubtsWhatWasLongBefore) {
+  const std::string refused = "OSError: [Errno 98] Address already in use\n";
+  const std::string end = "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n";
+  const Diagnosis alone = diagnose_text(refused + end + "LookupError: no page\n");
+  const Diagnosis apart = diagnose_text(refused + pages(100) + end + "LookupError: no page\n");
+  ASSERT_STREQ(alone.causes[0].row->name, "port_in_use");
+  EXPECT_GT(alone.causes[0].confidence, 0.9);
+  EXPECT_LE(apart.causes[0].confidence, 0.7);
+}
+
 TEST(Order, AnExceptionThatWasSurvivedIsNotShownForTheLast) {
   const std::string header = "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n";
   const Diagnosis diagnosis = diagnose_text(header + "LookupError: page 3\n" + pages(200) + header +
