@@ -51,3 +51,5 @@ target_link_libraries(ocrtune_extras PUBLIC ocrtune_cli ${extras_libraries})
 # A circle of static libraries: the tables below ask the lists above.
 target_link_libraries(ocrtune_reports INTERFACE ocrtune_extras)
 target_link_libraries(ocrtune_cli INTERFACE ocrtune_extras)
+# A program that asks the reports alone comes to the commands last, and they ask the reports again.
+set_target_properties(ocrtune_reports PROPERTIES LINK_INTERFACE_MULTIPLICITY 3)
