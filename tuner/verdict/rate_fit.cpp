@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <Eigen/Dense>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double kPriorDof = 4;          // what the pooled noise counts as, for one setting
 constexpr double kOutlierDof = 4;        // of the Student t that doubts single trials
+constexpr double kFarOff = 3.5;          // deviations between two trials that are not alike
 constexpr double kNormalOfMad = 1.4826;  // standard deviation of a normal, in median deviations
 constexpr double kOwnModel = 0.3;  // of a model's error, what the settings of a team have apart
 constexpr int kPasses = 6;
@@ -58,6 +60,7 @@ class Problem {
     }
     model_ = model_variance();
     doubt_strays();
+    find_torn();
   }
 
   const std::vector<std::size_t>& columns() const { return columns_; }
@@ -101,6 +104,27 @@ class Problem {
       const double rest = at(i).log_rate - centre;
       const double square = rest * rest / (usual * usual + at(i).error * at(i).error);
       doubt_[static_cast<std::size_t>(i)] = doubt_of(square);
+    }
+  }
+
+  // Of two trials of a setting that are far apart either may be the one that was slowed. Unless
+  // both ran beside others that tell, nothing does: the setting's noise is what they differ by, and
+  // no round may take the blame for either.
+  void find_torn() {
+    std::map<int, int> company;  // trials of a round
+    for (const RateObservation& one : seen_) ++company[one.round];
+    std::map<std::size_t, std::vector<const RateObservation*>> trials;
+    for (const RateObservation& one : seen_) trials[one.setting].push_back(&one);
+    for (const auto& [setting, own] : trials) {
+      if (own.size() != 2) continue;
+      const bool beside_others = std::ranges::all_of(own, [&](const RateObservation* one) {
+        return one->round > 0 && company[one->round] > 1;
+      });
+      const double spread = std::abs(own[0]->log_rate - own[1]->log_rate) / std::sqrt(2.0);
+      if (beside_others || spread < kFarOff * std::hypot(noise_, own[0]->error, own[1]->error))
+        continue;
+      own_noise_[setting] = spread;
+      torn_.insert(setting);
     }
   }
 
@@ -198,6 +222,7 @@ class Problem {
   void renew(const Solved& solved) {
     std::map<std::size_t, std::pair<double, double>> spread;  // squares, count
     for (Eigen::Index i = 0; i < rows(); ++i) {
+      if (torn_.contains(at(i).setting)) continue;
       const double noise = own_noise_[at(i).setting];
       double& doubt = doubt_[static_cast<std::size_t>(i)];
       const double square = solved.residuals[i] * solved.residuals[i];
@@ -218,6 +243,7 @@ class Problem {
   double share_ = 0;
   std::vector<double> doubt_;
   std::vector<double> own_noise_;  // by setting
+  std::set<std::size_t> torn_;     // settings, between two trials
   std::vector<std::size_t> columns_;
   MatrixXd design_, model_;
   VectorXd values_;

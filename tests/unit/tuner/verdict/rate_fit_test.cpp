@@ -61,5 +61,25 @@ TEST(RateFit, ARoundThatIsSlowAsAWholeChangesNoRatio) {
   }
 }
 
+// Two trials of each, one of them in a round: which of two that are far apart was slowed cannot be
+// known, and a ratio that rests on one of them alone is no evidence.
+TEST(RateFit, OfTwoTrialsThatAreFarApartEitherMayBeSlowed) {
+  constexpr std::size_t kSettings = 3;
+  int held = 0, all = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    std::vector<RateObservation> seen = raced(kSettings, 2, 0.4, random);
+    for (RateObservation& one : seen) one.round -= 1;  // the first ones ran by themselves
+    const RateFit fit(seen, kSettings, kNoise);
+    for (std::size_t setting = 1; setting < kSettings; ++setting) {
+      const Interval ratio = fit.ratio(setting, 0);
+      const double right = true_rate(setting) / true_rate(0);
+      held += ratio.low <= right && right <= ratio.high ? 1 : 0;
+      ++all;
+    }
+  }
+  EXPECT_GE(held, 0.93 * all) << held << " of " << all;
+}
+
 }  // namespace
 }  // namespace ocrtune
