@@ -60,16 +60,30 @@ bool says_otherwise(std::string_view fix, std::string cures) {
   return starts_with(option, "__") && cures.find(option.substr(2)) != std::string::npos;
 }
 
+// "MDB_READERS_FULL", "Readers full" -> "mdbreadersfull", "readersfull"
+std::string bare(std::string_view text) {
+  std::string out = lower(text);
+  std::erase_if(out, [](char c) { return c == ' ' || c == '_' || c == '-'; });
+  return out;
+}
+
+bool fits(const Fix& fix, const Cause& cause, const std::string& evidence) {
+  const auto names = [&](std::string_view name) { return listed(fix.of, name); };
+  return (*fix.of == 0 || names(cause.row->name) || std::ranges::any_of(cause.signatures, names)) &&
+         evidence.find(fix.quotes) != std::string::npos;
+}
+
 }  // namespace
 
 std::string cure_in_message(const std::string& text) {
   static const re2::RE2 kBegins(
-      R"((?:^|[.!;:,(] ?)((?:[Pp]lease|[Tt]ry|[Cc]onsider|You (?:can|should|may|need to)|[Dd]ecrease|[Ii]ncrease|[Rr]educe|[Ss]et|[Uu]se|[Ii]nstall|[Uu]pgrade|[Dd]owngrade|[Ss]pecify|[Pp]ass|[Ee]nable|[Dd]isable|To (?:fix|use|avoid|disable|enable)|`?pip install)\b))");
+      R"((?:^|[.!;:,(] ?)((?:[Pp]lease|[Tt]ry|[Cc]onsider|You (?:can|should|may|need to)|[Dd]ecrease|[Ii]ncrease|[Rr]educe|[Ss]et|[Uu]se|[Ii]nstall|[Uu]pgrade|[Dd]owngrade|[Ss]pecify|[Pp]ass|[Ee]nable|[Dd]isable|To (?:fix|use|avoid|disable|enable)|`?pip install)\b)|, (run `\w))");
   static const re2::RE2 kHelps(R"(--[a-z]|\b[a-z]+_[a-z]\w*|pip install|[A-Z][A-Z0-9_]{3,}=|`\w)");
   static const re2::RE2 kVague(
       R"((?i)report|issue|stack ?trace|refer to|logs? |https?:|date -d|for (?:more )?(?:details|information|debugging)|NCCL_DEBUG|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA|check (?:the|your|that|whether))");
-  re2::StringPiece rest(text), verb;
-  while (re2::RE2::FindAndConsume(&rest, kBegins, &verb)) {
+  re2::StringPiece rest(text), verb, run;
+  while (re2::RE2::FindAndConsume(&rest, kBegins, &verb, &run)) {
+    if (verb.empty()) verb = run;
     const auto from = static_cast<std::size_t>(verb.data() - text.data());
     const std::size_t end = std::min(text.find(". ", from), text.size());
     std::string sentence = text.substr(from, end - from);
@@ -95,20 +109,21 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
   const std::string_view engine = engine_of(programs);
   cause.fixes.clear();
   cause.confirm = words_for(cause.row->confirm, engine);
-  std::string cures;
+  static const re2::RE2 kModule(R"(No module named '?(\w+))");
+  std::string cures, evidence, module;
   for (const EvidenceLine& line : cause.evidence) {
     const std::string cure = cure_in_message(line.text);
     cures += cure;
+    evidence += bare(line.text) + "\n";
     if (!cure.empty()) add("as the message says: " + cure);
+    if (re2::RE2::PartialMatch(line.text, kModule, &module))
+      add(fmt::format("pip install {}   # its package may have another name", module));
   }
-  for (const LineCure& cure : line_cures()) {
-    const auto& own = cause.signatures;
-    if (std::ranges::find(own, cure.signature) != own.end()) add(words_for(cure.fix, engine));
-  }
-  for (const ProgramFix& row : program_fixes()) {
-    const bool written = (programs & row.programs) != 0 && (programs & row.without) == 0;
-    if (written && listed(row.causes, cause.row->name) && !says_otherwise(row.fix, cures))
-      add(fitted(row.fix, config));
+  for (const Fix& fix : fix_table()) {
+    const bool written =
+        fix.programs == 0 || ((programs & fix.programs) != 0 && (programs & fix.without) == 0);
+    if (written && fits(fix, cause, evidence) && !says_otherwise(fix.words, cures))
+      add(fitted(words_for(fix.words, engine), config));
   }
   for (const char* fix : cause.row->fixes) add(fitted(words_for(fix, engine), config));
   for (const Care& row : care_table()) {

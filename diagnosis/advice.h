@@ -12,16 +12,12 @@
 
 namespace ocrtune {
 
-struct ProgramFix {
-  const char* causes;      // between blanks
-  std::uint32_t programs;  // bits of Program: one of them wrote the log
+struct Fix {
+  const char* of;          // causes and signatures between blanks; "": of any
+  const char* quotes;      // what its evidence holds, without case and blanks; "": anything
+  std::uint32_t programs;  // bits of Program: one of them wrote the log; 0: whoever did
   std::uint32_t without;   // and none of these
-  const char* fix;
-};
-
-struct LineCure {
-  const char* signature;
-  const char* fix;
+  const char* words;
 };
 
 struct Care {
@@ -30,8 +26,7 @@ struct Care {
   const char* not_worth;  // ""
 };
 
-const std::vector<ProgramFix>& program_fixes();  // diagnosis/advice_table.cpp
-const std::vector<LineCure>& line_cures();
+const std::vector<Fix>& fix_table();  // of lines, then of programs: diagnosis/advice_table.cpp
 const std::vector<Care>& care_table();
 
 // Fills `fixes`, `confirm`, `first` and `not_worth`. "Train.loader.num_workers=2" becomes half of

@@ -104,9 +104,14 @@ Paddle -PaddleOCR,PaddleX run on the CPU: -o Global.use_gpu=false with the CPU w
 = cpu_wheel_with_gpu
 Paddle - pip install paddlepaddle-gpu of the CUDA version that nvidia-smi names
 ONNX_Runtime - pip uninstall onnxruntime onnxruntime-gpu; pip install onnxruntime-gpu   # never both
+= stalled segmentation_fault
+PyTorch,Paddle -vLLM,SGLang,PaddleX,gunicorn,uvicorn,Celery num_workers=0 shows whether the loader is to blame
+= stalled
+SGLang - --watchdog-timeout 1200
 = label_out_of_range
+kraken - ketos train --resize union
 PaddleOCR_training - Global.character_dict_path: the dictionary that the labels were made with
-= illegal_instruction library_conflict
+= illegal_instruction
 Paddle - pip install paddlepaddle==2.5.2 or 3.x, where 2.6 dies by SIGILL (CPUs with AVX2 as well)
 = checkpoint_mismatch
 PaddleOCR_training,PaddleOCR - Global.pretrained_model instead of Global.checkpoints when the head differs
@@ -140,8 +145,8 @@ OpenMMLab - --cfg-options train_dataloader.num_workers=8 train_dataloader.persis
 PaddleOCR_training - Train.loader.num_workers up to the free cores; RecConAug reads two more images a sample
 )rows";
 
-// A signature, and what its line asks for.
-constexpr std::string_view kLineCures = R"rows(
+// A signature, or ~ and what a line holds, and what it asks for.
+constexpr std::string_view kLineFixes = R"rows(
 watchtower_stop leave it out: label com.centurylinklabs.watchtower.enable=false, or a --schedule when no run is on
 idle_kill the line names the rule that ended it: keep to it, or ask for a queue without it
 code_signature codesign --force --sign - PROGRAM   # after each change of the file
@@ -184,6 +189,20 @@ one_cpu sbatch --cpus-per-task=16; taskset -cp PID
 tls_block LD_PRELOAD=LIBRARY.so CMD
 manual_kill the line names who sent it: ask that user
 kernel_oom_policy numactl --interleave=all CMD or --preferred=N in place of --membind; mbind and set_mempolicy in the program bind likewise
+~libgl. apt-get install libgl1 libglib2.0-0
+~libgthread apt-get install libgl1 libglib2.0-0
+~libgomp apt-get install libgomp1
+~numpy pip install 'numpy<2'   # for packages built against numpy 1
+~mapfull lmdb.open(PATH, map_size=1 << 40)   # Linux: grows with what is written; Windows: what the disk has
+~readersfull lmdb.open(PATH, max_readers=1024, lock=False) for reading
+~drivernotloaded modprobe nvidia; nvidia-smi is to work on the host before any container
+~413 client_max_body_size 64m   # nginx
+~grpc: grpc.max_receive_message_length
+~encrypted qpdf --decrypt --password=PASSWORD IN.pdf OUT.pdf
+~digitalsignature ocrmypdf --invalidate-digital-signatures
+~alreadyhastext ocrmypdf --skip-text   # --redo-ocr, --force-ocr
+~taggedpdf ocrmypdf --skip-text   # --redo-ocr, --force-ocr
+ppocr_line_error check the delimiter (tab) and the encoding (UTF-8)
 kernel_oom_cpuset more nodes in cpuset.mems: docker run --cpuset-mems=0,1; systemctl set-property UNIT AllowedMemoryNodes=0-1
 )rows";
 
@@ -229,35 +248,29 @@ std::uint32_t programs_named(std::string_view names) {
 
 }  // namespace
 
-const std::vector<ProgramFix>& program_fixes() {
-  static const std::vector<ProgramFix> kFixes = [] {
-    std::vector<ProgramFix> fixes;
+const std::vector<Fix>& fix_table() {
+  static const std::vector<Fix> kFixes = [] {
+    std::vector<Fix> fixes;
+    for (std::string_view row : rows_of(kLineFixes)) {
+      const std::string_view of = take_column(row);
+      const bool quotes = of[0] == '~';
+      fixes.push_back({quotes ? "" : lasting(" " + std::string(of) + " "),
+                       quotes ? lasting(of.substr(1)) : "", 0, 0, lasting(row)});
+    }
     const char* causes = "";
     for (std::string_view row : rows_of(kProgramFixes)) {
-      const std::string_view programs = take_column(row);
-      if (programs == "=") {
-        causes = lasting(" " + std::string(row) + " ");
+      if (row[0] == '=') {
+        causes = lasting(std::string(row.substr(1)) + " ");
         continue;
       }
+      const std::uint32_t programs = programs_named(take_column(row));
       const std::string_view without = take_column(row).substr(1);
-      fixes.push_back({causes, programs_named(programs),
-                       without.empty() ? 0 : programs_named(without), lasting(row)});
+      fixes.push_back(
+          {causes, "", programs, without.empty() ? 0 : programs_named(without), lasting(row)});
     }
     return fixes;
   }();
   return kFixes;
-}
-
-const std::vector<LineCure>& line_cures() {
-  static const std::vector<LineCure> kCures = [] {
-    std::vector<LineCure> cures;
-    for (std::string_view row : rows_of(kLineCures)) {
-      const char* signature = lasting(take_column(row));
-      cures.push_back({signature, lasting(row)});
-    }
-    return cures;
-  }();
-  return kCures;
 }
 
 const std::vector<Care>& care_table() {

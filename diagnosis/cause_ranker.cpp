@@ -107,7 +107,7 @@ bool too_many_joined(const std::string& line) {
 // and a bar.
 constexpr std::string_view kOwnWords = R"rows(
 checkpoint_mismatch (?i)\b(?:checkpoint|state[_ ]dict|weights)\b.{0,60}(?:contains only|does not (?:contain|have|match|fit)|lacks|is missing|incompatible)
-library_conflict (?i)version mismatch|is already (?:used|registered) by\b|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|(?:more recent|newer|older|later) version of|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version
+library_conflict (?i)(?-i:AttributeError: '[A-Z]\w*(?:Config|Model|Tokenizer|Processor|Predictor|Trainer)' object has no attribute)|version mismatch|is already (?:used|registered) by\b|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|(?:more recent|newer|older|later) version of|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version
 missing_module (?i)(?:fail(?:ed)? to|could not|couldn't|unable to|cannot|can't|did not) (?:find|locate) (?:[\w'-]+ ){0,3}(?:compiler|executable|binary|program|command|tool|package|library|attribute|entry ?point)|requires the \S+ (?:library|package|backend)|is not installed|not (?:in|on) (?:your |the )?PATH\b|please install|pip install
 bad_training_data (?i)\b(?:pdf|document|page|image|input file)\b.{0,60}(?:signature|signed\b|encrypted|password|already has text|malformed|unreadable|broken|(?:cannot|could not) be (?:read|opened|decoded))|(?:unrecogni[sz]ed|malformed|broken|corrupt(?:ed)?|(?:cannot|could not|unable to|failed to) (?:decode|parse|identify)) .{0,30}\b(?:pdf|document|page|image|sample|record|jpe?g|tiff?)\b
 checkpoint_damaged (?i)corrupt(?:ed)?\b|checksum|truncated|unexpected end of
@@ -117,9 +117,10 @@ label_out_of_range (?i)\b(?:labels?|class(?:es)?|targets?|tokens?|vocab\w*|char\
 request_too_large (?i)\b(?:page|image|document|prompt|input|request|message|payload|sequence)\b.{0,80}(?:too (?:large|long|big)|longer than|exceeds?\b.{0,30}(?:limit|maximum))
 shape_mismatch (?i)\b(?:shape|dimensions?|channels?|height|width)\b[^.]{0,60}\b(?:not match|divisible|incompatible|must be|should be)|expected .{0,40}\b(?:shape|dimensions?|channels)\b
 access_refused (?i)unauthori[sz]ed|forbidden|not authori[sz]ed|access (?:is )?denied|invalid (?:token|credentials|api key)
+no_gpu_visible (?i)\b(?:cuda|gpu|hip|xpu)\b.{0,40}(?:not (?:available|found|detected)|initiali[sz]ation failed|might not have)
 server_overloaded (?i)rate limit|too many requests|overloaded|quota exceeded
-remote_unreachable (?i)\b(?:server|connection|endpoint|broker|host)\b.{0,60}(?:disconnected|refused|timed out|unreachable|unavailable)
-bad_configuration ^\S*(?:config|argument|args\b|arg_utils|options|settings)\S* \||onfig\w*: |\b(?:ValueError|AssertionError|NotImplementedError): .*(?i:must (?:be|have|match|not)\b|should (?:be|have)\b|has to be|requires? .{1,60} to (?:be|match|have)\b|not a (?:round )?multiple|mutually exclusive|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible|recogni[sz]ed)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|at least one of|\bbut (?:got|found|received)\b|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b)
+remote_unreachable (?i)\bconnection error\b|max retries exceeded|\b(?:server|connection|endpoint|broker|host)\b.{0,60}(?:disconnected|refused|timed out|unreachable|unavailable)
+bad_configuration ^\S*(?:config|argument|args\b|arg_utils|options|settings)\S* \||onfig\w*: |(?i:\b(?:world[_ ]?size|parallel\w*(?: size)?|nproc\w*|num_gpus|ranks)\b.{0,60}(?:not (?:a multiple|divisible|equal)|must (?:be|divide)|does not (?:divide|match)|exceeds))|\b(?:ValueError|AssertionError|NotImplementedError): .*(?i:must (?:be|have|match|not)\b|should (?:be|have)\b|has to be|requires? .{1,60} to (?:be|match|have)\b|not a (?:round )?multiple|mutually exclusive|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible|recogni[sz]ed)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|at least one of|\bbut (?:got|found|received)\b|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b)
 )rows";
 
 // The cause that such a message names; null: none.
@@ -203,8 +204,10 @@ void CauseRanker::hear_log(int index) {
     // The exception that ended the run, not one of its kind that it had survived long before.
     const bool exception = signature.id == "exception_line";
     const bool survived = finding->last.number - finding->first.number > kOneChain;
+    // The source of a frame is no message: the exception below it is.
+    const bool quoted = finding->first.raised.place.empty() && !finding->last.raised.place.empty();
     const LogLine& line =
-        (signature.role == Role::generic && (!exception || survived)) ||
+        (signature.role == Role::generic && (!exception || survived)) || (quoted && !survived) ||
                 (is_warning(finding->first.text) && !is_warning(finding->last.text))
             ? finding->last
             : finding->first;
@@ -264,8 +267,8 @@ void CauseRanker::hear_terminations() {
   for (const LogScan& log : logs_) {
     for (const Finding& finding : log.findings) {
       const SignatureRow& row = *finding.signature;
-      if (row.role != Role::consequence || finding.over || row.weight < 0.2 ||
-          recovered(finding, log)) {
+      if (row.role != Role::consequence || finding.over || finding.served_after > 0 ||
+          row.weight < 0.2 || recovered(finding, log)) {
         continue;
       }
       add("terminated_from_outside", Role::symptom, 0.5, row.id, "");

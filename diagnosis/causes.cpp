@@ -96,8 +96,7 @@ communication_stall hung p2p_off No step ended any more although all ranks lived
 - give all ranks the same number of batches (drop_last, even shards)
 stalled hung retry No step ended any more although the process lived: it waits for a lock, a worker or the storage, or it spins.
 ? py-spy dump --pid PID; cat /proc/PID/stack
-- num_workers=0 shows whether the loader is to blame
-- look at the storage: iostat -x 1
+- look at what the stack waits for: a lock, a worker, the storage (iostat -x 1)
 nccl_error crashed p2p_off NCCL reported an error of its own. Its one-line text rarely says which resource failed; the WARN lines of NCCL_DEBUG do.
 ? NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/nccl.%h.%p CMD; df -h /dev/shm; ocrtune p2p
 - ocrtune p2p   # finds the smallest change that works and its cost

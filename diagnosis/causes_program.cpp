@@ -6,8 +6,8 @@ namespace ocrtune {
 const std::string_view kProgramCauses = R"rows(
 no_gpu_visible unsupported none The program wants a GPU and sees none: no driver, a container without access, or an empty CUDA_VISIBLE_DEVICES.
 ? nvidia-smi; echo "$CUDA_VISIBLE_DEVICES"
-- docker run --gpus all
 - install or reload the driver
+- docker run --gpus all
 gpu_id_invalid unsupported none A GPU was asked for by a number that is not among the visible ones; numbers are counted within CUDA_VISIBLE_DEVICES.
 ? nvidia-smi -L; echo "$CUDA_VISIBLE_DEVICES"
 - ids from 0 to the number of visible GPUs - 1; at most one rank a GPU
@@ -54,7 +54,6 @@ illegal_instruction unsupported none The program uses CPU instructions (AVX, AVX
 - let the virtual machine pass the host's CPU through (cpu: host)
 segmentation_fault crashed retry The process touched memory that is not its own (SIGSEGV): a fault in native code or two libraries that do not fit together.
 ? python -X faulthandler CMD; gdb -batch -ex bt --args CMD
-- num_workers=0 shows whether the loader is to blame
 - reinstall the framework with the versions that it asks for (numpy, opencv, protobuf)
 aborted crashed retry The program ended itself (SIGABRT) after a check inside native code failed.
 ? the line just above: terminate called, Check failed, double free
@@ -85,12 +84,9 @@ permission_denied crashed none The user of the run may not read or write a file 
 - chown or chmod it, or choose another folder
 missing_module crashed none A Python package or a program is missing, or of a version without the wanted name.
 ? pip show NAME in the environment of the run
-- pip install -r requirements.txt
-- activate the right environment
+- install what is named, in the environment of the run
 library_conflict crashed none Installed packages need shared libraries or versions that are not here.
 ? pip check; ldd the library that is named
-- apt-get install libgomp1 libgl1 libglib2.0-0   # libgomp.so.1 of Paddle, the others of OpenCV
-- pip install 'numpy<2'   # for packages built against numpy 1
 - a fresh environment with the versions that the framework pins
 bad_configuration crashed none The configuration or command line is wrong: an unknown key, option or a syntax error.
 ? the message names the key or option
@@ -101,8 +97,7 @@ dataset_too_small crashed fewer_ranks After the split over the ranks there are f
 - keep the last, smaller batch (drop_last false)
 bad_training_data crashed none Samples or documents could not be read or decoded, or may not be altered; in training they are silently replaced by others.
 ? open the samples that are named; how many lines name one?
-- correct or remove the listed lines
-- check the delimiter (tab) and the encoding (UTF-8)
+- correct or remove the samples that are named
 checkpoint_mismatch crashed none The saved weights do not fit the model: another architecture, dictionary or version.
 ? the message lists the parameters and shapes
 - use the config and dictionary that the checkpoint was trained with

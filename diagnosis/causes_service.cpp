@@ -45,9 +45,6 @@ health_check_failed crashed retry The container was restarted because its health
 request_too_large crashed none A page, request, message or buffer was larger than a limit of the program, server, proxy or device allows.
 ? the message names the size and the limit
 - send fewer or smaller pages
-- --max-image-mpixels 500   # OCRmyPDF
-- client_max_body_size 64m   # nginx
-- grpc.max_receive_message_length
 # How a process was made or allowed, formats of another version, limits of servers, slow hardware.
 start_method crashed none Child processes were made in a way that the program or the system does not bear: spawned without a guarded main module, from a daemonic worker, or forked after CUDA, OpenMP or an LMDB environment was in use.
 ? does it run with num_workers=0 (or one process)?
@@ -63,8 +60,7 @@ read_only_filesystem crashed none A file was to be written where the file system
 - where the kernel remounted it: the disk fails; copy what is on it and replace it
 lmdb_limit crashed none A limit that the LMDB environment was opened with is reached: map_size, readers or named databases. The disk has no part in it.
 ? mdb_stat -e PATH   # map size, readers
-- lmdb.open(PATH, map_size=1 << 40)   # Linux: grows with what is written; Windows: what the disk has
-- lmdb.open(PATH, max_readers=1024, lock=False) for reading
+- open it with a higher limit
 store_full crashed none A store of results or messages (Redis) holds all that its limit allows and refuses writes. The machine's memory has no part in it.
 ? redis-cli INFO memory   # used_memory, maxmemory, maxmemory_policy
 - redis-cli CONFIG SET maxmemory 8gb; CONFIG SET maxmemory-policy volatile-ttl

@@ -112,7 +112,7 @@ bool is_progress_line(std::string_view line) {
   constexpr std::string_view kWords[] = {
       "loss",        "ips: ",          "it/s",          "s/it",           "Loss",
       "epoch:",      "dataloader has", "samples/s",     "batch_cost",     "Epoch ",
-      "global_step", "\" 200 ",        "succeeded in ", "Accuracy report"};
+      "global_step", "\" 200",         "succeeded in ", "Accuracy report"};
   return std::ranges::any_of(kWords, [&](std::string_view word) { return contains(line, word); });
 }
 
@@ -242,7 +242,7 @@ void LogScanner::State::take_progress(std::string_view line) {
   constexpr std::int64_t kFewest = 3;  // steps: less is a start
   constexpr std::int64_t kAll = 64, kEach = 16;
   scan.progress_lines += 1;
-  scan.served_lines += contains(line, "\" 200 ") || contains(line, "succeeded in ");
+  scan.served_lines += contains(line, "\" 200") || contains(line, "succeeded in ");
   run_progress += 1;
   if (failing_since_start && step_at_failure &&
       (run_progress < kAll || run_progress % kEach == 0)) {

@@ -145,10 +145,25 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   event.text = ocrtune::join(words(written(clue.line.text).text), " ");
 }
 
-// A kernel or a scheduler says who killed; a launcher, which rank that was.
+// A kernel or a scheduler says what happened; a launcher or a rank itself, to which rank.
 void Teller::tell_first_dead() {
   const auto& dead = ranker_.first_failed();
-  if (!dead || rank_ || file_ < 0 || !dead->exit_code || waits(dead->rank)) return;
+  const bool of_the_job = listed(" time_limit preempted_or_evicted ", cause_);
+  if (rank_ || of_the_job || file_ < 0) return;
+  const Clue* own = nullptr;
+  for (const Clue& clue : ranker_.clues()) {
+    const bool met =
+        clue.rank && !waits(clue.rank) && !is_witness(clue.name()) && produces(cause_, clue.name());
+    if (met && (own == nullptr || tier(clue.role) > tier(own->role))) own = &clue;
+  }
+  if (!dead && own != nullptr && !story_.empty() && story_[0].code == StoryCode::reported) {
+    StoryEvent& event = add(StoryCode::failed, own->when, own->dated);
+    event.ranks = {*own->rank};
+    event.cause = own->name();
+    event.text = own->line.text;
+    event.raised_at = own->raised.place;
+  }
+  if (!dead || !dead->exit_code || waits(dead->rank)) return;
   StoryEvent& event = add(StoryCode::died, dead->when, dead->when.has_value());
   event.ranks = {dead->rank};
   event.text = decode_exit(*dead->exit_code).text;
@@ -250,7 +265,12 @@ std::vector<StoryEvent> Teller::tell(const FailureEvidence& evidence, const Caus
     add(StoryCode::ended, std::nullopt, false).text = decode_exit(*evidence.exit_code).text;
   }
   if (story_.size() > kMaxStory) story_.resize(kMaxStory);
-  if (story_.size() < 2 && (story_.empty() || story_[0].ranks.size() < 2)) story_.clear();
+  // Of several logs, which rank failed is a story of its own.
+  const auto tells = [&] {
+    const bool which = logs_.size() > 1 && story_[0].code == StoryCode::failed;
+    return story_[0].ranks.size() >= (which ? 1 : 2);
+  };
+  if (story_.size() == 1 && !tells()) story_.clear();
   return std::move(story_);
 }
 

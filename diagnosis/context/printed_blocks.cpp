@@ -34,10 +34,26 @@ void PrintedConfig::take_line(std::string_view line) {
 bool LauncherReport::begins(std::string_view line) {
   return line.find("Root Cause (first observed failure)") != std::string_view::npos ||
          ends_with(trim(line), "Root Cause:") ||
-         line.find("The first process to do so was") != std::string_view::npos;
+         line.find("The first process to do so was") != std::string_view::npos ||
+         line.find("srun: error: ") != std::string_view::npos;
 }
 
 void LauncherReport::take_line(std::string_view line, std::int64_t number) {
+  // Of srun's lines the first is of the task that ended first.
+  static const re2::RE2 kTask(
+      R"(srun: error: \S+: tasks? (\d+)[\d,-]*: (?:(Out Of Memory|Killed)|(Segmentation)|(Abort)|(Bus)|Exited with exit code (\d+)))");
+  FirstFailure task;
+  std::string ends[4], code_of_exit;
+  if (re2::RE2::PartialMatch(line, kTask, &task.rank, &ends[0], &ends[1], &ends[2], &ends[3],
+                             &code_of_exit)) {
+    constexpr int kSignals[] = {9, 11, 6, 7};
+    task.exit_code = parse_integer(code_of_exit).value_or(0);
+    for (int i = 0; i < 4; ++i) {
+      if (!ends[i].empty()) task.exit_code = -kSignals[i];
+    }
+    if (failures_.empty()) failures_.push_back(task);
+    return;
+  }
   if (begins(line)) {
     now_ = FirstFailure();
     now_.first_line = number;

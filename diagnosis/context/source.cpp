@@ -26,7 +26,7 @@ accelerate accelerate launch|/accelerate/|accelerate\.|/transformers/trainer|\*\
 DeepSpeed [Dd]eep[Ss]peed|zero_optimization|train_micro_batch_size
 OpenMMLab mmcv|mmengine|mmocr|mmdet|mmpretrain
 vLLM vllm|vLLM|EngineCore
-SGLang sglang|SGLang|--mem-fraction-static|server_args=ServerArgs
+SGLang sglang|SGLang|#running-req: |--mem-fraction-static|server_args=ServerArgs
 Triton_server tritonserver|TRITONBACKEND|triton::|model_repository_manager|I\d{4} [\d:.]+ \d+ \w+\.cc:\d+\] "?(?:Started|Loading:|successfully loaded)
 ONNX_Runtime onnxruntime|ONNXRuntime|ExecutionProvider|ORT_
 OpenVINO openvino|OpenVINO|ov::|src/inference/src

@@ -201,7 +201,7 @@ TEST(Advice, EngineWordsStandForRowsThatAre) {
     general.insert(row.confirm);
     general.insert(row.fixes.begin(), row.fixes.end());
   }
-  for (const LineCure& cure : line_cures()) general.insert(cure.fix);
+  for (const Fix& fix : fix_table()) general.insert(fix.words);
   for (const NextStep& step : next_step_table()) general.insert(step.command);
   for (const EngineWords& row : engine_words()) {
     EXPECT_EQ(general.count(row.general), 1U) << row.general;
@@ -211,17 +211,37 @@ TEST(Advice, EngineWordsStandForRowsThatAre) {
 }
 
 TEST(Advice, RowsNameCausesAndSignaturesThatAre) {
-  const auto expect_causes = [](const char* names) {
-    for (const std::string& name : words(names)) EXPECT_EQ(find_cause(name).name, name);
+  std::set<std::string_view> names;
+  for (const CauseRow& row : cause_table()) names.insert(row.name);
+  for (const SignatureRow& row : signature_table()) names.insert(row.id);
+  const auto expect_names = [&](const char* of) {
+    for (const std::string& name : words(of)) EXPECT_EQ(names.count(name), 1U) << name;
   };
-  for (const ProgramFix& row : program_fixes()) expect_causes(row.causes);
-  for (const Care& row : care_table()) expect_causes(row.causes);
-  for (const LineCure& cure : line_cures()) {
-    const auto& table = signature_table();
-    EXPECT_TRUE(std::any_of(table.begin(), table.end(), [&](const SignatureRow& row) {
-      return std::string_view(row.id) == cure.signature;
-    })) << cure.signature;
-  }
+  for (const Fix& fix : fix_table()) expect_names(fix.of);
+  for (const Care& row : care_table()) expect_names(row.causes);
+}
+
+// What a limit's message names is the one to raise; what another program would need is left out.
+TEST(Advice, FollowsWhatTheLineHolds) {
+  const std::string readers = advice_on("lmdb.ReadersFullError: MDB_READERS_FULL: limit reached\n");
+  EXPECT_TRUE(starts_with(readers, "lmdb.open(PATH, max_readers"));
+  EXPECT_THAT(readers, Not(HasSubstr("map_size")));
+  EXPECT_TRUE(starts_with(advice_on("EncryptedPdfError: Input PDF is encrypted.\n"), "qpdf"));
+  EXPECT_THAT(advice_on("wgpu: Buffer size 6 is greater than the maximum buffer size (2)\n"),
+              Not(HasSubstr("nginx")));
+  EXPECT_TRUE(starts_with(advice_on("ModuleNotFoundError: No module named 'pyclipper'\n"),
+                          "pip install pyclipper "));
+  EXPECT_EQ(cure_in_message("x requires more. To install them, run `pip install \"x[ocr]\"`."),
+            "run `pip install \"x[ocr]\"`");
+}
+
+TEST(Advice, AServerIsNotAskedForItsLoader) {
+  const std::string stalled =
+      "[2025-08-04 22:15:12 TP2] Watchdog timeout (self.watchdog_timeout=300)\n";
+  EXPECT_THAT(advice_on("server_args=ServerArgs(model_path='x')\n" + stalled),
+              Not(HasSubstr("num_workers")));
+  const std::string crash = "Fatal Python error: Segmentation fault\n";
+  EXPECT_THAT(advice_on("  File \"/x/torch/nn.py\", line 1\n" + crash), HasSubstr("num_workers"));
 }
 
 }  // namespace

@@ -413,5 +413,51 @@ TEST(NextSteps, CausesOfServersContainersAndVersionsHaveAPair) {
   }
 }
 
+TEST(OrderOfCauses, OfWhatAKernelReportsTheRanksOwnWordsSayWhichRank) {
+  const LogScan card = scan_text(
+      "dmesg", "[1.2] NVRM: Xid (PCI:0000:61:00): 79, pid=5, GPU has fallen off the bus.\n");
+  const LogScan own = scan_text("rank3.out", "CUDA error: unspecified launch failure\n");
+  const LogScan waits = scan_text(
+      "rank0.out",
+      "[rank0]: [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8)\n");
+  const auto story = diagnose({card, own, waits}, {}).story;
+  ASSERT_EQ(story.size(), 3);
+  EXPECT_EQ(story[0].code, StoryCode::reported);
+  EXPECT_EQ(story[1].code, StoryCode::failed);
+  EXPECT_EQ(story[1].ranks, std::vector<int>{3});
+  EXPECT_EQ(story[2].code, StoryCode::waited);
+}
+
+TEST(OrderOfCauses, TheFirstTaskThatSrunNamesDiedFirst) {
+  const std::string lines =
+      "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0.\n"
+      "srun: error: gn12: task 3: Out Of Memory\nsrun: error: gn11: tasks 0-1: Aborted\n";
+  const auto story = diagnose_text(lines).story;
+  ASSERT_EQ(story.size(), 2);
+  EXPECT_EQ(story[1].code, StoryCode::died);
+  EXPECT_EQ(story[1].ranks, std::vector<int>{3});
+  const std::string limit =
+      "slurmstepd: error: *** STEP 8.0 ON gn3 CANCELLED AT 2025-02-02T02:00:12 DUE TO TIME LIMIT\n"
+      "srun: error: gn3: task 0: Killed\n";
+  for (const StoryEvent& event : diagnose_text(limit).story) EXPECT_NE(event.code, StoryCode::died);
+}
+
+TEST(OrderOfCauses, WhichOfSeveralRanksFailedIsAStory) {
+  const LogScan full = scan_text("workerlog.6", "OSError: [Errno 28] No space left on device\n");
+  const LogScan other = scan_text("workerlog.0", "epoch 1 loss 0.5\n");
+  const auto story = diagnose({other, full}, {}).story;
+  ASSERT_EQ(story.size(), 1);
+  EXPECT_EQ(story[0].ranks, std::vector<int>{6});
+}
+
+TEST(OrderOfCauses, AFramesSourceIsNoMessage) {
+  const Diagnosis diagnosis = diagnose_text(
+      "Traceback (most recent call last):\n  File \"a.py\", line 3, in load\n"
+      "    raise MissingCUDAException(\"CUDA_HOME does not exist\")\n"
+      "ds.MissingCUDAException: CUDA_HOME does not exist, unable to compile\n");
+  ASSERT_FALSE(diagnosis.causes.empty());
+  EXPECT_EQ(diagnosis.causes[0].evidence[0].line, 4);
+}
+
 }  // namespace
 }  // namespace ocrtune

@@ -154,8 +154,7 @@ TEST(CauseWords, AdviceIsChineseUnlessItIsACommand) {
   for (const CauseRow& row : cause_table()) {
     std::vector<const char*> all = row.fixes;
     all.push_back(row.confirm);
-    for (const ProgramFix& fix : program_fixes()) all.push_back(fix.fix);
-    for (const LineCure& cure : line_cures()) all.push_back(cure.fix);
+    for (const Fix& fix : fix_table()) all.push_back(fix.words);
     for (const EngineWords& words_of_it : engine_words()) all.push_back(words_of_it.own);
     for (const Care& care : care_table()) all.insert(all.end(), {care.first, care.not_worth});
     for (const char* fix : all) {
