@@ -184,7 +184,6 @@ kernel_lustre lfs check servers; mount the client anew after an eviction
 kernel_ceph ceph -s on a monitor; umount -l and mount the client anew
 paddle_26 pip install paddlepaddle==2.5.2 or 3.x
 triton_missing pip install triton   # Windows: triton-windows
-numpy_scalar pip install 'numpy<2.4'
 one_cpu sbatch --cpus-per-task=16; taskset -cp PID
 tls_block LD_PRELOAD=LIBRARY.so CMD
 manual_kill the line names who sent it: ask that user

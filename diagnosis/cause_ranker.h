@@ -103,7 +103,6 @@ class CauseRanker {
   void hear_reboot();
   // printed_numbers.cpp: what the figures in lines say
   void read_gpu_memory();
-  void hear_other_users_of_the_card();
   void doubt_illegal_instruction();
   void hear_uneven_batches();
   // outside_evidence.cpp: exit code, counters, kernel
@@ -112,7 +111,6 @@ class CauseRanker {
   void doubt_kills_by_others();
   void hear_exit_code();
   void hear_counters();
-  void hear_node_shortages();
   bool name_the_limit();
   void count_one_death();
   void settle_sigkill();

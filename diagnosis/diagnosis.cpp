@@ -292,20 +292,6 @@ bool is_only_numbered(const LogScan& log) {
   return log.rank && re2::RE2::FullMatch(log.file, kNumbered);
 }
 
-// A server of several models says in a line of its own which of them a failure was.
-void add_place(const std::vector<LogScan>& logs, Cause& first) {
-  constexpr std::int64_t kNear = 40;  // lines, in the log of the cause
-  if (first.evidence.empty()) return;
-  const EvidenceLine& told = first.evidence[0];
-  for (const auto& [file, model] : seen(logs, " model_named ")) {
-    const LogScan& log = logs[static_cast<std::size_t>(file)];
-    const std::int64_t apart = std::abs(model->first.number - told.line);
-    if (log.file == told.file && (apart == 0 || apart > kNear)) continue;
-    first.evidence.push_back({log.file, model->first.number, model->first.text});
-    return;
-  }
-}
-
 }  // namespace
 
 Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evidence) {
@@ -324,7 +310,6 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
     return cause.confidence >= (unlikely ? kMinConfidenceOfSuccess : kMinConfidence);
   });
   if (diagnosis.failed) {
-    add_place(logs, diagnosis.causes[0]);
     diagnosis.story = tell_story(logs, evidence, ranker, diagnosis.causes);
     diagnosis.next_steps = next_steps(diagnosis.causes, logs);
   }

@@ -21,7 +21,7 @@ struct Matcher {
   std::unique_ptr<re2::RE2::Set> literals;
   std::vector<std::string> unsound;
   std::vector<int> rows;  // pattern id -> row of the table
-  int atom_count = 0;     // of the patterns; the literals behind them are the card report's
+  int atom_count = 0;     // of the patterns; what stands behind them is read elsewhere
 
   Matcher() {
     re2::RE2::Options options;
@@ -52,6 +52,7 @@ struct Matcher {
     for (const std::string_view word : CardReport::kFirstWords) {
       literals->Add(word, nullptr);
     }
+    literals->Add("echo $?", nullptr);  // whose answer says how the command ended
     literals->Compile();
   }
 };

@@ -129,7 +129,6 @@ struct LogScanner::State {
   std::map<std::string, int> actors;
   PrintedConfig config;
   LauncherReport report;
-  NodeReport node_report;
   Tracebacks tracebacks;
   StepCostReader costs;
   CardReport cards;
@@ -278,9 +277,6 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
   if (report.open() || (hot && LauncherReport::begins(line))) {
     report.take_line(line, scan.lines + 1);
   }
-  if (node_report.open() || (hot && NodeReport::begins(line))) {
-    node_report.take_line(line, scan.lines + 1);
-  }
   // Older launchers dump their whole environment in one line when a rank fails.
   if (may_fit && !starts_with(line, "env {") && may_match(line) && !is_typed_command(line)) {
     const std::optional<std::string> own = without_payload(line);
@@ -395,7 +391,7 @@ void LogScanner::State::take_block(std::string_view block) {
   const std::optional<std::string> read = without_gbk(block);
   if (read) block = *read;
   const bool coloured = block.find('\x1b') != std::string_view::npos;
-  const bool hot = coloured || may_match(block) || contains(block, "echo $?");
+  const bool hot = coloured || may_match(block);
   if ((hot || scan.lines == 0) && asked_blocks < kHotBlocks) {
     asked_blocks += 1;
     scan.programs |= programs_in(block);
@@ -471,7 +467,6 @@ LogScan LogScanner::finish() {
   scan.last_line.number = last_number;
   scan.config = state.config.values();
   scan.first_failures = state.report.failures();
-  scan.node_shortages = state.node_report.shortages();
   scan.costs = state.costs.costs();
   if (state.first_lines.is_kernel()) scan.kind = SourceKind::kernel;
   if (state.first_lines.is_document()) scan.kind = SourceKind::document;

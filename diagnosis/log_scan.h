@@ -15,7 +15,6 @@
 
 #include "base/result.h"
 #include "diagnosis/context/line_origin.h"
-#include "diagnosis/context/node_report.h"
 #include "diagnosis/context/printed_blocks.h"
 #include "diagnosis/context/source.h"
 #include "diagnosis/context/step_costs.h"
@@ -68,7 +67,6 @@ struct LogScan {
   // Of the configuration that PaddleOCR prints at its start: "Train.loader.num_workers" -> "8".
   std::map<std::string, std::string> config;
   std::vector<FirstFailure> first_failures;  // as launchers report them
-  std::vector<NodeShortage> node_shortages;  // of its out-of-memory kills
   std::vector<std::string> listed;           // objects of a table, such as that of kubectl get pods
   std::vector<Finding> findings;
 };

@@ -219,29 +219,6 @@ void CauseRanker::hear_counters() {
   }
 }
 
-// "node 1 was full, 43.8 MiB free; 383.5 GiB free on node 0", of kills that were this run's.
-void CauseRanker::hear_node_shortages() {
-  constexpr double kFirst = 0.96;  // before the line that it explains
-  for (std::size_t i = 0; i < logs_.size(); ++i) {
-    for (const NodeShortage& shortage : logs_[i].node_shortages) {
-      const bool told = any_clue([&](const Clue& clue) {
-        return clue.name() == "numa_node_full" && clue.file == static_cast<int>(i) &&
-               clue.line.line == shortage.line && clue.weight > 0.2;
-      });
-      if (!told || shortage.full_free_bytes == 0) continue;
-      std::string text = fmt::format("NUMA node {} was full, {} free", shortage.full.text(),
-                                     format_bytes(shortage.full_free_bytes));
-      if (shortage.others_free_bytes > 0) {
-        const std::string free = format_bytes(shortage.others_free_bytes);
-        text += shortage.others.empty()
-                    ? fmt::format("; {} free on the other nodes", free)
-                    : fmt::format("; {} free on node {}", free, shortage.others.text());
-      }
-      add("numa_node_full", Role::proof, kFirst, kReason, std::move(text));
-    }
-  }
-}
-
 // Whose limit it was, where a kernel, a scheduler or a guard says that it killed for memory.
 bool CauseRanker::name_the_limit() {
   const auto killed = [&](std::string_view signatures) {
@@ -276,7 +253,6 @@ bool CauseRanker::name_the_limit() {
     if (clue.is_sigkill() || (listed(loose, clue.signature) && clue.name() == "host_out_of_memory"))
       clue.cause = whose;
   }
-  hear_node_shortages();
   return true;
 }
 

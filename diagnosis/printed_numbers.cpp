@@ -2,7 +2,6 @@
 // version that is known for a fault, a rank with fewer batches.
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 
 #include "base/text.h"
 #include "diagnosis/cause_ranker.h"
+
 namespace ocrtune {
 namespace {
 
@@ -77,28 +77,6 @@ void CauseRanker::read_gpu_memory() {
         re2::RE2::PartialMatch(clue.line.text, kAtStart, &free, &total) && free < 0.85 * total;
     if (by_others || at_start) clue.cause = &find_cause("gpu_busy");
   }
-}
-
-// nvidia-smi's table of processes, beside a failure on the card.
-void CauseRanker::hear_other_users_of_the_card() {
-  constexpr double kMost = 0.5, kMany = 8192;  // of the card; MiB
-  static const re2::RE2 kCard(R"((\d+)MiB / +(\d+)MiB)");
-  static const re2::RE2 kOwn(R"((?:^|/)(?:python[\d.]*|train\S*)(?: |$))");
-  const bool failed = any("gpu_out_of_memory", 2) || any("cuda_library_error", 2) ||
-                      any("gpu_kernel_fault", 1) || any("gpu_busy", 2);
-  const std::vector<Seen> processes = seen(logs_, " smi_process "),
-                          cards = seen(logs_, " smi_card ");
-  if (!failed || processes.empty()) return;
-  const std::vector<std::string>& process = processes[0].finding->captures;
-  const double held = parse_number(process[2]).value_or(0);
-  double used = 0, total = 0;
-  if (!cards.empty()) {
-    re2::RE2::PartialMatch(cards[0].finding->first.text, kCard, &used, &total);
-  }
-  if (total > 0 ? held < kMost * total : held < kMany) return;
-  // A bare "python" may be the run itself.
-  const bool own = re2::RE2::PartialMatch(process[1], kOwn);
-  add_seen("gpu_busy", Role::primary, own ? 0.5 : 0.85, processes[0]);
 }
 
 // Paddle 2.6 dies by SIGILL in the passes over its graph, on CPUs with AVX2 as well. Sources:

@@ -27,7 +27,6 @@ paddle_sigterm_from terminated_from_outside consequence 0.2 SIGTERM \(@0x[0-9a-f
 fatal_segfault segmentation_fault primary 0.75 (?:`|\()?Segmentation fault(?:`|\))? is detected by the operating system|SIGSEGV \(@0x[0-9a-fA-F]+\) received by PID|Fatal Python error: Segmentation fault|Windows fatal exception: access violation|double free or corruption|free\(\): (?:invalid (?:pointer|size|next)|double free detected)|malloc\(\): (?:memory corruption|corrupted|invalid|unaligned|unsorted)|corrupted (?:size vs\. prev_size|double-linked list)|munmap_chunk\(\): invalid pointer|\*\*\* stack smashing detected|is killed by signal: (?:Segmentation fault|段错误)|Unexpected segmentation fault encountered in DataLoader worker
 fatal_sigbus shm_full primary 0.72 (?:`|\()?Access to an undefined portion of a memory object(?:`|\))? is detected|SIGBUS \(@0x[0-9a-fA-F]+\) received by PID|Fatal Python error: Bus error
 paddle_server_not_ready rendezvous_failed at_end 0.75 server not ready, wait \d+ sec to retry|not ready endpoints:|Waiting peer start\.\.\.|Waiting for (?:master|peer|all (?:nodes|peers))
-paddle_not_parallel not_launched note 0.2 Currently not a parallel execution environment
 # Devices.
 paddle_cuda_version library_conflict symptom 0.4 device: \d+, cuDNN Version: .*(?:mismatch|less than)|The installed Paddle is compiled with (?:CUDA|CUDNN) .*but (?:CUDA|CUDNN)|[Ii]nstalled Paddle is compiled with
 paddle_onednn_pir onednn_unsupported primary 0.95 ConvertPirAttribute2RuntimeAttribute not support|onednn_instruction\.cc

@@ -87,7 +87,6 @@ container_setup container_setup_failed primary 0.85 CreateContainerConfigError|C
 # The wrapper of whatever the runtime met.
 container_wrapper container_setup_failed symptom 0.75 Error response from daemon: |OCI runtime create failed|failed to create shim task|FailedCreatePodSandBox
 controller_not_delegated container_setup_failed primary 0.93 cgroup controller .{0,24}is not available|controller [`'"]?\w+[`'"]? is not available|cgroup\.subtree_control.{0,80}(?i:no such file|permission denied|not supported|invalid argument|busy)|cannot (?:specify|set) (?:resource )?limits without cgroups
-limits_ignored container_setup_failed note 0.2 [Rr]esource limits are not supported and ignored on cgroups V1 rootless
 cgroups_hybrid container_setup_failed primary 0.93 cgroups in hybrid mode not supported
 pod_mount container_setup_failed primary 0.85 MountVolume\.\w+ failed|Unable to attach or mount volumes|FailedAttachVolume|Multi-Attach error
 # The kubelet pulls after it has mounted.
@@ -113,7 +112,6 @@ pcie_limited pcie_link_slow note 0.75 available PCIe bandwidth, limited by|LnkSt
 card_throttled gpu_throttled note 0.75 (?:HW|SW|Hardware|Software) (?:Thermal |Power Brake |Power Cap )?Slowdown *: Active|Thermal Slowdown *: Active|Slowdown due to (?:thermal|power)|clocks_(?:throttle|event)_reasons\.(?:hw|sw)_\w*slowdown\W{0,20}Active
 card_power_cap gpu_throttled note 0.4 SW Power Cap *: Active|clocks_(?:throttle|event)_reasons\.sw_power_cap\W{0,20}Active
 cpu_throttled cpu_throttled note 0.3 temperature (?:is )?above threshold, cpu clock (?:is )?throttled
-smi_process gpu_busy note 0.05 \| +\d+ +(?:N/A +N/A +)?(\d+) +[CG](?:\+[CG])? +(\S.*?) +(\d+)MiB \|
 kernel_card_failed gpu_fault proof 0.9 amdgpu: (?:ring \S+ timeout|GPU reset begin|.*[Uu]ncorrectable)|SXid \([^)]*\): \d+, Fatal|caused by previous Xid (\d+)
 card_counts_errors gpu_fault symptom 0.6 (?:DRAM|SRAM|Aggregate|Volatile) Uncorrectable(?: \w+)* *: [1-9]|Double Bit ECC *: [1-9]|Uncorrectable Error *: Yes
 kernel_iommu nccl_p2p_broken primary 0.75 (?:nvidia|NVRM).{0,60}IO_PAGE_FAULT|DMAR: .*DMA (?:Read|Write).* fault addr

@@ -171,14 +171,6 @@ TEST(CauseWords, AdviceIsChineseUnlessItIsACommand) {
             "Train.loader.num_workers=4 Eval.loader.num_workers=0   # 原为 8");
 }
 
-TEST(DiagnosisWords, AFullNodeIsToldInChinese) {
-  EXPECT_EQ(chinese_of("NUMA node 1 was full, 59.9 MiB free; 61.1 GiB free on the other nodes"),
-            "NUMA 节点 1 已满，剩余 59.9 MiB；其他节点上剩余 61.1 GiB");
-  EXPECT_EQ(chinese_of("NUMA node 0,2 was full, 59.9 MiB free; 61.1 GiB free on node 1,3"),
-            "NUMA 节点 0,2 已满，剩余 59.9 MiB；节点 1,3 上剩余 61.1 GiB");
-  EXPECT_EQ(chinese_of("NUMA node 1 was full, 59.9 MiB free"), "NUMA 节点 1 已满，剩余 59.9 MiB");
-}
-
 TEST(CauseWords, EveryCauseHasItsChinese) {
   for (const CauseRow& row : cause_table()) {
     EXPECT_NE(meaning_of(row, true), row.meaning) << row.name;
