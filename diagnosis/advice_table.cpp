@@ -104,6 +104,8 @@ Paddle -PaddleOCR,PaddleX run on the CPU: -o Global.use_gpu=false with the CPU w
 = cpu_wheel_with_gpu
 Paddle - pip install paddlepaddle-gpu of the CUDA version that nvidia-smi names
 ONNX_Runtime - pip uninstall onnxruntime onnxruntime-gpu; pip install onnxruntime-gpu   # never both
+= gpu_kernel_fault
+PyTorch,Paddle -vLLM,SGLang check labels and indices against the number of classes and the dictionary
 = stalled segmentation_fault
 PyTorch,Paddle -vLLM,SGLang,PaddleX,gunicorn,uvicorn,Celery num_workers=0 shows whether the loader is to blame
 = stalled
@@ -179,6 +181,7 @@ glibcxx a newer libstdc++ first in LD_LIBRARY_PATH: conda install -c conda-forge
 openvino_no_device docker run --device /dev/dri --group-add $(stat -c %g /dev/dri/renderD128), with intel-opencl-icd in the image; or device CPU
 model_version pip install -U onnxruntime, or export with a lower opset (onnx.version_converter)
 kernel_io_error smartctl -a DEVICE; replace the disk, then restore from the copy
+nccl_ib_completion ibstat; perfquery
 kernel_nfs nfsstat -m; is the server up? A hard mount goes on by itself when it answers again
 kernel_lustre lfs check servers; mount the client anew after an eviction
 kernel_ceph ceph -s on a monitor; umount -l and mount the client anew

@@ -42,7 +42,6 @@ host_hardware_fault crashed retry Memory or a processor of the host is faulty: t
 - restart from the last checkpoint on another machine
 gpu_kernel_fault crashed none A kernel on the GPU touched memory that is not its own or failed an assertion; everything after it in this process fails too.
 ? CUDA_LAUNCH_BLOCKING=1 CMD   # names the operator
-- check labels and indices against the number of classes and the dictionary
 - try another framework version; run one batch on the CPU for a plain message
 label_out_of_range crashed none A label or index is outside the classes, or a text holds a character that the dictionary lacks: dictionary, head size and labels do not fit together.
 ? compare the dictionary's line count with the head's classes

@@ -118,6 +118,7 @@ class Blanker {
   void blank_keyed_values();
   void blank_captures(const re2::RE2& pattern);
   void blank_quotations();
+  void blank_list();
   std::optional<std::string> result() {
     if (!blanked_) return std::nullopt;
     return std::move(text_);
@@ -167,6 +168,17 @@ void Blanker::blank_keyed_values() {
       if (is_several_words(value.substr(0, size))) blank(at, size);
     }
     from = std::max({from, at, key + 1});
+  }
+}
+
+// Of a line that is a list, its strings.
+void Blanker::blank_list() {
+  if (!starts_with(text_, "['") && !starts_with(text_, "[\"")) return;
+  for (std::size_t i = 1, end = bracketed(text_); i < end; ++i) {
+    const std::size_t size = quotation(std::string_view(text_).substr(i, end - i));
+    if (size > 2 && is_several_words(std::string_view(text_).substr(i, size)))
+      blank(i + 1, size - 2);
+    if (size > 0) i += size - 1;
   }
 }
 
@@ -236,6 +248,7 @@ std::optional<std::string> without_payload(std::string_view line) {
   const std::size_t own = line.find(kOwnWords);
   Blanker blanker(line.substr(0, own));
   blanker.blank_keyed_values();
+  blanker.blank_list();
   for (const re2::RE2* pattern :
        {&kScored, &kScoredRow, &kOnlyAString, &kTagged, &kImage, &kOfAFile, &kTest}) {
     blanker.blank_captures(*pattern);

@@ -28,6 +28,7 @@ TEST(Payload, RecognisedTextIsNoEvent) {
         R"x(level=info msg="page read" lead="Segmentation fault (core dumped)")x",
         R"x(prompt: 'Translate: 'Segmentation fault (core dumped)'<end>', params: 1)x",
         R"x({"level":"info","path":"/ocr","text":"CUDA out of memory. Tried to allocate 2 GiB"})x",
+        "['CUDA out of memory', 'Bus error (core dumped)'] [0.98, 0.97]",
         "| 2 | Out of memory: Killed process 4711 (python) | 0.98 |",
         R"x(# the first run ended with "CUDA out of memory. Tried to allocate 2.00 GiB")x",
         "----- page_002.txt -----\nRuntimeError: CUDA out of memory\n----- page_003.txt -----\nok",
