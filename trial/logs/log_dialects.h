@@ -73,7 +73,8 @@ LogDialect json_dialect(const std::string& key, const std::optional<MetricUnit>&
 // says which it is; neither: samples/s.
 LogDialect metric_dialect(const std::string& name, const std::optional<MetricUnit>& unit);
 // PATTERN is RE2's with named groups, (?<name>...) or (?P<name>...): samples_per_second,
-// steps_per_second, seconds_per_step, milliseconds_per_step, samples, seconds, step, sample, loss.
+// steps_per_second, seconds_per_step, milliseconds_per_step, samples, seconds, step, sample, loss,
+// file: the name of a sample, one a line.
 Result<LogDialect> regex_dialect(const std::string& pattern);
 
 }  // namespace ocrtune

@@ -18,12 +18,23 @@ namespace ocrtune {
 namespace {
 
 constexpr double kWarmUpSeconds = 0.5;
+// What follows the line of the first step is warm-up, unless it takes this long: a checkpoint or an
+// evaluation at step 0 is one of a kind. Guess.
+constexpr double kLongFirstSeconds = 20;
 // A counter that grows by more than this between two lines was not counting.
 constexpr double kMaxStepsOfALine = 1e6, kMaxSamplesOfALine = 1e9;
 constexpr double kJump = 1000;  // times its last growth
 constexpr const char* kStepsAlone = "steps";
 
 std::string reader_that_knows(const UnreadLines& unread, const LogContext& context);
+
+bool counts_none_before(const LogReading& reading, const std::string& line) {
+  if (reading.step_count || reading.sample_count) {
+    return reading.step_count.value_or(0) == 0 && reading.sample_count.value_or(0) == 0;
+  }
+  const auto step = step_counter_in(line);
+  return (step ? step : bracket_counter_in(line)) == 0;
+}
 
 class DialectReader : public LogReader {
  public:
@@ -77,6 +88,7 @@ class DialectReader : public LogReader {
       if (place == CounterSeries::Place::other) return;
       if (place == CounterSeries::Place::anew) return begin_anew(*reading, now_seconds, events);
     }
+    if (!begun()) at_first_step_ = counts_none_before(*reading, text);
     advance(*reading, now_seconds, events);
   }
 
@@ -122,7 +134,7 @@ class DialectReader : public LogReader {
  private:
   void begin_anew(const LogReading& reading, double now_seconds, std::vector<Event>& events) {
     first_ = now_seconds;
-    stepped_ = warm_ = false;
+    stepped_ = warm_ = at_first_step_ = false;
     remember(reading, now_seconds);
     events.emplace_back(ReadyEvent{0, 0, true});
   }
@@ -149,12 +161,15 @@ class DialectReader : public LogReader {
     last_reading_ = reading;
   }
 
-  // A long first step was watched from its begin; short ones are dropped until half a second has
-  // passed, and the watch begins anew.
+  // A long step behind the first line was watched from its begin, and counts unless it is the
+  // program's first; short ones are dropped until half a second has passed. Then the watch begins
+  // anew.
   bool warm_up_is_over(bool watched, double now_seconds, std::vector<Event>& events) {
-    warm_ = now_seconds - first_ >= kWarmUpSeconds;
-    if (warm_ && !watched) events.emplace_back(ReadyEvent());
-    return warm_ && watched;
+    const double lasted = now_seconds - first_;
+    warm_ = lasted >= kWarmUpSeconds;
+    const bool counts = watched && (!at_first_step_ || lasted >= kLongFirstSeconds);
+    if (warm_ && !counts) events.emplace_back(ReadyEvent());
+    return warm_ && counts;
   }
 
   // Samples of all ranks and seconds since the last line, or nothing where the line cannot say.
@@ -220,6 +235,7 @@ class DialectReader : public LogReader {
   double first_ = -1, last_ = -1;
   double usual_growth_ = 0;  // of the counter, between two lines
   bool stepped_ = false, warm_ = false;
+  bool at_first_step_ = false;  // the first line came with it
   std::int64_t known_lines_ = 0;
   LogReading last_reading_;
   CounterSeries series_;

@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::size_t kMaxLineBytes = 65'536;  // of a line, that are matched
 
+constexpr const char* kFile = "file";  // a text: each line is a sample
+
 using Setter = void (*)(LogReading&, double);
 
 const std::map<std::string, Setter>& group_table() {
@@ -39,6 +41,7 @@ const std::map<std::string, Setter>& group_table() {
       {"step", [](LogReading& r, double x) { r.step_count = x; }},
       {"sample", [](LogReading& r, double x) { r.sample_count = x; }},
       {"loss", [](LogReading& r, double x) { r.loss = x; }},
+      {kFile, [](LogReading& r, double x) { r.sample_count = x; }},
   };
   return kTable;
 }
@@ -68,7 +71,8 @@ Result<LogDialect> regex_dialect(const std::string& pattern) {
                              "(?<samples_per_second>[0-9.]+)",
                              pattern)};
   }
-  return LogDialect([compiled](const std::string& line) -> std::optional<LogReading> {
+  return LogDialect([compiled,
+                     files = 0.0](const std::string& line) mutable -> std::optional<LogReading> {
     const re2::StringPiece text(line.data(), std::min(line.size(), kMaxLineBytes));
     std::vector<re2::StringPiece> matched(
         static_cast<std::size_t>(compiled->NumberOfCapturingGroups()) + 1);
@@ -80,6 +84,10 @@ Result<LogDialect> regex_dialect(const std::string& pattern) {
     for (const auto& [name, number] : compiled->NamedCapturingGroups()) {
       const re2::StringPiece& piece = matched[static_cast<std::size_t>(number)];
       if (piece.data() == nullptr) continue;
+      if (name == kFile) {
+        group_table().at(name)(reading, ++files);
+        continue;
+      }
       const auto value = number_at(std::string_view(piece.data(), piece.size()), 0);
       if (!value || (value->value <= 0 && name != "step" && name != "sample" && name != "loss")) {
         return std::nullopt;

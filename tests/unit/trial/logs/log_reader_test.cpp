@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -220,7 +221,7 @@ TEST(RateReader, ReadsTheLinesOfManyPrograms) {
        "640.10/s)",
        1462.5},
       {"Epoch[0] Batch [20] Speed: 412.50 samples/sec accuracy=0.93", 825},
-      {"[Train][Epoch 1/120][Iter: 0/500]lr: 0.1, CELoss: 3.2, loss: 3.2, batch_cost: 0.12s, "
+      {"[Train][Epoch 1/120][Iter: 10/500]lr: 0.1, CELoss: 3.2, loss: 3.2, batch_cost: 0.12s, "
        "reader_cost: 0.01, ips: 128.30 samples/s, eta: 1:02:03",
        256.6},
       {"Epoch: [0] [ 20/123] learning_rate: 0.001 loss: 2.3 batch_cost: 0.35 data_cost: 0.01 "
@@ -515,9 +516,48 @@ TEST(RegexReader, CountsSteps) {
   LogContext context;
   context.batch = 16;
   const auto steps =
-      steps_of("regex:step (?<step>[0-9]+)", context, {"step 0", "step 5", "step 5", "step 10"});
+      steps_of("regex:step (?<step>[0-9]+)", context, {"step 1", "step 6", "step 6", "step 11"});
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_NEAR(rate(steps[0]), 80, 1e-6);
+}
+
+// A checkpoint or an evaluation at step 0 comes once, and a trial sees few lines.
+TEST(LogReader, WhatFollowsTheFirstStepsLineIsWarmUp) {
+  LogContext context;
+  context.batch = 16;
+  const auto rates_of = [&](const std::string& reader, const char* form, double pause) {
+    auto made = make_log_reader(reader, context);
+    EXPECT_TRUE(made);
+    std::vector<Event> events;
+    double now = 50;
+    for (const int step : {0, 10, 20, 30}) {
+      now += step == 0 ? 0 : step == 10 ? 1 + pause : 1;
+      const double said = 160 / (step == 10 ? 1 + pause : 1);
+      (*made)->read_line(fmt::format(fmt::runtime(form), step, said), now, events);
+    }
+    std::vector<double> rates;
+    for (const Event& event : events) {
+      if (const auto* one = std::get_if<StepEvent>(&event)) rates.push_back(rate(*one));
+    }
+    return rates;
+  };
+  using testing::DoubleNear;
+  using testing::ElementsAre;
+  const auto usual = DoubleNear(160, 1e-6);
+  EXPECT_THAT(rates_of("regex:Step (?<step>[0-9]+)", "Step {} {}", 2), ElementsAre(usual, usual));
+  EXPECT_THAT(rates_of("torch", "Step {:06d}, {:.2f} examples/second", 1),
+              ElementsAre(usual, usual));
+  EXPECT_EQ(rates_of("regex:Step (?<step>[0-9]+)", "Step {}", 30).size(), 3u) << "a long one";
+}
+
+TEST(RegexReader, EachFileIsASample) {
+  LogContext context{2, 1, false, {}};
+  const auto steps = steps_of("regex:^read (?<file>[^ ]+\\.png)", context,
+                              {"read a.png", "read b.png", "other", "read c.png", "read c.jpg"});
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_NEAR(rate(steps[0]), 1, 1e-6);
+  EXPECT_NEAR(rate(steps[1]), 0.5, 1e-6);
+  EXPECT_FALSE(reads_steps("regex:^read (?<file>[^ ]+)"));
 }
 
 }  // namespace
