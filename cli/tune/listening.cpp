@@ -1,8 +1,11 @@
 #include "cli/tune/listening.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,6 +16,7 @@
 #include "cli/shell/terminal.h"
 #include "probes/placement/partition.h"
 #include "reports/console/label_lines.h"
+#include "trial/logs/line_numbers.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_runner.h"
@@ -30,6 +34,9 @@ constexpr double kBudgetShare = 0.5, kLeastSeconds = 20, kMostSeconds = 180;
 constexpr const char* kAsk =
     "say how the command tells its speed: --log-reader NAME (ocrtune list log-readers), "
     "--metric NAME[:UNIT] or --preset paddleocr";
+
+constexpr const char* kOwnBatches =
+    "; each rank is taken to have a batch of its own: --metric-of job where they share one";
 
 // The user's setting. With two processes where the command starts as many as it is told: then the
 // lines show whose speed they tell.
@@ -55,6 +62,48 @@ void take(const ReaderChoice& choice, CommandWorkload& program) {
     program.log_reader = choice.log_reader;
   }
   if (!program.per_rank) program.per_rank = choice.per_rank;
+}
+
+// One start of the command, while `finder` listens.
+Trial hear(const PreparedCommand& prepared, const Machine& machine, const Knobs& knobs,
+           const TrialLimits& limits, bool silent, const std::shared_ptr<ReaderFinder>& finder) {
+  const WorkLine line(said("listening to the first lines of the command", terminal_language()),
+                      silent);
+  return make_command_runner(prepared, machine, SilenceRule(), {},
+                             [finder] { return make_listener(finder); })
+      ->run(knobs, limits);
+}
+
+// Ranks that share a batch take as many steps to an epoch as one process with that batch does: with
+// one that is given the batch of all of them, an epoch is so many times shorter. Where each rank
+// has its own batch it stays as long, and so does a run of a given number of steps.
+bool epoch_shrinks(const std::vector<double>& of_ranks, const std::vector<double>& alone,
+                   int ranks) {
+  constexpr double kLeastSteps = 4;
+  if (of_ranks.size() != alone.size()) return false;
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    const double off = std::abs(of_ranks[i] - ranks * alone[i]);
+    if (alone[i] >= kLeastSteps && off <= ranks) return true;
+  }
+  return false;
+}
+
+// Whose batch a step of launched ranks has, by a second start; unset: nothing shows it.
+std::optional<bool> whose_batch(const ReaderChoice& choice, const PreparedCommand& prepared,
+                                const Machine& machine, const Knobs& knobs,
+                                const TrialLimits& limits, bool silent) {
+  const std::set<std::string> used = names_used(prepared.workload);
+  const std::vector<double> totals = totals_in(choice.line);
+  if (!used.contains("batch") || knobs.nproc < 2 || totals.empty()) return std::nullopt;
+  Knobs alone = knobs;
+  alone.nproc = 1;
+  alone.batch *= knobs.nproc;
+  const auto finder = std::make_shared<ReaderFinder>(log_context(prepared, alone));
+  hear(prepared, machine, alone, limits, silent, finder);
+  const auto heard = interrupted() ? std::nullopt : finder->choice_at_end();
+  if (!heard) return std::nullopt;
+  return epoch_shrinks(totals, totals_in(heard->line), knobs.nproc) ? std::optional(false)
+                                                                    : std::nullopt;
 }
 
 }  // namespace
@@ -121,19 +170,14 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   TrialLimits limits = trial_limits(job, search);
   limits.max_seconds =
       std::clamp(kBudgetShare * search.budget_seconds, kLeastSeconds, kMostSeconds);
-  const Trial trial = [&] {
-    const WorkLine line(said("listening to the first lines of the command", terminal_language()),
-                        silent);
-    return make_command_runner(prepared, machine, SilenceRule(), {},
-                               [finder] { return make_listener(finder); })
-        ->run(knobs, limits);
-  }();
+  const Trial trial = hear(prepared, machine, knobs, limits, silent, finder);
   auto choice = interrupted() ? std::nullopt : finder->choice_at_end();
   const bool ended =
       trial.outcome == Outcome::crashed && trial.cause == "no_metric" && !finder->is_settled();
   const bool repeats = prepared.workload.log_file.empty() && !starts_copies(prepared.workload);
-  if (!choice && ended && repeats) {
-    choice = ReaderChoice{"runs", ReaderChoice::Reads::runs, {}, ""};
+  if (!choice && ended) {
+    choice = repeats ? ReaderChoice{"runs", ReaderChoice::Reads::runs, {}, ""}
+                     : finder->choice_of_files();
   }
   if (!choice) {
     held = held_back(trial, usable_cpu_count(machine.cpu), search.out_of_reach());
@@ -147,16 +191,22 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
       choice->reads == Reads::own || choice->reads == Reads::calls || choice->reads == Reads::runs;
   const bool several = names_used(ready.workload).contains("nproc");
   const bool of_samples = choice->reads == Reads::samples_per_second;
+  std::string doubt;
   if (!choice->per_rank && !says_it_itself && !starts_copies(ready.workload)) {
     const bool would_show = finder->choice() && several;  // else ranks may be gone
     if (trial.launched_ranks == 0 && (would_show || of_samples)) choice->per_rank = false;
-    if (trial.launched_ranks > 0 && several && !of_samples) choice->per_rank = true;
+    if (trial.launched_ranks > 0 && several && !of_samples) {
+      const auto shown = whose_batch(*choice, prepared, machine, knobs, limits, silent);
+      choice->per_rank = shown.value_or(true);
+      if (!shown && names_used(ready.workload).contains("batch")) doubt = kOwnBatches;
+    }
   }
   take(*choice, job.user()->command);
   prepared = ready;
+  if (const auto told = job.user()->command.per_rank) prepared.workload.per_rank = told;
   OCRTUNE_TRY(read_by(choice->log_reader, choice->per_rank, prepared));
   keep_prepared(job, search, std::move(prepared));
-  return fmt::format("{} ({})", choice_words(*choice, several), choice_options(*choice));
+  return fmt::format("{} ({}){}", choice_words(*choice, several), choice_options(*choice), doubt);
 }
 
 }  // namespace ocrtune

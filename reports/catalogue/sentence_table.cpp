@@ -498,6 +498,13 @@ const std::vector<Phrase>& sentence_table() {
        "统计其调用 ocrtune.step() 时报告的样本数（{}）"},
       {"timed whole runs: the command ends by itself ({})",
        "按整次运行计时：该命令会自行结束（{}）"},
+      {"read '{}' as {} of each rank ({}); each rank is taken to have a batch of its own: "
+       "--metric-of job where they share one",
+       "将 '{}' 读作每个 rank 的 {}（{}）；假定每个 rank 各有一批：若共用一批，请用 --metric-of "
+       "job"},
+      {"read '{}' as {} ({}); each rank is taken to have a batch of its own: --metric-of job where "
+       "they share one",
+       "将 '{}' 读作{}（{}）；假定每个 rank 各有一批：若共用一批，请用 --metric-of job"},
       {"read '{}' as {} of the job ({})", "将 '{}' 读作整个任务的 {}（{}）"},
       {"read '{}' as {} of each rank ({})", "将 '{}' 读作每个 rank 的 {}（{}）"},
       {"read '{}' as {} ({})", "将 '{}' 读作{}（{}）"},

@@ -303,6 +303,15 @@ std::vector<LineNumber> numbers_in(std::string_view line) {
   return numbers;
 }
 
+std::vector<double> totals_in(const std::string& line) {
+  const TimedNumbers timed{0, line, numbers_in(line)};
+  std::vector<double> totals;
+  for (std::size_t i = 0; i < timed.numbers.size(); ++i) {
+    if (const auto total = counts_to(timed, i)) totals.push_back(*total);
+  }
+  return totals;
+}
+
 std::optional<double> seconds_of(const TimedNumbers& line, std::size_t index) {
   const LineNumber& number = line.numbers[index];
   if (!(number.value > 0) || is_part_of_a_stamp(line.line, number)) return std::nullopt;

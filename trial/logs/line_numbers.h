@@ -23,6 +23,8 @@ struct LineNumber {
   bool whole = false;  // digits alone
 };
 std::vector<LineNumber> numbers_in(std::string_view line);
+// 18 and 375 of "Epoch: [0] [7/18] ... 40/375": what its counters count to, epochs left out.
+std::vector<double> totals_in(const std::string& line);
 
 struct TimedNumbers {
   double seconds = 0;  // when the line came

@@ -238,6 +238,7 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
   last_seconds_ = now_seconds;
   for (Candidate& row : rows_) hear(row, text, now_seconds);
   forms_.add(text, now_seconds);
+  files_.add(text, now_seconds);
   unread_.add(text, now_seconds);
   choice_ = row_choice(kLines, false);
   const double listened = now_seconds - first_seconds_;
@@ -252,6 +253,8 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
     choice_ = timed(*time);
     return;
   }
+  if (listened >= kTrainingSeconds) choice_ = choice_of_files();
+  if (choice_) return;
   hopeless_ = (listened >= kTrainingSeconds && forms_.longest() >= 2 * kFormLines) ||
               unread_.lines() - lines_of_start_ >= kHopelessLines;
 }
@@ -264,6 +267,12 @@ void ReaderFinder::add_event(const Event& event) {
 
 std::optional<ReaderChoice> ReaderFinder::choice_at_end() const {
   return choice_ ? choice_ : row_choice(kLinesAtEnd, true);
+}
+
+std::optional<ReaderChoice> ReaderFinder::choice_of_files() const {
+  const auto found = unread_.tell_of_training() ? std::nullopt : files_.found(kFormLines);
+  if (!found) return std::nullopt;
+  return ReaderChoice{found->pattern, Reads::samples, false, found->line};  // of all processes
 }
 
 std::optional<ReaderChoice> ReaderFinder::offer() const {

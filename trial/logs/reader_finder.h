@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "trial/logs/file_lines.h"
 #include "trial/logs/line_numbers.h"
 #include "trial/logs/log_reader.h"
 #include "trial/logs/unread_lines.h"
@@ -49,6 +50,8 @@ class ReaderFinder {
   const std::optional<ReaderChoice>& choice() const { return choice_; }
   // What was heard before the command ended: fewer lines are enough.
   std::optional<ReaderChoice> choice_at_end() const;
+  // The lines that name a file each, of a command that does not train.
+  std::optional<ReaderChoice> choice_of_files() const;
   // What would read one of the lines, if it is what the user means; `line` is the number alone.
   std::optional<ReaderChoice> offer() const;
   const UnreadLines& unread() const { return unread_; }
@@ -85,6 +88,7 @@ class ReaderFinder {
   LogContext context_;
   std::vector<Candidate> rows_;
   LineForms forms_;
+  FileLines files_;
   UnreadLines unread_;
   double first_seconds_ = -1, last_seconds_ = -1;
   std::optional<ReaderChoice> choice_;

@@ -106,6 +106,11 @@ bool UnreadLines::training_goes_on() const {
   });
 }
 
+bool UnreadLines::tell_of_training() const {
+  return std::any_of(forms_.begin(), forms_.end(),
+                     [](const auto& one) { return one.second.of_training; });
+}
+
 const UnreadLines::Form* UnreadLines::commonest() const {
   const Form* best = nullptr;
   for (const auto& [key, form] : forms_) {

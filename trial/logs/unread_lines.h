@@ -21,6 +21,7 @@ class UnreadLines {
   // One form of line that speaks of training (loss, step, epoch) came 20 times within 20 s or more:
   // what there is to read has been printed, and waiting brings nothing else.
   bool training_goes_on() const;
+  bool tell_of_training() const;  // a line had one of these words and a number
   // A pattern that reads a counter in brackets, "[400/100000"; empty: there is none. A counter that
   // grows by whole batches counts samples.
   std::string counting_pattern() const;

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/process_tree.h"
@@ -111,6 +112,20 @@ TEST(Copies, ARunAddsThemUp) {
   EXPECT_THAT(said.out, HasSubstr("20")) << said.out;
   EXPECT_THAT(said.out, HasSubstr("--copies-on 0,1,0,1")) << said.out;
   ASSERT_TRUE(remove_tree(folder));
+}
+
+// Each copy reads its share of the pages and names them, and that is all it prints.
+TEST(Copies, PagesThatAreNamedAreCounted) {
+  const std::string folder = make_temporary_directory("pages").value();
+  const Ran said = run_line(
+      std::string(OCRTUNE_BINARY) + " tune --db " + folder + "/runs.sqlite --trial-time 1s " +
+      "--budget 15s --nproc 1,2 --json -- sh -c 'i=$0; while :; do i=$((i + $1)); " +
+      "sleep 0.1; echo read page_$i.png; done' {copy} {nproc} 2>" + folder + "/log");
+  EXPECT_TRUE(remove_tree(folder));
+  const auto answer = nlohmann::json::parse(said.out, nullptr, false);
+  ASSERT_FALSE(answer.is_discarded()) << said.out;
+  EXPECT_EQ(answer["recommendation"]["knobs"]["nproc"], 2) << said.out;
+  EXPECT_NEAR(answer["gain"]["median"], 2, 0.5);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 namespace ocrtune {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -280,6 +281,23 @@ TEST_F(TuneOwnCommand, FindsByItselfHowTheCommandTellsItsSpeed) {
       run("--nproc 1,2 --budget 6s --json 2>&1 1>/dev/null -- sh ranks.sh {nproc} {batch}");
   EXPECT_THAT(ran.out, HasSubstr("lines/s' as samples/s of each rank (--log-reader torch)"));
   EXPECT_THAT(ocrtune("show --json --db " + db_).out, HasSubstr("\"ok\""));
+}
+
+// Ranks that share the batch they are given take as many steps to an epoch as one process would.
+TEST_F(TuneOwnCommand, ABatchThatRanksShareCountsOnce) {
+  write("ranks.sh",
+        "#!/bin/sh\nfor i in $(seq 2 $1); do LOCAL_RANK=$((i - 1)) sleep 1000 & done\n"
+        "LOCAL_RANK=0 exec sh rank.sh $1 $2\n");
+  write("rank.sh",
+        "n=$((256 / $2)); while :; do for s in $(seq $n); do echo \"step $s/$n loss 2\"; "
+        "sleep 0.1; done; done\n");
+  const std::string line =
+      "--nproc 1,2 --batch 4,8 --budget 6s 2>&1 -- sh ranks.sh {nproc} {batch}";
+  EXPECT_THAT(run(line).out, AllOf(HasSubstr("a count of steps"), HasSubstr("--metric-of job)")));
+  write("rank.sh",
+        "n=$((256 / $2 / $1)); while :; do for s in $(seq $n); do echo \"step $s/$n loss 2\"; "
+        "sleep 0.1; done; done\n");
+  EXPECT_THAT(run(line).out, HasSubstr(": --metric-of job where they share one"));
 }
 
 // Workers of its own, counted where they are started: twice as many make twice the rate, not four

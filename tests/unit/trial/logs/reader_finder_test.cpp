@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/script_logs.h"
@@ -334,7 +335,7 @@ TEST(ReaderFinder, WhereTheClockDisagreesTheCountIsRight) {
 
 TEST(ReaderFinder, OffersATimeThatTheClockDoesNotConfirm) {
   const auto finder =
-      listened(every(1, 30, [](int i) { return fmt::format("page_{}.png done 3.{:03} s", i, i); }));
+      listened(every(1, 30, [](int i) { return fmt::format("scan_{} done 3.{:03} s", i, i); }));
   EXPECT_FALSE(finder.choice());
   ASSERT_TRUE(finder.is_settled());
   ASSERT_TRUE(finder.offer());
@@ -394,6 +395,32 @@ TEST(ReaderFinder, SettlesWithinSecondsWhereNoNumberIsASpeed) {
   EXPECT_FALSE(finder.choice());
   EXPECT_GT(settled, 0);
   EXPECT_LE(settled, 10);
+}
+
+// What each page is called, and nothing else.
+TEST(ReaderFinder, ALineForEachFileCountsThem) {
+  const auto pages = [](const char* form) {
+    return [form](int i) { return fmt::format(fmt::runtime(form), i, i % 7); };
+  };
+  for (const char* form : {"read pages/p{}.png", "12:00:0{1} INFO [{0}] OCR of 'in/scan{0}.TIFF'",
+                           "{0}_{1}.jpg: text of 3 lines"}) {
+    const auto heard = hear(every(0.2, 60, pages(form)), LogContext{2, 1, {}, {}});
+    ASSERT_TRUE(heard.choice) << form;
+    EXPECT_EQ(heard.choice->per_rank, false);
+    EXPECT_NEAR(heard.samples_per_second, 5, 0.1) << heard.choice->log_reader;
+  }
+  const auto listed = hear(every(0.001, 60, pages("found {}.png")), LogContext());
+  EXPECT_FALSE(listed.choice) << "a list that comes at once";
+  auto training = every(0.2, 60, pages("augmented {}.png"));
+  training.insert(training.begin(), {training[0].first, "epoch 1"});
+  EXPECT_FALSE(hear(training, LogContext()).choice);
+}
+
+TEST(LineNumbers, CountersTellWhatTheyCountTo) {
+  using testing::ElementsAre;
+  EXPECT_THAT(totals_in("Epoch [1/10] 12/375 [===>] - 3s"), ElementsAre(375));
+  EXPECT_THAT(totals_in("Train: [0/300][10/78] loss 6.9"), ElementsAre(300, 78));
+  EXPECT_THAT(totals_in("step 12 loss 3"), ElementsAre());
 }
 
 }  // namespace
