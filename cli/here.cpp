@@ -21,17 +21,11 @@ std::string next_steps(const Project& project) {
              terminal_text(
                  "  ocrtune tune -- CMD     # any command; how it tells its speed is found");
     case Project::Kind::script: {
-      if (project.serves) {
-        const std::string port =
-            project.port_flag.empty() ? "" : " " + project.port_flag + " {port}";
-        return terminal_text(
-            "Next: ocrtune tune --mode infer --url {} -- {}",
-            {server_url(project), "python3 " + shell_quote(project.script) + port});
-      }
-      const std::string batch =
-          project.batch_flag.empty() ? "" : " " + project.batch_flag + " {batch}";
-      return terminal_text("Next: ocrtune tune -- {}",
-                           {"python3 " + shell_quote(project.script) + batch});
+      std::string command = "python3 " + shell_quote(project.script);
+      for (const std::string& word : tuned_flags(project)) command += " " + word;
+      if (!project.serves) return terminal_text("Next: ocrtune tune -- {}", {command});
+      return terminal_text("Next: ocrtune tune --mode infer --url {} -- {}",
+                           {server_url(project), command});
     }
     case Project::Kind::paddleocr:
     case Project::Kind::openocr:

@@ -131,8 +131,12 @@ bool find_script(Project& project) {
   project.kind = Kind::script;
   project.script = scripts[0].file;
   project.serves = scripts[0].does == OwnScript::Does::serves;
-  project.batch_flag = project.serves ? "" : scripts[0].batch_flag;
-  project.port_flag = scripts[0].port_flag;
+  if (project.serves) {
+    project.port_flag = scripts[0].port_flag;
+  } else {
+    project.batch_flag = scripts[0].batch_flag;
+    project.workers_flag = scripts[0].workers_flag;
+  }
   for (const OwnScript& script : scripts) {
     if (project.found.size() == 4) break;
     if (script.does == OwnScript::Does::serves) {
@@ -140,10 +144,11 @@ bool find_script(Project& project) {
       continue;
     }
     project.found.push_back(
-        fmt::format("{}: {}{}{}", script.file,
+        fmt::format("{}: {}{}{}{}", script.file,
                     script.does == OwnScript::Does::trains ? "trains" : "reads pages",
                     script.library.empty() ? "" : " with " + script.library,
-                    script.batch_flag.empty() ? "" : ", " + script.batch_flag));
+                    script.batch_flag.empty() ? "" : ", " + script.batch_flag,
+                    script.workers_flag.empty() ? "" : ", " + script.workers_flag));
   }
   return true;
 }
@@ -214,6 +219,16 @@ void find_python(Project& project, const Environment& environment, const AskPyth
 }
 
 }  // namespace
+
+std::vector<std::string> tuned_flags(const Project& project) {
+  std::vector<std::string> words;
+  for (const auto& [flag, value] :
+       {std::pair(project.batch_flag, "{batch}"), std::pair(project.workers_flag, "{workers}"),
+        std::pair(project.port_flag, "{port}")}) {
+    if (!flag.empty()) words.insert(words.end(), {flag, value});
+  }
+  return words;
+}
 
 Result<Python> ask_python(const std::string& program) {
   ProcessOptions options;

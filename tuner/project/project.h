@@ -33,7 +33,7 @@ struct Project {
   std::string folder;                      // absolute
   std::string script;                      // "tools/train.py"; empty for lines
   std::string batch_flag;                  // of a script of the user's own: "--batch-size"
-  std::string port_flag;                   // likewise: "--port"
+  std::string workers_flag, port_flag;     // likewise: "--num-workers", "--port"
   bool serves = false;                     // the script is an HTTP server
   std::string config;                      // relative to `folder`; empty: none fits
   std::vector<std::string> other_configs;  // that could be trained as well, in order of preference
@@ -44,6 +44,9 @@ struct Project {
   std::vector<std::string> found;    // what there is, a line each
   std::vector<std::string> missing;  // what tune would stumble over, each with the way out
 };
+
+// "--batch-size", "{batch}", ...: what a script's command line takes of the values of a trial.
+std::vector<std::string> tuned_flags(const Project& project);
 
 // What an interpreter can import of paddle and torch. Errors: as of Process::start; invalid, if it
 // cannot be asked.

@@ -76,6 +76,9 @@ std::optional<OwnScript> script_of(const std::string& folder, const std::string&
   script.library = library_of(*text);
   script.batch_flag = flag_of(*text, {"--batch-size", "--batch_size", "--batchSize", "--batchsize",
                                       "--per_device_train_batch_size", "--batch", "--bs"});
+  script.workers_flag =
+      flag_of(*text, {"--workers", "--num-workers", "--num_workers", "--n_workers",
+                      "--dataloader_num_workers", "--loader-workers"});
   script.port_flag = flag_of(*text, {"--port", "--http-port", "--http_port"});
   // A module of functions is not started.
   const bool starts = text->find("__main__") != std::string::npos ||

@@ -8,10 +8,11 @@
 namespace ocrtune {
 
 struct OwnScript {
-  std::string file;        // relative to the folder
-  std::string library;     // that it uses: "torch", "rapidocr"
-  std::string batch_flag;  // of its command line: "--batch-size"; empty: none is known
-  std::string port_flag;   // likewise: "--port"
+  std::string file;          // relative to the folder
+  std::string library;       // that it uses: "torch", "rapidocr"
+  std::string batch_flag;    // of its command line: "--batch-size"; empty: none is known
+  std::string workers_flag;  // likewise: "--num-workers"
+  std::string port_flag;     // likewise: "--port"
   enum class Does { trains, serves, reads } does = Does::reads;
 };
 

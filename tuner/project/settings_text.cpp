@@ -35,10 +35,8 @@ std::vector<std::string> command_of(const Project& project) {
   const std::string config = project.config.empty() ? "CONFIG.yml" : project.config;
   if (project.kind == Kind::script) {
     std::vector<std::string> command = {python, project.script};
-    if (!project.batch_flag.empty()) command.insert(command.end(), {project.batch_flag, "{batch}"});
-    if (project.serves && !project.port_flag.empty()) {
-      command.insert(command.end(), {project.port_flag, "{port}"});
-    }
+    const std::vector<std::string> flags = tuned_flags(project);
+    command.insert(command.end(), flags.begin(), flags.end());
     return command;
   }
   if (project.kind == Kind::paddleocr) {

@@ -141,12 +141,15 @@ TEST_F(LookAround, FindsAScriptThatTrainsBeforeOneThatReads) {
   write("helpers.py", "def loss(x):\n  return x.loss.backward()\n");
   EXPECT_EQ(look().script, "a_ocr.py") << "a module of functions is not started";
   write("train.py",
-        "import argparse, torch\nparser.add_argument('--batch-size')\noptimizer.step()\n");
+        "import argparse, torch\nparser.add_argument('--batch-size')\n"
+        "parser.add_argument('--num_workers')\noptimizer.step()\n");
   const Project project = look();
   EXPECT_EQ(project.script, "train.py");
   EXPECT_EQ(project.batch_flag, "--batch-size");
   EXPECT_THAT(settings_text(project, Machine()),
-              HasSubstr("\"train.py\", \"--batch-size\", \"{batch}\"]"));
+              HasSubstr("\"train.py\", \"--batch-size\", \"{batch}\", \"--num_workers\", "
+                        "\"{workers}\"]"));
+  EXPECT_THAT(project.found, testing::Contains(HasSubstr("--batch-size, --num_workers")));
 }
 
 TEST_F(LookAround, AScriptComesBeforeTheLinesBesideIt) {
