@@ -32,7 +32,8 @@ const Flag* flag_named(const Flags& flags, const std::string& name) {
   return nullptr;
 }
 
-// The option that was meant: spelt nearly so, in other case, or begun like the one given.
+// The option that was meant: spelt nearly so, in other case, begun like the one given, or its first
+// words ("--batch" of "--batch-size").
 std::string meant_option(const Flags& flags, const std::string& given) {
   std::vector<std::string> names;
   for (const Flag& flag : flags.rows()) {
@@ -40,7 +41,9 @@ std::string meant_option(const Flags& flags, const std::string& given) {
   }
   const std::string near = nearest_name(lower(given), names);
   if (!near.empty() || given.size() < 4) return near;
-  std::erase_if(names, [&](const std::string& name) { return !starts_with(name, lower(given)); });
+  std::erase_if(names, [&](const std::string& name) {
+    return !starts_with(name, lower(given)) && !starts_with(lower(given), name + "-");
+  });
   return names.size() == 1 ? names[0] : "";
 }
 

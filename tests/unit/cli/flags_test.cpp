@@ -133,6 +133,7 @@ TEST_F(FlagsTest, MistakesNameTheFlagAndTheWayOut) {
   EXPECT_EQ(mistake({"here", "--cuont", "1"}), "no option --cuont; did you mean --count?");
   EXPECT_EQ(mistake({"here", "--Count=1"}), "no option --Count; did you mean --count?");
   EXPECT_EQ(mistake({"here", "--exit"}), "no option --exit; did you mean --exit-code?");
+  EXPECT_EQ(mistake({"here", "--count-of-all"}), "no option --count-of-all; did you mean --count?");
   EXPECT_THAT(mistake({"here", "python", "--epochs"}),
               AllOf(HasSubstr("no option --epochs; "), EndsWith(" after --")));
   EXPECT_EQ(mistake({"-x", "here"}), "no option -x");
