@@ -170,6 +170,26 @@ Bilingual worth_words(const RunRecord& run, const BeyondRecipe& beyond) {
   return words;
 }
 
+// A command that was given another batch than the start, where nobody asked to keep it.
+Bilingual freed_batch(const RunRecord& run) {
+  const TuneResult& result = run.result;
+  const CommandWorkload& program = run.job.program();
+  const std::int64_t before = global_batch(result.baseline.knobs);
+  const std::int64_t now = global_batch(result.recommendation.knobs);
+  const bool may_train = run.job.prints() && !run.job.infers() && preset_trains(program.preset) &&
+                         program.answers.empty() && !times_whole_runs(program) &&
+                         !starts_copies(program);
+  const bool told = !run.search.baseline.absent.contains("batch");
+  if (!may_train || !told || before == now || result.baseline.trials == 0) return {};
+  Bilingual words = phrase(
+      " If it trains, that is another recipe (global batch {} instead of {}), and what a sample is "
+      "worth then is not known.",
+      {fmt::format("{}", now), fmt::format("{}", before)});
+  if (run.search.lists("batch")) return words;
+  const Bilingual way = phrase(" --baseline batch=N keeps your batch.");
+  return {words.english + way.english, words.chinese + way.chinese};
+}
+
 // What the answer keeps of the recipe, and what another recipe would bring.
 Bilingual recipe_words(const RunRecord& run) {
   const TuneResult& result = run.result;
@@ -178,7 +198,7 @@ Bilingual recipe_words(const RunRecord& run) {
     words.english += more.english;
     words.chinese += more.chinese;
   };
-  if (result.recipe_batch == 0) return words;
+  if (result.recipe_batch == 0) return freed_batch(run);
   if (result.baseline.knobs != result.recommendation.knobs &&
       global_batch(result.recommendation.knobs) == result.recipe_batch) {
     add(phrase(" The recipe is unchanged (global batch {}).",

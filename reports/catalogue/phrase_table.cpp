@@ -195,6 +195,11 @@ const std::vector<Phrase>& phrase_table() {
       {"It crashed or hung in some of its trials, as every setting did.",
        "其部分试验崩溃或挂起，所有配置皆然。"},
       {"LOADED HOST", "主机有其他负载"},
+      {" If it trains, that is another recipe (global batch {} instead of {}), and what a sample "
+       "is "
+       "worth then is not known.",
+       "若该命令在训练，则训练方案已变（全局 batch size {}，而非 {}），此时每个样本的价值未知。"},
+      {" --baseline batch=N keeps your batch.", "--baseline batch=N 可保持您的 batch size。"},
       {" The recipe is unchanged (global batch {}).", "训练方案不变（全局 batch size {}）。"},
       {" By another recipe, global batch {}, {} processes {} times as many samples/s ({}..{}); ",
        "若改变训练方案（全局 batch size {}），{} 每秒处理的样本数为其 {} 倍（{}..{}）；"},

@@ -16,6 +16,7 @@
 namespace ocrtune {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -237,6 +238,28 @@ TEST(RecipeNote, AChangedGlobalBatchIsSaid) {
   run.result.recommendation.knobs.accumulate = 4;
   EXPECT_THAT(recipe_note(run).english,
               HasSubstr("global batch (nodes x nproc x batch x accumulate) 1024 instead of 8"));
+}
+
+// Nobody said which batch is the user's.
+TEST(Headline, ABatchThatWasFreeMayBeAnotherRecipe) {
+  RunRecord run = with_gain(1.9, 1.81, 2.0);
+  run.job = command_job({"python", "train.py", "{batch}"});
+  run.result.recipe_batch = 0;
+  run.result.baseline.trials = 2;
+  run.result.baseline.knobs.batch = 16;
+  run.result.baseline.knobs.nproc = run.result.recommendation.knobs.nproc = 1;
+  run.result.recommendation.knobs.batch = 64;
+  const std::string other = "is another recipe (global batch 64 instead of 16)";
+  const std::string keeps = "--baseline batch=N keeps your batch";
+  EXPECT_THAT(headline(run).english, AllOf(HasSubstr(other), HasSubstr(keeps)));
+  EXPECT_THAT(headline(run).chinese, HasSubstr("64，而非 16"));
+  run.search.axes["batch"] = {"16", "64"};
+  EXPECT_THAT(headline(run).english, AllOf(HasSubstr(other), Not(HasSubstr(keeps))));
+  run.search.baseline.absent = {"batch"};
+  EXPECT_THAT(headline(run).english, Not(HasSubstr(other)));
+  run.search.baseline.absent = {};
+  run.result.recommendation.knobs.batch = 16;
+  EXPECT_THAT(headline(run).english, Not(HasSubstr("recipe")));
 }
 
 TEST(RecipeNote, WhatARankOfPaddleOcrDoesByItselfIsSaidWhereTheirNumberChanges) {
