@@ -185,7 +185,6 @@ nccl_ib_completion ibstat; perfquery
 kernel_nfs nfsstat -m; is the server up? A hard mount goes on by itself when it answers again
 kernel_lustre lfs check servers; mount the client anew after an eviction
 kernel_ceph ceph -s on a monitor; umount -l and mount the client anew
-paddle_26 pip install paddlepaddle==2.5.2 or 3.x
 triton_missing pip install triton   # Windows: triton-windows
 one_cpu sbatch --cpus-per-task=16; taskset -cp PID
 tls_block LD_PRELOAD=LIBRARY.so CMD

@@ -490,7 +490,6 @@ std::vector<Cause> CauseRanker::rank() {
   hear_versions();
   hear_left_out_weights();
   hear_printed_memory();
-  doubt_illegal_instruction();
   hear_reboot();
   hear_waiting_ranks();
   hear_uneven_batches();

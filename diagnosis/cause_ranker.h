@@ -103,7 +103,6 @@ class CauseRanker {
   void hear_reboot();
   // printed_numbers.cpp: what the figures in lines say
   void read_gpu_memory();
-  void doubt_illegal_instruction();
   void hear_uneven_batches();
   // outside_evidence.cpp: exit code, counters, kernel
   void weigh_kernel_kill(const Finding& finding, Clue& clue) const;

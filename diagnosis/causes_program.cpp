@@ -47,7 +47,7 @@ label_out_of_range crashed none A label or index is outside the classes, or a te
 ? compare the dictionary's line count with the head's classes
 - use the dictionary that the labels and the head were made with
 - correct the label file; ocrtune check compares dictionaries by content
-illegal_instruction unsupported none The program uses CPU instructions (AVX, AVX-512, AMX) that this CPU or virtual machine does not have.
+illegal_instruction unsupported none The program met an instruction that this CPU or virtual machine does not have (AVX, AVX-512, AMX), or that a faulty build put there: Paddle 2.6 dies so on CPUs with AVX2 as well.
 ? grep -m1 flags /proc/cpuinfo | tr ' ' '\n' | grep -E 'avx|amx'; ocrtune probe
 - install a build for this CPU, or another version of the package
 - let the virtual machine pass the host's CPU through (cpu: host)

@@ -110,9 +110,10 @@ const SignatureMatch& exception_match() {
 
 bool is_progress_line(std::string_view line) {
   constexpr std::string_view kWords[] = {
-      "loss",        "ips: ",          "it/s",          "s/it",           "Loss",
-      "epoch:",      "dataloader has", "samples/s",     "batch_cost",     "Epoch ",
-      "global_step", "\" 200",         "succeeded in ", "Accuracy report"};
+      // first what stands at the start of a line
+      "epoch:",      "Epoch ", "loss",           "ips: ",          "it/s",
+      "s/it",        "Loss",   "dataloader has", "samples/s",      "batch_cost",
+      "global_step", "\" 200", "succeeded in ",  "Accuracy report"};
   return std::ranges::any_of(kWords, [&](std::string_view word) { return contains(line, word); });
 }
 

@@ -40,6 +40,13 @@ Victim victim_of(const Finding& finding) {
   return victim;
 }
 
+// Was the share of a limit reached? Not known: no.
+template <typename T>
+bool is_full(const std::optional<T>& peak, const std::optional<T>& limit, double share) {
+  return peak && limit && *limit > 0 &&
+         static_cast<double>(*peak) >= share * static_cast<double>(*limit);
+}
+
 // Does the kernel's killer name its victims there, none of them a training process?
 bool names_others_alone(const LogScan& log) {
   bool named = false;
@@ -186,19 +193,16 @@ void CauseRanker::hear_counters() {
     add("host_out_of_memory", Role::symptom, 0.5, "counters",
         fmt::format("oom_kill in /proc/vmstat grew by {}", *e.host_oom_kills));
   }
-  if (e.shm_peak_bytes && e.shm_size_bytes && *e.shm_size_bytes > 0 &&
-      static_cast<double>(*e.shm_peak_bytes) > 0.95 * static_cast<double>(*e.shm_size_bytes)) {
+  if (is_full(e.shm_peak_bytes, e.shm_size_bytes, 0.95)) {
     add("shm_full", Role::proof, 0.85, "counters",
         fmt::format("/dev/shm held {} of {}", format_bytes(*e.shm_peak_bytes),
                     format_bytes(*e.shm_size_bytes)));
   }
-  if (e.descriptors_peak && e.descriptors_limit &&
-      *e.descriptors_peak >= *e.descriptors_limit * 49 / 50) {
+  if (is_full(e.descriptors_peak, e.descriptors_limit, 0.98)) {
     add("too_many_open_files", Role::proof, 0.8, "counters",
         fmt::format("{} open files of {}", *e.descriptors_peak, *e.descriptors_limit));
   }
-  if (e.gpu_peak_bytes && e.gpu_size_bytes && *e.gpu_size_bytes > 0 &&
-      static_cast<double>(*e.gpu_peak_bytes) > 0.97 * static_cast<double>(*e.gpu_size_bytes)) {
+  if (is_full(e.gpu_peak_bytes, e.gpu_size_bytes, 0.97)) {
     add("gpu_out_of_memory", Role::symptom, 0.4, "counters",
         fmt::format("GPU memory reached {} of {}", format_bytes(*e.gpu_peak_bytes),
                     format_bytes(*e.gpu_size_bytes)));
@@ -279,10 +283,7 @@ void CauseRanker::settle_sigkill() {
   sigkill_proved_ = name_the_limit();
   if (!sigkill_ || sigkill_proved_) return;
   const FailureEvidence& e = evidence_;
-  const bool at_limit =
-      e.peak_bytes && e.limit_bytes && *e.limit_bytes > 0 &&
-      static_cast<double>(*e.peak_bytes) > 0.93 * static_cast<double>(*e.limit_bytes);
-  if (at_limit) {
+  if (is_full(e.peak_bytes, e.limit_bytes, 0.93)) {
     return add("cgroup_out_of_memory", Role::primary, 0.8, "counters",
                fmt::format("memory reached {} of {}", format_bytes(*e.peak_bytes),
                            format_bytes(*e.limit_bytes)));

@@ -1,5 +1,5 @@
 // What the figures in lines say: whose GPU memory it is, an allocation that no card could hold, a
-// version that is known for a fault, a rank with fewer batches.
+// rank with fewer batches.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -77,20 +77,6 @@ void CauseRanker::read_gpu_memory() {
         re2::RE2::PartialMatch(clue.line.text, kAtStart, &free, &total) && free < 0.85 * total;
     if (by_others || at_start) clue.cause = &find_cause("gpu_busy");
   }
-}
-
-// Paddle 2.6 dies by SIGILL in the passes over its graph, on CPUs with AVX2 as well. Sources:
-// PaddleOCR 11597, 11630, 11631, Paddle 60477; 2.5 and 3.0 do not.
-void CauseRanker::doubt_illegal_instruction() {
-  const std::vector<Seen> version = seen(logs_, " paddle_26 ");
-  if (version.empty() || !any("illegal_instruction", 2)) return;
-  const bool has_avx2 = !seen(logs_, " cpu_has_avx2 ").empty();
-  for (Clue& clue : clues_) {
-    if (clue.name() == "illegal_instruction") {
-      clue.weight *= has_avx2 ? 0.8 : 0.9;
-    }
-  }
-  add_seen("library_conflict", Role::primary, has_avx2 ? 0.7 : 0.5, version[0]);
 }
 
 // Ranks that give up waiting, and one that had fewer batches than the others: it was done.

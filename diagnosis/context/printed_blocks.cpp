@@ -1,5 +1,8 @@
 #include "diagnosis/context/printed_blocks.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <re2/re2.h>
 
 #include "base/text.h"
@@ -35,22 +38,22 @@ bool LauncherReport::begins(std::string_view line) {
   return line.find("Root Cause (first observed failure)") != std::string_view::npos ||
          ends_with(trim(line), "Root Cause:") ||
          line.find("The first process to do so was") != std::string_view::npos ||
-         line.find("srun: error: ") != std::string_view::npos;
+         line.find("srun: error: ") != std::string_view::npos ||
+         line.find("noticed that process rank") != std::string_view::npos;
 }
 
 void LauncherReport::take_line(std::string_view line, std::int64_t number) {
   // Of srun's lines the first is of the task that ended first.
   static const re2::RE2 kTask(
-      R"(srun: error: \S+: tasks? (\d+)[\d,-]*: (?:(Out Of Memory|Killed)|(Segmentation)|(Abort)|(Bus)|Exited with exit code (\d+)))");
+      R"((?:srun: error: \S+: tasks? |that process rank )(\d+).*[ (](Killed|Memory|Segm|Abort|Bus|code \d+))");
   FirstFailure task;
-  std::string ends[4], code_of_exit;
-  if (re2::RE2::PartialMatch(line, kTask, &task.rank, &ends[0], &ends[1], &ends[2], &ends[3],
-                             &code_of_exit)) {
-    constexpr int kSignals[] = {9, 11, 6, 7};
-    task.exit_code = parse_integer(code_of_exit).value_or(0);
-    for (int i = 0; i < 4; ++i) {
-      if (!ends[i].empty()) task.exit_code = -kSignals[i];
-    }
+  std::string end;
+  if (re2::RE2::PartialMatch(line, kTask, &task.rank, &end)) {
+    constexpr std::pair<std::string_view, int> kEnds[] = {
+        {"Killed", -9}, {"Memory", -9}, {"Segm", -11}, {"Abort", -6}, {"Bus", -7}};
+    const auto known = std::ranges::find(kEnds, end, &std::pair<std::string_view, int>::first);
+    task.exit_code =
+        known == std::end(kEnds) ? parse_integer(end.substr(5)).value_or(1) : known->second;
     if (failures_.empty()) failures_.push_back(task);
     return;
   }

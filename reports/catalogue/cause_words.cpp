@@ -124,7 +124,8 @@ constexpr Row kRows[] = {
     {"label_out_of_range", "标签超出范围",
      "标签或索引超出类别范围，或文本含有字典中没有的字符：字典、头部大小与标签不匹配。"},
     {"illegal_instruction", "非法指令",
-     "程序使用了本 CPU 或虚拟机没有的指令（AVX、AVX-512、AMX）。"},
+     "程序遇到本 CPU 或虚拟机没有的指令（AVX、AVX-512、AMX），或构建有误而产生的指令：Paddle 2.6 "
+     "在有 AVX2 的 CPU 上也会如此退出。"},
     {"segmentation_fault", "段错误",
      "进程访问了不属于它的内存（SIGSEGV）：本机代码有错，或两个库不匹配。"},
     {"aborted", "程序自行终止", "本机代码中的检查失败后，程序自行终止（SIGABRT）。"},

@@ -440,6 +440,13 @@ TEST(OrderOfCauses, TheFirstTaskThatSrunNamesDiedFirst) {
       "slurmstepd: error: *** STEP 8.0 ON gn3 CANCELLED AT 2025-02-02T02:00:12 DUE TO TIME LIMIT\n"
       "srun: error: gn3: task 0: Killed\n";
   for (const StoryEvent& event : diagnose_text(limit).story) EXPECT_NE(event.code, StoryCode::died);
+  const LogScan crash = scan_text("stderr.1", "[gx:01201] Signal: Segmentation fault (11)\n");
+  const LogScan mpirun = scan_text(
+      "mpirun.log",
+      "mpirun noticed that process rank 1 with PID 1 on node gx exited on signal 11 (Segmentation "
+      "fault).\n");
+  ASSERT_EQ(diagnose({crash, mpirun}, {}).story.size(), 1);
+  EXPECT_EQ(diagnose({crash, mpirun}, {}).story[0].ranks, std::vector<int>{1});
 }
 
 TEST(OrderOfCauses, WhichOfSeveralRanksFailedIsAStory) {
