@@ -106,18 +106,20 @@ bool too_many_joined(const std::string& line) {
 // What messages of exceptions say in words that any program uses, behind the file that raises it
 // and a bar.
 constexpr std::string_view kOwnWords = R"rows(
-checkpoint_mismatch (?i)\b(?:checkpoint|state[_ ]dict|weights)\b.{0,60}(?:contains only|does not (?:contain|have|match|fit)|lacks|is missing|incompatible)
+gpu_id_invalid (?i)\b(?:device|gpu)(?: id| ordinal| index)\b.{0,40}(?:exceeds?|out of range|invalid|not (?:available|visible))
+rank_mismatch (?i)\bworld[ _]size\b.{0,40}\bbut\b|\bbut (?:only )?\d+ (?:ranks?|workers|processes|clients)\b
+checkpoint_mismatch (?i)receives a shape \[|\b(?:model|checkpoint) expected\b|\b(?:checkpoint|state[_ ]dict|weights)\b.{0,60}(?:contains only|does not (?:contain|have|match|fit)|lacks|is missing|incompatible)
 library_conflict (?i)(?-i:AttributeError: '[A-Z]\w*(?:Config|Model|Tokenizer|Processor|Predictor|Trainer)' object has no attribute)|version mismatch|is already (?:used|registered) by\b|incompatible (?:with|versions?)|not compatible with|was (?:built|compiled) (?:with|for|against)|(?:more recent|newer|older|later) version of|version.{0,40}(?:(?:is|are) (?:not supported|required)|too (?:old|new))|unsupported.{0,20} version
-missing_module (?i)(?:fail(?:ed)? to|could not|couldn't|unable to|cannot|can't|did not) (?:find|locate) (?:[\w'-]+ ){0,3}(?:compiler|executable|binary|program|command|tool|package|library|attribute|entry ?point)|requires the \S+ (?:library|package|backend)|is not installed|not (?:in|on) (?:your |the )?PATH\b|please install|pip install
-bad_training_data (?i)\b(?:pdf|document|page|image|input file)\b.{0,60}(?:signature|signed\b|encrypted|password|already has text|malformed|unreadable|broken|(?:cannot|could not) be (?:read|opened|decoded))|(?:unrecogni[sz]ed|malformed|broken|corrupt(?:ed)?|(?:cannot|could not|unable to|failed to) (?:decode|parse|identify)) .{0,30}\b(?:pdf|document|page|image|sample|record|jpe?g|tiff?)\b
+missing_module (?i)(?:fail(?:ed)? to|could not|couldn't|unable to|cannot|can't|did not) (?:find|locate) (?:[\w'-]+ ){0,3}(?:compiler|executable|binary|program|command|tool|package|library|attribute|entry ?point)|requires the \S+ (?:library|package|backend)|is not installed|not (?:in|on) (?:your |the )?PATH\b|please install|pip install|need(?:s|ed)? to (?:have \S+|be) installed
+bad_training_data (?i)unable to get page count|no pix returned|\b(?:pdf|document|page|image|input file)\b.{0,60}(?:signature|signed\b|encrypted|password|already has text|malformed|unreadable|broken|(?:cannot|could not) be (?:read|opened|decoded))|(?:unrecogni[sz]ed|malformed|broken|corrupt(?:ed)?|(?:cannot|could not|unable to|failed to) (?:decode|parse|identify)) .{0,30}\b(?:pdf|document|page|image|sample|record|jpe?g|tiff?)\b
 checkpoint_damaged (?i)corrupt(?:ed)?\b|checksum|truncated|unexpected end of
 missing_file (?i)\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b.{0,80}(?:not found|(?:does not|doesn't) exist|is missing)|(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|open|locate) .{0,40}\b(?:file|folder|directory|path|model|checkpoint|dictionary)\b
 dataset_too_small (?i)\b(?:data ?sets?|data ?loaders?|samples?|batch(?:es)?|images?|total_steps|length)\b.{0,60}(?:\bempty\b|\bis zero\b|(?:got|=|is|has|of) 0\b)|\bno (?:valid |training |usable )*(?:samples|images|batches|examples|data)\b
 label_out_of_range (?i)\b(?:labels?|class(?:es)?|targets?|tokens?|vocab\w*|char\w*|blank)\b.{0,80}(?:out of (?:range|bounds)|in interval|exceeds?|(?:not|cannot be found|not found) in (?:the )?'?(?:dict|vocab|charset|alphabet))
 request_too_large (?i)\b(?:page|image|document|prompt|input|request|message|payload|sequence)\b.{0,80}(?:too (?:large|long|big)|longer than|exceeds?\b.{0,30}(?:limit|maximum))
-shape_mismatch (?i)\b(?:shape|dimensions?|channels?|height|width)\b[^.]{0,60}\b(?:not match|divisible|incompatible|must be|should be)|expected .{0,40}\b(?:shape|dimensions?|channels)\b
-access_refused (?i)unauthori[sz]ed|forbidden|not authori[sz]ed|access (?:is )?denied|invalid (?:token|credentials|api key)
-no_gpu_visible (?i)\b(?:cuda|gpu|hip|xpu)\b.{0,40}(?:not (?:available|found|detected)|initiali[sz]ation failed|might not have)
+shape_mismatch (?i)\b(?:input|target)_lengths\b|\b(?:shape|dimensions?|channels?|height|width)\b[^.]{0,60}\b(?:not match|divisible|incompatible|must be|should be)|expected .{0,40}\b(?:shape|dimensions?|channels)\b
+access_refused (?i)no api key|not logged in|unauthori[sz]ed|forbidden|not authori[sz]ed|access (?:is )?denied|invalid (?:token|credentials|api key)
+no_gpu_visible (?i)\bno (?:cuda|hip|xpu|gpu) (?:runtime|devices?)\b|\b(?:cuda|gpu|hip|xpu)\b.{0,40}(?:not (?:available|found|detected)|initiali[sz]ation failed|might not have)
 server_overloaded (?i)rate limit|too many requests|overloaded|quota exceeded
 remote_unreachable (?i)\bconnection error\b|max retries exceeded|\b(?:server|connection|endpoint|broker|host)\b.{0,60}(?:disconnected|refused|timed out|unreachable|unavailable)
 bad_configuration ^\S*(?:config|argument|args\b|arg_utils|options|settings)\S* \||onfig\w*: |(?i:\b(?:world[_ ]?size|parallel\w*(?: size)?|nproc\w*|num_gpus|ranks)\b.{0,60}(?:not (?:a multiple|divisible|equal)|must (?:be|divide)|does not (?:divide|match)|exceeds))|\b(?:ValueError|AssertionError|NotImplementedError): .*(?i:must (?:be|have|has|match|not)\b|make sure (?:to|that)\b|should (?:be|have)\b|has to be|requires? .{1,60} to (?:be|match|have)\b|not a (?:round )?multiple|mutually exclusive|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible|recogni[sz]ed)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|at least one of|\bbut (?:got|found|received)\b|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b)
@@ -178,7 +180,9 @@ void CauseRanker::hear_log(int index) {
       clue.cause = &find_cause("host_out_of_memory");
     }
     if (too_many_joined(finding->first.text)) clue.cause = &find_cause("rank_mismatch");
-    if (clue.name() == "checkpoint_damaged" && reads_samples(*finding, log)) {
+    const bool unreadable = clue.name() == "checkpoint_damaged" ||
+                            finding->first.text.find("JSONDecodeError") != std::string::npos;
+    if (unreadable && reads_samples(*finding, log)) {
       clue.cause = &find_cause("bad_training_data");
     }
     // Where a loader's worker cannot start CUDA, it was forked from a process that had.

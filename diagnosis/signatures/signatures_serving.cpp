@@ -13,7 +13,7 @@ vllm_block_wait communication_stall at_end 0.5 No available shared memory broadc
 stalled_call communication_stall symptom 0.72 RPC call to \w+ timed out|Communicator ranks have different \w+ operation counts|\d+ ranks have launched up to operation
 server_watchdog stalled primary 0.8 Watchdog timeout \((?:self\.watchdog_timeout|limit \d)|Failed with result 'watchdog'
 kernel_died process_failed symptom 0.4 KernelRestarter: restarting kernel|\bkernel\b.{0,60} appears to have died|\bDeadKernelError\b
-request_wait_limit worker_timeout primary 0.75 maximum wait time is|" 504 Gateway Time
+request_wait_limit worker_timeout primary 0.75 upstream timed out|maximum wait time is|" 504 Gateway Time
 worker_timeout worker_timeout primary 0.9 \[CRITICAL\] WORKER TIMEOUT|worker.{0,40}(?:timed out|timeout).{0,60}(?:killing|terminat|restart|sending SIG)|HARAKIRI ON WORKER|uWSGI worker \d+ \(pid: \d+\) is taking too much time|upstream worker timed out
 ack_timeout worker_timeout primary 0.93 delivery acknowledgement on channel \d+ timed out|timed out waiting for a consumer acknowledgement
 orderly_stop terminated_from_outside note 0.05 \[INFO\] Shutting down: Master
