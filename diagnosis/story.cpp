@@ -169,20 +169,25 @@ void Teller::tell_first_dead() {
   event.text = decode_exit(*dead->exit_code).text;
 }
 
-// Who did not give up, when others did, was the one they waited for.
+// Who did not give up, when others did, was the one they waited for; and of what a kernel reports
+// the only rank that says nothing died.
 void Teller::tell_silent() {
-  if (waiting_.empty() || file_ >= 0) return;
+  const bool reported = story_.size() == 1 && story_[0].code == StoryCode::reported && !rank_;
+  if (reported ? logs_.size() < 3 : waiting_.empty() || file_ >= 0) return;
   const LogScan* silent = nullptr;
+  int count = 0;
   for (std::size_t i = 0; i < logs_.size(); ++i) {
     const LogScan& log = logs_[i];
-    const bool waits = std::ranges::any_of(
-        waiting_, [&](const Waiting& one) { return one.file == static_cast<int>(i); });
-    if (waits || !log.rank || log.last_line.text.empty()) continue;
+    const auto here = [&](const auto& one) { return one.file == static_cast<int>(i); };
+    const bool speaks = std::ranges::any_of(waiting_, here) ||
+                        (reported && std::ranges::any_of(ranker_.clues(), here));
+    if (speaks || !log.rank || log.last_line.text.empty()) continue;
+    count += 1;
     const bool sooner = silent != nullptr && log.last_line.when && silent->last_line.when &&
                         *log.last_line.when < *silent->last_line.when;
     if (silent == nullptr || sooner) silent = &log;
   }
-  if (silent == nullptr) return;
+  if (silent == nullptr || (reported && count != 1)) return;
   StoryEvent& event = add(StoryCode::silent, silent->last_line.when, silent->last_line.dated);
   event.ranks = {*silent->rank};
   event.text = silent->last_line.text;

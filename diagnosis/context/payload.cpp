@@ -234,7 +234,7 @@ std::optional<std::string> without_payload(std::string_view line) {
       R"re(<(?:span|p|td|th|li|h\d|div|b|i|strong|text|line|word|Unicode|TextEquiv)\b[^>]*>([^<>]+)</)re",
       bytes());
   static const re2::RE2 kImage(
-      R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf))["']?(?:\t([^\t]+)|,([^,]+),[\d.]+|\s*(?:->|=>)\s*((?:[^\tEeFf]|[Ee][^rRx]|[Ff][^aA]).*)))re",
+      R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf))["'\]]?(?:\t([^\t]+)|,([^,]+),[\d.]+|\s*(?:->|=>|>>>)\s*((?:[^\tEeFf]|[Ee][^rRx]|[Ff][^aA]).*)))re",
       bytes());
   static const re2::RE2 kOfAFile(
       R"re((?i:\.(?:jpe?g|png|tiff?|bmp|webp|gif|pdf|md|txt|html?|json))["']?\s*[:,]\s*"((?:[^"\\]|\\.)+)"?)re",

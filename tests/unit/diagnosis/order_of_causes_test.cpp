@@ -428,6 +428,19 @@ TEST(OrderOfCauses, OfWhatAKernelReportsTheRanksOwnWordsSayWhichRank) {
   EXPECT_EQ(story[2].code, StoryCode::waited);
 }
 
+TEST(OrderOfCauses, OfAKernelsKillTheOnlySilentRankDied) {
+  const LogScan kill =
+      scan_text("dmesg", "Memory cgroup out of memory: Killed process 71 (python)\n");
+  const auto lost = [](const char* file) {
+    return scan_text(file, "RuntimeError: [pair.cc:598] Connection closed by peer [10.0.0.1]:33\n");
+  };
+  const LogScan silent = scan_text("rank_2.log", "4 loss 1.4\n");
+  const auto story = diagnose({kill, lost("rank_0.log"), lost("rank_1.log"), silent}, {}).story;
+  ASSERT_EQ(story.size(), 3);
+  EXPECT_EQ(story[1].code, StoryCode::silent);
+  EXPECT_EQ(story[1].ranks, std::vector<int>{2});
+}
+
 TEST(OrderOfCauses, TheFirstTaskThatSrunNamesDiedFirst) {
   const std::string lines =
       "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0.\n"

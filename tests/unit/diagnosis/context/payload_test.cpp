@@ -18,6 +18,7 @@ TEST(Payload, RecognisedTextIsNoEvent) {
         "[2024/10/22 11:30:05] ppocr INFO: \t result: No space left on device\t0.991",
         "pred: RuntimeError: CUDA out of memory, gt: RuntimeError: CUDA out of memory",
         "识别结果：段错误 (核心已转储)",
+        "[shot_01.png] >>> docker: Error response from daemon: OCI runtime create failed",
         "img_12.jpg\tSegmentation fault (core dumped)",
         "       \"Segmentation fault (core dumped)\",",
         "<span class='ocrx_word' title='x_wconf 96'>CUDA out of memory</span>",
