@@ -103,6 +103,34 @@ bool too_many_joined(const std::string& line) {
   return told && world > 0 && joined > world;
 }
 
+// Where the lines around one, or the file that raised it, make it another cause's.
+void name_by_context(const Finding& finding, const LogScan& log, Clue& clue) {
+  if (clue.signature == "cgroup_events_oom" && any_finding(log, "cgroup_never_full")) {
+    clue.cause = &find_cause("host_out_of_memory");
+  }
+  if (too_many_joined(finding.first.text)) clue.cause = &find_cause("rank_mismatch");
+  const bool unreadable = clue.name() == "checkpoint_damaged" ||
+                          finding.first.text.find("JSONDecodeError") != std::string::npos;
+  if (unreadable && reads_samples(finding, log)) {
+    clue.cause = &find_cause("bad_training_data");
+  }
+  // Where a loader's worker cannot start CUDA, it was forked from a process that had.
+  if (clue.signature == "cuda_start" && reads_samples(finding, log)) {
+    clue.cause = &find_cause("start_method");
+    clue.weight = 0.75;
+    clue.signature = "cuda_fork";
+  }
+  // What a spawned child could not read, its parent could not write.
+  if (clue.name() == "checkpoint_damaged" && ends_with(finding.first.raised.file, "spawn.py")) {
+    clue.cause = &find_cause("start_method");
+    clue.signature = "pickle_child";
+  }
+  // What a program that starts others does not find is a program.
+  if (clue.name() == "missing_file" && ends_with(finding.first.raised.file, "subprocess.py")) {
+    clue.cause = &find_cause("missing_module");
+  }
+}
+
 // What messages of exceptions say in words that any program uses, behind the file that raises it
 // and a bar.
 constexpr std::string_view kOwnWords = R"rows(
@@ -176,30 +204,7 @@ void CauseRanker::hear_log(int index) {
     Clue clue{&find_cause(signature.cause), signature.role, signature.weight, signature.id, {},
               finding->first.when,          index,          finding->rank};
     clue.actor = finding->actor;
-    if (clue.signature == "cgroup_events_oom" && any_finding(log, "cgroup_never_full")) {
-      clue.cause = &find_cause("host_out_of_memory");
-    }
-    if (too_many_joined(finding->first.text)) clue.cause = &find_cause("rank_mismatch");
-    const bool unreadable = clue.name() == "checkpoint_damaged" ||
-                            finding->first.text.find("JSONDecodeError") != std::string::npos;
-    if (unreadable && reads_samples(*finding, log)) {
-      clue.cause = &find_cause("bad_training_data");
-    }
-    // Where a loader's worker cannot start CUDA, it was forked from a process that had.
-    if (clue.signature == "cuda_start" && reads_samples(*finding, log)) {
-      clue.cause = &find_cause("start_method");
-      clue.weight = 0.75;
-      clue.signature = "cuda_fork";
-    }
-    // What a spawned child could not read, its parent could not write.
-    if (clue.name() == "checkpoint_damaged" && ends_with(finding->first.raised.file, "spawn.py")) {
-      clue.cause = &find_cause("start_method");
-      clue.signature = "pickle_child";
-    }
-    // What a program that starts others does not find is a program.
-    if (clue.name() == "missing_file" && ends_with(finding->first.raised.file, "subprocess.py")) {
-      clue.cause = &find_cause("missing_module");
-    }
+    name_by_context(*finding, log, clue);
     clue.weight *= survival_factor(*finding, log, end_);
     const bool over = log.finished || recovered(*finding, log);
     clue.lasting = over ? clue.weight : signature.weight;
