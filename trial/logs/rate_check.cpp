@@ -137,7 +137,7 @@ void RateCheck::look(std::string_view line, double now_seconds, double ranks, Lo
   if (step && last_step_ && between > 0) {
     const bool anew = *step < *last_step_ / 2;  // an epoch; ranks that print lag by less
     const double steps = anew ? *step : *step - *last_step_;
-    if (steps > 0) count_pause(between / steps, *rate);
+    if (steps > 0) judge_by_pace(between / steps, *rate);
   }
   last_ = {now_seconds, printed};
   last_step_ = step;
@@ -157,13 +157,18 @@ void RateCheck::look(std::string_view line, double now_seconds, double ranks, Lo
   }
 }
 
-void RateCheck::count_pause(double pace, double& rate) {
+void RateCheck::judge_by_pace(double pace, double& rate) {
   constexpr std::size_t kFewest = 3, kMost = 25;
   constexpr double kPause = 2;    // times the usual pace; guess
   constexpr double kShown = 0.9;  // of the usual rate: a mean that holds the pause falls below
+  constexpr double kJumps = 4;    // times the usual rate, or so much less; guess
   const bool known = paces_.size() >= kFewest;
-  if (known && pace > kPause * median(paces_) && rate > kShown * median(rates_)) {
-    rate *= median(paces_) / pace;
+  const double usual_pace = median(paces_), usual_rate = median(rates_);
+  const double apart = known ? std::fabs(std::log(rate / usual_rate)) : 0;
+  if (known && pace > kPause * usual_pace && rate > kShown * usual_rate) {
+    rate *= usual_pace / pace;
+  } else if (apart > std::log(kJumps) && pace * kPause > usual_pace && pace < kPause * usual_pace) {
+    rate = usual_rate * usual_pace / pace;
   } else if (paces_.size() < kMost) {
     paces_.push_back(pace);
     rates_.push_back(rate);

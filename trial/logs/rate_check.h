@@ -21,7 +21,9 @@ class RateCheck {
   // One line whose only number is a rate. Puts the reading right where the number is a total: a
   // total of samples or steps becomes a counter, one of seconds the time since the line before. A
   // line after a pause (an evaluation, a checkpoint) that prints the usual rate speaks of the time
-  // without it: it gets the rate of the whole time.
+  // without it: it gets the rate of the whole time. One whose rate is a multiple of the usual one,
+  // or a small part, while its steps come as usual, was timed by a clock that jumped: its steps
+  // count.
   // `ranks`: that a rate of samples is multiplied by.
   void look(std::string_view line, double now_seconds, double ranks, LogReading& reading);
 
@@ -39,7 +41,7 @@ class RateCheck {
     double seconds = 0, value = 0;
   };
   bool is_total(bool of_seconds) const;
-  void count_pause(double pace, double& rate);
+  void judge_by_pace(double pace, double& rate);
   void compare(std::optional<double> step, double now_seconds, double rate, double ranks);
 
   double samples_of_a_step_;

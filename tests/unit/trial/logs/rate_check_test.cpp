@@ -156,6 +156,30 @@ TEST(RateCheck, APauseThatThePrintedRateLeavesOutCounts) {
   EXPECT_NEAR(read("torch", LogContext(), lines).rate(), 390 * 8 / (39 * 0.4 + 3 * 4), 5);
 }
 
+// Each seventh line was timed by a clock that jumped back, or far ahead.
+TEST(RateCheck, ARateThatItsStepsRefuteCountsByThem) {
+  for (const double factor : {300.0, 0.01}) {
+    std::vector<TimedLine> lines;
+    for (int i = 1; i <= 40; ++i) {
+      const double rate = i % 7 == 0 ? 100 * factor : 100;
+      lines.push_back({0.4 * i, "iter " + std::to_string(5 * i) + " loss 2.3 " +
+                                    std::to_string(rate) + " samples/s"});
+    }
+    EXPECT_NEAR(read("torch", LogContext(), lines).rate(), 100, 3) << factor;
+  }
+}
+
+// A first step of 12 s, and then as many samples in a tenth of the time.
+TEST(RateCheck, AStartThatIsSlowIsNoMeasure) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int i = 1; i <= 40; ++i) {
+    lines.push_back({now += i < 6 ? 4 : 0.4, "iter " + std::to_string(i) + " loss 2.3 " +
+                                                 (i < 6 ? "10.0" : "100.0") + " samples/s"});
+  }
+  EXPECT_EQ(read("torch", LogContext(), lines).steps.back().samples, 40);
+}
+
 // Two ranks print each step, one a little later.
 TEST(RateCheck, TheSecondLineOfAStepIsNoPace) {
   std::vector<TimedLine> lines;
