@@ -192,6 +192,10 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   const bool several = names_used(ready.workload).contains("nproc");
   const bool of_samples = choice->reads == Reads::samples_per_second;
   std::string doubt;
+  // Where lines name the processes of a program's own that print them, each speaks of itself.
+  const bool own = trial.launched_ranks == 0 && !says_it_itself && !choice->per_rank;
+  const int heard = own ? finder->processes_heard(*choice) : 0;
+  if (heard > 1 || (heard == 1 && !several)) choice->per_rank = true;
   if (!choice->per_rank && !says_it_itself && !starts_copies(ready.workload)) {
     const bool would_show = finder->choice() && several;  // else ranks may be gone
     if (trial.launched_ranks == 0 && (would_show || of_samples)) choice->per_rank = false;

@@ -348,6 +348,8 @@ void LineForms::add(const std::string& line, double now_seconds) {
   }
   keep(timed.line.size());
   std::erase(form, ' ');
+  // Processes count each for itself.
+  if (const auto process = process_named(timed.line, 1)) form += fmt::format(" of {}", *process);
   recent_.emplace_back(form, timed);
   if (recent_.size() > kRecent) recent_.pop_front();
   const auto found = forms_.find(form);

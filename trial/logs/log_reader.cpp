@@ -1,6 +1,10 @@
 #include "trial/logs/log_reader.h"
 
+#include <cmath>
 #include <limits>
+#include <map>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,6 +25,7 @@ constexpr double kWarmUpSeconds = 0.5;
 // What follows the line of the first step is warm-up, unless it takes this long: a checkpoint or an
 // evaluation at step 0 is one of a kind. Guess.
 constexpr double kLongFirstSeconds = 20;
+constexpr double kJoinSeconds = 5;  // in which each process of a job has printed a second line
 // A counter that grows by more than this between two lines was not counting.
 constexpr double kMaxStepsOfALine = 1e6, kMaxSamplesOfALine = 1e9;
 constexpr double kJump = 1000;  // times its last growth
@@ -40,6 +45,7 @@ class DialectReader : public LogReader {
  public:
   DialectReader(std::string name, LogDialect dialect, const LogContext& context, bool per_rank)
       : name_(std::move(name)),
+        fresh_(dialect),
         dialect_(std::move(dialect)),
         nproc_(context.nproc),
         ranks_(per_rank ? context.nproc : 1),
@@ -60,10 +66,15 @@ class DialectReader : public LogReader {
     }
     ++known_lines_;
     if (reading->partial) return;
-    // Where every rank prints, the first one that was heard speaks for all.
-    const auto rank = rank_named(text, nproc_);
+    // Where every rank prints, the first one that was heard speaks for all; of numbers that are
+    // each process's own, all are added up.
+    const bool own = context_.per_rank.value_or(false);
+    const auto rank = own ? process_named(text, nproc_) : rank_named(text, nproc_);
     if (rank && !speaker_) speaker_ = rank;
-    if (rank && rank != speaker_) return;
+    if (rank && rank != speaker_) {
+      if (own) hear_other(*rank, line, now_seconds, events);
+      return;
+    }
     if (!reading->data_share) reading->data_share = data_share_in(text);
     check_.look(text, now_seconds, ranks_, *reading);
     if (check_.take_found_job() && !context_.per_rank) {
@@ -125,17 +136,66 @@ class DialectReader : public LogReader {
     } else if (!warm_ && !warm_up_is_over(watched, now_seconds, events)) {
       return;
     }
-    events.emplace_back(*step);
+    if (others_.empty()) {
+      events.emplace_back(*step);
+    } else {
+      add_up(*step, *speaker_, now_seconds, events);
+    }
   }
 
   void count_line() { ++known_lines_; }
   bool begun() const { return first_ >= 0; }
 
+  StepProcesses processes_;  // where several speak for themselves
+
  private:
+  // A line of another process than the first: read as if it were alone. What that one printed
+  // before counted for all of them.
+  void hear_other(int process, const std::string& line, double now_seconds,
+                  std::vector<Event>& events) {
+    if (!begun()) return;
+    if (others_.empty()) {
+      ranks_ = 1;
+      batch_of_a_step_ = static_cast<double>(context_.batch);
+      check_ = RateCheck(batch_of_a_step_);
+      watch_anew(now_seconds, events);
+    }
+    auto& other = others_[process];
+    if (!other) {
+      LogContext alone = context_;
+      alone.nproc = 1;
+      other = std::make_unique<DialectReader>(name_, fresh_, alone, false);
+      joined_seconds_ = now_seconds;
+    }
+    std::vector<Event> said;
+    other->read_line(line, now_seconds, said);
+    for (const Event& event : said) {
+      const auto* step = std::get_if<StepEvent>(&event);
+      if (step != nullptr) add_up(*step, process, now_seconds, events);
+    }
+  }
+
+  void add_up(StepEvent step, int process, double now_seconds, std::vector<Event>& events) {
+    step.rank = process;
+    reported_.insert(process);
+    const auto together = processes_.add(step, now_seconds);
+    const bool all =
+        reported_.size() > others_.size() || now_seconds - joined_seconds_ > kJoinSeconds;
+    if (!all || !together || !(*together->samples > 0)) return;
+    step.rank = 0;
+    step.samples = std::max<std::int64_t>(1, std::llround(*together->samples));
+    step.seconds = *together->seconds * static_cast<double>(step.samples) / *together->samples;
+    events.emplace_back(step);
+  }
+
   void begin_anew(const LogReading& reading, double now_seconds, std::vector<Event>& events) {
+    remember(reading, now_seconds);
+    watch_anew(now_seconds, events);
+  }
+
+  void watch_anew(double now_seconds, std::vector<Event>& events) {
     first_ = now_seconds;
     stepped_ = warm_ = at_first_step_ = false;
-    remember(reading, now_seconds);
     events.emplace_back(ReadyEvent{0, 0, true});
   }
 
@@ -227,9 +287,13 @@ class DialectReader : public LogReader {
   }
 
   std::string name_;
+  LogDialect fresh_;  // of which no line was asked
   LogDialect dialect_;
   int nproc_;
   std::optional<int> speaker_;
+  std::map<int, std::unique_ptr<DialectReader>> others_;  // beside the speaker, by their numbers
+  std::set<int> reported_;                                // of them all: a rate is known
+  double joined_seconds_ = 0;                             // when the last one was heard first
   double ranks_;
   double batch_of_a_step_;
   double first_ = -1, last_ = -1;
@@ -315,9 +379,6 @@ class StepReader : public DialectReader {
            "where ocrtune is installed";
   }
   bool is_hopeless() const override { return false; }
-
- private:
-  StepProcesses processes_;
 };
 
 // "NAME" or "NAME:UNIT"; a colon inside of a name is not a unit's.

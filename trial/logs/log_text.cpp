@@ -13,6 +13,8 @@
 namespace ocrtune {
 namespace {
 
+constexpr std::size_t kHead = 300;  // bytes of a line that may name its process
+
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 // The end of the escape sequence that begins at `at`.
@@ -115,6 +117,47 @@ std::optional<int> rank_in_front(std::string_view line, int ranks) {
     return std::nullopt;
   }
   return small_number(line.substr(digits, end - digits), ranks);
+}
+
+// Names of processes with a number behind them, and how high it may be.
+struct SpeakerWord {
+  std::string_view word;
+  int most;
+  bool ends_a_name;  // "ForkPoolWorker-3"
+};
+constexpr std::array<SpeakerWord, 8> kSpeakers = {{{"rank", 4095, false},
+                                                   {"worker", 4095, true},
+                                                   {"process", 4095, true},
+                                                   {"proc", 4095, false},
+                                                   {"shard", 4095, false},
+                                                   {"replica", 4095, false},
+                                                   {"cuda", 63, false},
+                                                   {"gpu", 63, false}}};
+
+// "worker 0: ", "[worker 0]", "Worker-1"; not "process 16 images".
+bool is_a_label(std::string_view low, std::size_t digit, std::size_t end) {
+  const std::size_t next = low.find_first_not_of(' ', end);
+  const bool closed =
+      next != low.npos && std::string_view("]):|>").find(low[next]) != std::string_view::npos;
+  return closed || low[digit - 1] == '-' || low[digit - 1] == '#';
+}
+
+// The number behind a word of `low` that names a process; none where it is a fraction, a share, a
+// part of a word, or above `most`.
+std::optional<int> number_behind(std::string_view low, const SpeakerWord& named, int most) {
+  const std::string_view word = named.word;
+  for (std::size_t at = low.find(word); at != low.npos; at = low.find(word, at + word.size())) {
+    const std::size_t behind = at + word.size();
+    const bool begins = at == 0 || std::isalnum(static_cast<unsigned char>(low[at - 1])) == 0;
+    if (!begins && !named.ends_a_name) continue;
+    const std::size_t digit = low.find_first_not_of("\"' =:_#-[(", behind);
+    if (digit == low.npos || !is_digit(low[digit]) || digit > behind + 4) continue;
+    const std::size_t end = digits_end(low, digit);
+    if (end < low.size() && (low[end] == '.' || low[end] == '%' || in_a_word(low[end]))) continue;
+    if (word != kSpeakers[0].word && !is_a_label(low, digit, end)) continue;
+    if (const auto number = small_number(low.substr(digit, end - digit), most + 1)) return number;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -237,16 +280,14 @@ bool names_evaluation(std::string_view text) {
 std::optional<int> rank_named(std::string_view line, int ranks) {
   if (ranks < 2) return std::nullopt;
   const auto front = rank_in_front(line, ranks);
-  if (front) return front;
-  const std::string low = lower(line.substr(0, 300));
-  for (std::size_t at = low.find("rank"); at != std::string::npos; at = low.find("rank", at + 4)) {
-    if (at > 0 && std::isalnum(static_cast<unsigned char>(low[at - 1])) != 0) continue;
-    const std::size_t digit = low.find_first_not_of("\"' =:_#", at + 4);
-    if (digit == std::string::npos || !is_digit(low[digit]) || digit > at + 8) continue;
-    const std::size_t end = digits_end(low, digit);
-    if (end < low.size() && (low[end] == '.' || in_a_word(low[end]))) continue;
-    const auto rank = small_number(std::string_view(low).substr(digit, end - digit), ranks);
-    if (rank) return rank;
+  return front ? front : number_behind(lower(line.substr(0, kHead)), kSpeakers[0], ranks - 1);
+}
+
+std::optional<int> process_named(std::string_view line, int ranks) {
+  if (const auto rank = rank_named(line, ranks)) return rank;
+  const std::string low = lower(line.substr(0, kHead));
+  for (const SpeakerWord& named : kSpeakers) {
+    if (const auto number = number_behind(low, named, named.most)) return number;
   }
   return std::nullopt;
 }

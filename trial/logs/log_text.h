@@ -36,5 +36,8 @@ bool names_preparation(std::string_view text);
 // The rank that a line says it comes from, among `ranks` of them: "[default1]:", "[rank1]: ",
 // "1: ...", "[1,1]<stdout>:", "local_rank=1". Empty: none.
 std::optional<int> rank_named(std::string_view line, int ranks);
+// The same, or the number of a process that a program started by itself, however many there are:
+// "[worker 3]", "Process-2", "gpu 1:".
+std::optional<int> process_named(std::string_view line, int ranks);
 
 }  // namespace ocrtune

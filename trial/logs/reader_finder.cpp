@@ -150,7 +150,7 @@ std::int64_t ReaderFinder::alike(Candidate& candidate, const std::string& line,
 }
 
 void ReaderFinder::hear_scope(const std::string& line, double now_seconds) {
-  if (const auto rank = rank_named(line, context_.nproc)) speakers_.insert(*rank);
+  if (const auto process = process_named(line, context_.nproc)) speakers_.insert(*process);
   const auto step = step_counter_in(line);
   if (!step) return;
   if (first_step_ < 0 || *step < last_step_) {
@@ -236,6 +236,7 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
   if (!is_text(line)) return unread_.add(line, now_seconds);  // any bytes hold a rate somewhere
   if (first_seconds_ < 0) first_seconds_ = now_seconds;
   last_seconds_ = now_seconds;
+  if (const auto process = process_named(text, context_.nproc)) ++processes_[*process];
   for (Candidate& row : rows_) hear(row, text, now_seconds);
   forms_.add(text, now_seconds);
   files_.add(text, now_seconds);
@@ -257,6 +258,13 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
   if (choice_) return;
   hopeless_ = (listened >= kTrainingSeconds && forms_.longest() >= 2 * kFormLines) ||
               unread_.lines() - lines_of_start_ >= kHopelessLines;
+}
+
+int ReaderFinder::processes_heard(const ReaderChoice& choice) const {
+  if (!process_named(choice.line, context_.nproc)) return 0;
+  const bool recur = std::any_of(processes_.begin(), processes_.end(),
+                                 [](const auto& one) { return one.second > 1; });
+  return recur ? static_cast<int>(processes_.size()) : 0;  // else numbers of things
 }
 
 void ReaderFinder::add_event(const Event& event) {

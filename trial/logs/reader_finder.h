@@ -55,6 +55,9 @@ class ReaderFinder {
   // What would read one of the lines, if it is what the user means; `line` is the number alone.
   std::optional<ReaderChoice> offer() const;
   const UnreadLines& unread() const { return unread_; }
+  // Processes that were heard, where the line of `choice` says which one printed it; 0: it does
+  // not.
+  int processes_heard(const ReaderChoice& choice) const;
 
  private:
   struct Candidate {  // a row of log_reader_table() that needs no argument
@@ -97,6 +100,7 @@ class ReaderFinder {
   // Of lines with a rate: the steps that they count, and the ranks that print them.
   double first_step_ = -1, last_step_ = -1, step_begin_ = 0, step_end_ = 0;
   std::set<int> speakers_;
+  std::map<int, int> processes_;  // lines of each that is named
 };
 
 // "read 'img/s: 412' as samples/s of the job"
