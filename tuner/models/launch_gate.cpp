@@ -1,13 +1,32 @@
 #include "tuner/models/launch_gate.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "trial/answers/same_gate.h"
+
 namespace ocrtune {
 namespace {
+
+// The shape of a launch: how many read, and how much at once.
+constexpr std::array<std::string_view, 7> kShape = {"nproc",  "threads", "workers", "binding",
+                                                    "malloc", "queue",   "batch"};
+
+std::vector<std::size_t> text_axes_of(const Space& space) {
+  std::vector<std::size_t> axes;
+  for (std::size_t a = 0; a < space.axes().size(); ++a) {
+    if (std::ranges::find(kShape, space.axes()[a].name) == kShape.end()) axes.push_back(a);
+  }
+  return axes;
+}
+
+bool same_shape(const Knobs& x, const Knobs& y) {
+  return x.nproc == y.nproc && x.threads == y.threads && x.batch == y.batch;
+}
 
 constexpr double kAsLarge = 1.03;  // peaks of settings alike differ by as much
 
@@ -100,7 +119,30 @@ LaunchGate::LaunchGate(const Space& space, LaunchGateOptions options)
     : space_(&space),
       options_(std::move(options)),
       memory_(space, options_.memory.prior, options_.memory.memories),
+      text_axes_(text_axes_of(space)),
       lightest_(lightest_of(space)) {}
+
+bool LaunchGate::same_text_axes(int x, int y) const {
+  return std::ranges::all_of(
+      text_axes_, [&](std::size_t a) { return space_->place(x)[a] == space_->place(y)[a]; });
+}
+
+// What the choice at `point` is to blame for, by all that ran.
+void LaunchGate::blame_text(int point) {
+  const auto alike = [&](int other) { return same_text_axes(point, other); };
+  std::erase_if(blamed_, alike);
+  const auto right = [&](int ok) { return alike(ok) && !other_text_.contains(ok); };
+  if (std::ranges::any_of(works_, right)) return;
+  bool again = false, proved = false;
+  for (const int other : other_text_) {
+    if (!alike(other)) continue;
+    const Knobs& knobs = space_->knobs(other);
+    again = again || !same_shape(knobs, space_->knobs(point));
+    proved = proved || std::ranges::any_of(
+                           works_, [&](int ok) { return same_shape(knobs, space_->knobs(ok)); });
+  }
+  if (again && proved) blamed_.push_back(point);
+}
 
 // Would `point` run short of the same, if more is needed where the numbers are larger?
 bool LaunchGate::speaks_against(const Failure& failure, int point) const {
@@ -140,6 +182,11 @@ void LaunchGate::tell(int point, const Trial& trial) {
   } else {
     tell_failure(point, trial);
   }
+  if (trial.outcome == Outcome::wrong_result && trial.cause == kTextCause) {
+    other_text_.insert(point);
+  }
+  // A success blames nothing, and yet may be what proves an earlier doubt.
+  for (const int other : other_text_) blame_text(other);
 }
 
 void LaunchGate::tell_success(int point, const Trial& trial) {
@@ -239,6 +286,9 @@ bool LaunchGate::about_as_large(int point, int stopped) const {
 LaunchGate::Refusal LaunchGate::ruled_out(int point) const {
   const auto failed = failures_.find(point);
   if (failed != failures_.end() && failed->second > 1) return {Refusal::failed_twice, point};
+  for (const int blamed : blamed_) {
+    if (same_text_axes(blamed, point)) return {Refusal::other_text, blamed};
+  }
   const int cap = process_cap();
   if (cap > 0 && space_->knobs(point).nproc > cap) return {Refusal::capped, point};
   for (const Failure& failure : shortages_) {
@@ -261,6 +311,9 @@ Reason LaunchGate::reason_of(const Refusal& refusal) const {
     case Refusal::dominated:
       return reason<ReasonCode::needs_as_much_as>(knobs_text(space_->knobs(refusal.by)),
                                                   ran_short(refusal.shortage));
+    case Refusal::other_text:
+      return reason<ReasonCode::ended_with>(knobs_text(space_->knobs(refusal.by)),
+                                            reason<ReasonCode::outcome_wrong_result>());
     default:
       return {};
   }

@@ -2,14 +2,16 @@
 //
 // A setting is refused before launch when the upper bound of its predicted peak passes the limit
 // less the margin, or when a failure speaks against it. What a failure teaches depends on what ran
-// out: memory, /dev/shm, processes, descriptors, the memory of one rank, samples. A success that
-// contradicts such a lesson cancels it.
+// out: memory, /dev/shm, processes, descriptors, the memory of one rank, samples. A precision, an
+// engine or a flag that reads another text in two shapes of a launch, one of them a shape in which
+// others read the same, does so in all. A success that contradicts such a lesson cancels it.
 //
 // Where memory is tight the bound refuses what nobody has tried. Such a setting may be explored
 // under a guard: one step from a setting that ran, and stopped by the watch at the usable memory.
 // A guarded stop is a lower bound of the need and no failure of the machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -97,6 +99,9 @@ class LaunchGate {
   std::vector<Failure> crashes_;    // twice, or too dear to repeat; nobody knows why
   std::map<int, int> failures_;     // point -> trials that failed for no known shortage
   std::set<int> works_, near_works_;
+  std::vector<std::size_t> text_axes_;  // what decides the text, whatever the shape of a launch
+  std::set<int> other_text_;            // points that read another text than the present setting
+  std::vector<int> blamed_;             // one point of each choice of text_axes_ that does
   int max_processes_ok_ = 0;
   int point_to_confirm_ = -1;
   int lightest_ = -1;
@@ -106,10 +111,12 @@ class LaunchGate {
   void tell_failure(int point, const Trial& trial);
   bool speaks_against(const Failure& failure, int point) const;
   bool about_as_large(int point, int stopped) const;  // by the forecasts of their memory
+  bool same_text_axes(int x, int y) const;
+  void blame_text(int point);
 
   // What failures say of a point: `by` is the point that failed.
   struct Refusal {
-    enum Kind { none, failed_twice, capped, ran_short, dominated } kind = none;
+    enum Kind { none, failed_twice, capped, ran_short, dominated, other_text } kind = none;
     int by = -1;
     Shortage shortage = Shortage::none;
   };

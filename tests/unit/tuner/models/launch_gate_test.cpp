@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "trial/answers/same_gate.h"
 #include "tuner/models/memory_model.h"
 
 namespace ocrtune {
@@ -432,6 +433,46 @@ TEST(LaunchGate, WhatIsUnsupportedIsNotTriedTwice) {
   safety.tell(half, trial(space, half, Outcome::unsupported));
   EXPECT_EQ(safety.point_to_confirm(), -1);
   EXPECT_FALSE(safety.admit(half).admitted);
+}
+
+Trial other_text(const Space& space, int at) {
+  Trial refused = trial(space, at, Outcome::wrong_result);
+  refused.cause = kTextCause;
+  return refused;
+}
+
+// It took half the budget of a search to refuse a precision in each shape of a launch.
+TEST(LaunchGate, APrecisionThatReadsOtherwiseInTwoShapesDoesInAll) {
+  const Space space = grid();
+  LaunchGate safety(space, {});
+  const auto tell_ok = [&](int at) { safety.tell(at, trial(space, at)); };
+  const auto tell_other = [&](int at) { safety.tell(at, other_text(space, at)); };
+  tell_ok(point(space, 1, 4, 0));
+  tell_other(point(space, 2, 4, 0, "bf16"));
+  EXPECT_TRUE(safety.admitted(point(space, 1, 4, 0, "bf16")));
+  tell_other(point(space, 2, 8, 0, "bf16"));
+  // Two processes, or what they take at once, may be to blame.
+  EXPECT_TRUE(safety.admitted(point(space, 1, 4, 0, "bf16")));
+  tell_ok(point(space, 2, 8, 0));
+  EXPECT_FALSE(safety.admitted(point(space, 1, 4, 0, "bf16")));
+  EXPECT_FALSE(safety.admit(point(space, 1, 4, 0, "bf16")).may_work);
+  EXPECT_TRUE(safety.admitted(point(space, 2, 4, 0)));
+}
+
+TEST(LaunchGate, ATextOfOneShapeAloneBlamesTheShape) {
+  const Space space = grid();
+  LaunchGate safety(space, {});
+  const int one = point(space, 1, 4, 0, "bf16");
+  safety.tell(point(space, 2, 8, 0), trial(space, point(space, 2, 8, 0)));
+  safety.tell(one, trial(space, one));
+  for (const int batch : {8, 16}) {
+    const int at = point(space, 2, batch, 0, "bf16");
+    safety.tell(at, other_text(space, at));
+  }
+  EXPECT_TRUE(safety.admitted(point(space, 1, 8, 0, "bf16")));
+  // What read so much alike that it passed, and then did not, speaks for nobody.
+  safety.tell(one, other_text(space, one));
+  EXPECT_FALSE(safety.admitted(point(space, 1, 8, 0, "bf16")));
 }
 
 TEST(LaunchGate, AnAllocatorThatIsNotTakenIsAskedForOnce) {
