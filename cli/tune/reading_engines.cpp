@@ -71,6 +71,19 @@ std::vector<std::string> usable(const std::vector<std::string>& wanted, bool ask
   return kept;
 }
 
+// Gains count from the engine that --baseline names, so it has to read.
+Status check_present(const TuneFlags& flags, const std::vector<std::string>& wanted,
+                     const std::vector<std::string>& kept) {
+  for (const std::string& backend : wanted) {
+    const bool reads = std::ranges::find(kept, backend) != kept.end();
+    const bool named = std::ranges::count(words(flags.baseline), "backend=" + backend) > 0;
+    if (reads || !named) continue;
+    return Error{ErrorKind::unsupported,
+                 fmt::format("--baseline {}: {}", flags.baseline, join(flags.notes, "; "))};
+  }
+  return Status();
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> backends_of_engines(const std::string& engines) {
@@ -128,7 +141,7 @@ Status choose_engines(TuneFlags& flags) {
                  "no engine here reads " + job.model() + ": " + join(flags.notes, "; ")};
   }
   search.axes[kBackend] = kept;
-  return Status();
+  return check_present(flags, wanted, kept);
 }
 
 }  // namespace ocrtune

@@ -1,4 +1,5 @@
 // The flags that `tune` and `doctor` share: what is tuned, and how it is searched.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -175,6 +176,7 @@ Status read_tune_flags(TuneFlags& flags) {
 Status settle_flags(TuneFlags& flags, const Machine& machine) {
   OCRTUNE_TRY(read_hints(flags));
   OCRTUNE_TRY(read_device(flags.job, flags.search, flags.device, machine));
+  std::replace(flags.baseline.begin(), flags.baseline.end(), ',', ' ');  // no value holds one
   OCRTUNE_TRY(choose_engines(flags));
   OCRTUNE_TRY(read_baseline(flags, machine));
   const bool said = !flags.job.command().empty() || !flags.job.url().empty() ||

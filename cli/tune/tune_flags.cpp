@@ -349,7 +349,6 @@ Status read_hints(TuneFlags& flags) {
 Status read_baseline(TuneFlags& flags, const Machine& machine) {
   const Job& job = flags.job;
   SearchRequest& search = flags.search;
-  std::replace(flags.baseline.begin(), flags.baseline.end(), ',', ' ');  // no value holds one
   auto given = parse_knobs(words(flags.baseline));
   if (!given) return Error{ErrorKind::usage, "--baseline: " + given.error().what};
   std::vector<std::string> dimensions;
@@ -381,11 +380,11 @@ Status read_baseline(TuneFlags& flags, const Machine& machine) {
     }
   }
   for (const auto& [name, values] : search.axes) {
-    // A knob that the user pins to one value is part of the baseline too, and a guess stays within
-    // the user's lists.
+    // What --baseline names runs today, whatever is tried instead. A knob that the user pins to one
+    // value is part of the baseline too, and a guess stays within the user's lists.
+    if ((" " + flags.baseline).find(" " + name + "=") != std::string::npos) continue;
     const std::string own = knob_text(search.baseline, name);
-    const bool outside =
-        search.baseline_guessed() && std::find(values.begin(), values.end(), own) == values.end();
+    const bool outside = std::find(values.begin(), values.end(), own) == values.end();
     if (values.size() == 1 || own.empty() || outside) {
       const Status status = set_knob(search.baseline, name, values.front());
       if (!status) return status;

@@ -166,6 +166,11 @@ TEST_F(ImportCommand, TuneTurnsAwayAnEngineThatReadsOtherwise) {
   EXPECT_TRUE(code == 0 || code == 1) << said_;
   EXPECT_GE(json["outcomes"].value("wrong_result", 0), 1) << said_;
   EXPECT_EQ(json["recommendation"]["knobs"]["backend"], "onnxruntime") << said_;
+  // The present setting's own engine does not read: a gain over another one would not be the
+  // user's.
+  engines[2] = "threads=1,batch=4,backend=openvino";
+  EXPECT_EQ(ocrtune(engines), 3);
+  EXPECT_THAT(said_, AllOf(HasSubstr("--baseline threads=1"), HasSubstr("No conversion rule")));
   // An engine of another name, and the same knob twice.
   engines.back() = "tensorrt";
   EXPECT_EQ(ocrtune(engines), 2);
