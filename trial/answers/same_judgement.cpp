@@ -84,13 +84,13 @@ double chance_of_steady_change(const std::vector<AnswerStratum>& inputs, double 
 }
 
 // Of differences at all, where both sides compute each text anew in one way and the present setting
-// has never read another.
+// has never read another. Its first texts may be all that it read, of a trial that was cut short.
 bool surely_differs(const std::vector<const SameResult*>& setting,
                     const std::vector<const SameResult*>& present) {
   const auto steady = [](const SameResult* one) {
     return one->repeatable && one->differing.empty();
   };
-  return !present.empty() && std::all_of(present.begin(), present.end(), steady) &&
+  return std::all_of(present.begin(), present.end(), steady) &&
          std::any_of(setting.begin(), setting.end(), [](const SameResult* one) {
            return one->repeatable && !one->differing.empty();
          });

@@ -77,6 +77,8 @@ TEST(JudgeSame, OneDifferenceOfARepeatableReadingIsEnough) {
   present.repeatable = other.repeatable = true;
   EXPECT_TRUE(judge_same({&other}, {&present}, 0, 20).differs);
   EXPECT_FALSE(judge_same({&present}, {&present}, 0, 20).differs);
+  // The present setting's trial was cut short once it had read this line.
+  EXPECT_TRUE(judge_same({&other}, {}, 0, 20).differs);
   const SameResult varying = [&] {
     SameResult own = present;
     own.differing = {{9, 1, 1, 1}};
