@@ -169,6 +169,15 @@ TEST_F(TuneOwnCommand, DryRunPrintsEveryCommandAndTheCost) {
   EXPECT_FALSE(path_exists(db_));
 }
 
+// What is tried instead does not change what runs today.
+TEST_F(TuneOwnCommand, ABaselineThatIsNamedHoldsBesideAPinnedKnob) {
+  const std::string command = " --metric speed --dry-run 2>/dev/null" + std::string(kClient);
+  const Ran ran = run("--nproc 1,2 --threads 1,2 --batch 4 --baseline 'nproc=1,batch=2'" + command);
+  EXPECT_THAT(ran.out, HasSubstr("nproc=1 threads=1 batch=2 (baseline)\n"));
+  EXPECT_THAT(run("--nproc 2 --batch 4 --baseline batch=2" + command).out,
+              HasSubstr("nproc=2 batch=2 (baseline)\n"));
+}
+
 TEST_F(TuneOwnCommand, WhatIsNeverToldABatchIsShownWithoutOne) {
   const std::string line = "--nproc 1,2 --metric speed --dry-run ";
   const std::string command = "2>/dev/null -- sh client.sh {nproc} 8";
@@ -219,6 +228,21 @@ TEST_F(TuneOwnCommand, AFasterSettingThatReadsOtherwiseIsNotRecommended) {
   EXPECT_EQ(other["knobs"]["dims"]["mode"], "fast");
   EXPECT_EQ(other["differing_inputs"], 6);
   EXPECT_EQ(other["examples"][0]["expected"].get<std::string>().substr(0, 1), "O");
+}
+
+// A page's name and its text stand on lines apart, and one process prints them, as --nproc says.
+TEST_F(TuneOwnCommand, OneProcessNamesItsInputsOnLinesOfTheirOwn) {
+  write("read.sh",
+        "while :; do for i in 1 2 3 4 5 6; do echo \"page $i.png\"; echo \"text $1 $i\"; "
+        "echo 'speed 60'; sleep 0.02; done; done\n");
+  const Ran ran =
+      run("--budget 10s --soak 0s --nproc 1 --metric speed --dim mode=Order,order --json "
+          "--answers 'regex:page (?<input>.*)' --answers 'regex:text (?<text>.*)' 2>/dev/null -- "
+          "sh read.sh {mode}");
+  const auto json = nlohmann::json::parse(ran.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << ran.out;
+  EXPECT_EQ(json["recommendation"]["knobs"]["dims"]["mode"], "Order");
+  EXPECT_GE(json["outcomes"].value("wrong_result", 0), 1) << ran.out;
 }
 
 TEST_F(TuneOwnCommand, TakesADimensionOfItsOwnEvenIfOursHasTheName) {
