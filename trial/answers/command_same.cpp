@@ -146,7 +146,7 @@ double CommandSame::chance_of_lines(const Knobs& knobs) const {
 }
 
 Status CommandSame::judge(Trial& trial, const CommandAnswers& answers, bool present) {
-  if (!trial.ok()) return Status();
+  if (!has_read(trial)) return Status();
   if (present) OCRTUNE_TRY(learn(answers));
   trial.same = compare(answers);
   if (!present) note_changes(trial.knobs, answers);

@@ -15,8 +15,10 @@ std::vector<const SameResult*> pointers(const std::vector<SameResult>& results) 
 
 }  // namespace
 
+bool has_read(const Trial& trial) { return trial.ok() || trial.cause == "ended"; }
+
 void SameGate::judge(Trial& trial, bool present, double chance) {
-  if (!trial.ok() || !trial.same.compared()) return;
+  if (!has_read(trial) || !trial.same.compared()) return;
   if (present) return present_.push_back(trial.same);
   std::vector<SameResult>& own = others_[trial.knobs];
   own.push_back(trial.same);

@@ -11,6 +11,9 @@
 
 namespace ocrtune {
 
+// Its texts count: it works, or came to the end of its inputs before its speed was measured.
+bool has_read(const Trial& trial);
+
 class SameGate {
  public:
   // `max_change`: as judge_same() takes it.

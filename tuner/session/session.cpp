@@ -79,6 +79,15 @@ double long_seconds(const RunRecord& run, double left, std::size_t count) {
   return seconds < kTimes * run.search.trial_seconds ? 0 : seconds;
 }
 
+// A longer trial that was cut short, or whose program had no more to do, says nothing.
+bool failed_by_itself(const Trial& trial) {
+  const bool wrong = trial.outcome == Outcome::wrong_result;
+  if (wrong || trial.outcome == Outcome::out_of_memory) return true;
+  const bool gave_up =
+      trial.outcome == Outcome::crashed && trial.counters.exit_code.value_or(0) != 0;
+  return gave_up && !interrupted();
+}
+
 // One search with what comes after it: each stage judges what there is so far, and adds trials.
 class Session {
  public:
@@ -128,14 +137,16 @@ Result<Runner*> Session::runner() {
   return runner_.get();
 }
 
-// Commits a trial that `into` keeps beside those of the search.
+// Commits a trial that `into` keeps beside those of the search. A wrong result speaks against
+// its setting whatever it was run for.
 Status Session::keep(Trial trial, const Knobs& knobs, const char* phase, const char* why,
                      std::vector<Trial>& into) {
+  const bool wrong = trial.outcome == Outcome::wrong_result;
   trial.knobs = knobs;
-  trial.phase = phase;
+  trial.phase = wrong ? kLongPhase : phase;
   trial.why = why;
   OCRTUNE_TRY(store_.add_trial(run_.id, trial));
-  into.push_back(std::move(trial));
+  (wrong ? run_.trials : into).push_back(std::move(trial));
   return Status();
 }
 
@@ -178,8 +189,8 @@ Status Session::read_cold() {
   TrialLimits limits = trial_limits(run_.job, run_.search);
   limits.max_seconds = seconds;
   Trial trial = measures->run(knobs, limits);
-  if (!trial.ok()) return Status();
-  const bool beside_load = trial.noisy();
+  if (!trial.ok() && trial.outcome != Outcome::wrong_result) return Status();
+  const bool beside_load = trial.ok() && trial.noisy();
   OCRTUNE_TRY(keep(std::move(trial), knobs, kColdPhase,
                    "its files out of memory, as in a first epoch", run_.cold));
   if (!beside_load || interrupted() || !has_time()) return Status();
@@ -210,9 +221,14 @@ Status Session::look_longer() {
     limits.measure_seconds = seconds;
     limits.max_seconds = left / static_cast<double>(settings.size());
     observer_.soaks(seconds);
-    Trial trial = OCRTUNE_TRY(runner())->run(knobs, limits);
-    // One that was cut short says nothing; one that ran out of memory is evidence as any other.
-    if (!trial.ok() && trial.outcome != Outcome::out_of_memory) return Status();
+    Runner* const measures = OCRTUNE_TRY(runner());
+    Trial trial = measures->run(knobs, limits);
+    // It came to the end of its inputs and read some otherwise: by chance, or each time?
+    const bool ended = trial.outcome == Outcome::crashed && trial.same.differing_inputs() > 0;
+    if (ended) trial = measures->run(knobs, limits);
+    const bool has_text = trial.outcome == Outcome::crashed && trial.same.compared();
+    if (has_text) trial.outcome = Outcome::skipped;  // of its speed it says nothing
+    if (!trial.ok() && !has_text && !failed_by_itself(trial)) return Status();
     trial.growth = memory_growth(trial);
     OCRTUNE_TRY(keep(std::move(trial), knobs, kLongPhase, "does the rate last?", run_.trials));
     observer_.measured(run_.trials.back());

@@ -22,7 +22,8 @@ Interval rate_of_refused(const std::vector<Trial>& trials, const Knobs& knobs) {
   std::vector<double> rates;
   for (const Trial& trial : trials) {
     const bool refused = trial.outcome == Outcome::wrong_result && trial.cause == kTextCause;
-    if (refused && trial.knobs == knobs) rates.push_back(trial.samples_per_second);
+    const double rate = trial.samples_per_second;
+    if (refused && trial.knobs == knobs && rate > 0) rates.push_back(rate);
   }
   if (rates.empty()) return {};
   const auto [low, high] = std::minmax_element(rates.begin(), rates.end());

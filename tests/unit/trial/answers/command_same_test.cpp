@@ -70,6 +70,22 @@ TEST_F(CommandSameTest, AnInputThatThePresentSettingDidNotReachSaysNothing) {
   EXPECT_EQ(judge(further, false).same.differing_inputs(), 1) << "a whole run holds no such page";
 }
 
+// Three pages are read before a speed is measured, and their texts are there all the same.
+TEST_F(CommandSameTest, WhatCameToItsEndBeforeItsSpeedWasMeasuredHasReadAText) {
+  (void)judge(named({{"a", "1,200"}, {"b", "two"}}, 4), true);
+  const auto ended = [&](const char* cause, const char* text) {
+    Trial trial;
+    trial.outcome = Outcome::crashed;
+    trial.cause = cause;
+    trial.knobs.batch = ++batch_;
+    EXPECT_TRUE(same_.judge(trial, named({{"a", text}, {"b", "two"}}, 4), false));
+    return trial;
+  };
+  EXPECT_EQ(ended("ended", "l,2OO").cause, kTextCause);
+  EXPECT_EQ(ended("ended", "1,200").cause, "ended");
+  EXPECT_EQ(ended("exit", "l,2OO").cause, "exit") << "it broke off, maybe within a text";
+}
+
 // One file of ten lines, written by each run.
 CommandAnswers page(const std::string& third, const std::string& last) {
   CommandAnswers all;

@@ -184,14 +184,15 @@ TEST_F(SessionTest, WhatIsLeftOfTheBudgetShowsWhetherTheRateLasts) {
   EXPECT_EQ(verified->verification.state, VerifyState::ok) << verified->verification.reason;
 }
 
-// Two processes take more memory than there is once they have run for ten seconds.
-class GrowingRunner : public Runner {
+// Two processes fail once they have run for ten seconds.
+class LateRunner : public Runner {
  public:
-  explicit GrowingRunner(Clock& clock) : warm_(clock) {}
+  LateRunner(Clock& clock, Outcome outcome) : warm_(clock), outcome_(outcome) {}
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
     Trial trial = warm_.run(knobs, limits);
     if (knobs.nproc == 1 || trial.seconds < 10) return trial;
-    trial.outcome = Outcome::out_of_memory;
+    trial.outcome = outcome_;
+    trial.counters.exit_code = 1;
     trial.samples_per_second = 0;
     trial.samples.clear();
     return trial;
@@ -199,17 +200,22 @@ class GrowingRunner : public Runner {
 
  private:
   WarmingRunner warm_;
+  Outcome outcome_;
 };
 
-TEST_F(SessionTest, AWinnerThatRunsOutOfMemoryLaterIsNone) {
-  doors_.runner = [this](const Job&, const SearchRequest&, const Machine&) {
-    return Result<std::unique_ptr<Runner>>(std::make_unique<GrowingRunner>(clock_));
-  };
-  const auto run = tune(warming_request(), *store_, witness_, doors_);
-  ASSERT_TRUE(run) << run.error().what;
-  ASSERT_TRUE(run->result.found);
-  EXPECT_EQ(run->result.recommendation.knobs.nproc, 1);
-  EXPECT_EQ(run->result.outcomes.at("out_of_memory"), 1);
+TEST_F(SessionTest, AWinnerThatFailsLaterIsNone) {
+  for (const Outcome late : {Outcome::out_of_memory, Outcome::wrong_result, Outcome::crashed}) {
+    const std::string name(outcome_name(late));
+    SCOPED_TRACE(name);
+    doors_.runner = [&](const Job&, const SearchRequest&, const Machine&) {
+      return Result<std::unique_ptr<Runner>>(std::make_unique<LateRunner>(clock_, late));
+    };
+    const auto run = tune(warming_request(), *store_, witness_, doors_);
+    ASSERT_TRUE(run) << run.error().what;
+    ASSERT_TRUE(run->result.found);
+    EXPECT_EQ(run->result.recommendation.knobs.nproc, 1);
+    EXPECT_EQ(run->result.outcomes.at(name), 1);
+  }
 }
 
 TEST_F(SessionTest, TuneKeepsEveryTrialAndRecommendsTheBest) {
@@ -292,6 +298,67 @@ TEST_F(SessionTest, AServersLongerTrialIsPartOfTheBudgetAndSearchesNothing) {
   EXPECT_EQ(run->soaks.size(), 1U);
   EXPECT_EQ(asked_.back().in_flight, 16);
   EXPECT_LE(clock_.now_seconds(), 180 * 1.05);
+}
+
+// Two processes come to the end of their inputs within ten seconds, and may read one otherwise.
+class DoneRunner : public Runner {
+ public:
+  DoneRunner(Clock& clock, bool& differs) : warm_(clock), differs_(differs) {}
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    Trial trial = warm_.run(knobs, limits);
+    if (knobs.nproc == 1 || trial.seconds < 10) return trial;
+    trial.outcome = again_ ? Outcome::wrong_result : Outcome::crashed;
+    trial.cause = "ended";
+    trial.counters.exit_code = 0;
+    trial.same.not_compared = NotCompared::no;
+    if (differs_) trial.same.differing.emplace_back();
+    again_ = differs_;
+    return trial;
+  }
+
+ private:
+  WarmingRunner warm_;
+  bool& differs_;
+  bool again_ = false;
+};
+
+TEST_F(SessionTest, AWinnerThatComesToItsEndStaysSoUnlessItReadsOtherwise) {
+  bool differs = false;
+  doors_.runner = [&](const Job&, const SearchRequest&, const Machine&) {
+    return Result<std::unique_ptr<Runner>>(std::make_unique<DoneRunner>(clock_, differs));
+  };
+  const auto run = tune(warming_request(), *store_, witness_, doors_);
+  EXPECT_EQ(run->result.recommendation.knobs.nproc, 2);
+  EXPECT_EQ(run->result.outcomes.at("skipped"), 1) << "its texts count, and it is no crash";
+  differs = true;
+  const auto other = tune(warming_request(), *store_, witness_, doors_);
+  EXPECT_EQ(other->result.recommendation.knobs.nproc, 1);
+  EXPECT_EQ(other->result.outcomes.at("wrong_result"), 1);
+}
+
+// A server that reads otherwise under a load that lasts.
+class DriftingRunner : public ServingRunner {
+ public:
+  using ServingRunner::ServingRunner;
+  Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    Trial trial = ServingRunner::run(knobs, limits);
+    if (knobs.nproc == 1) trial.samples_per_second = 50;
+    if (knobs.nproc == 2 && limits.in_flight > 0) trial.outcome = Outcome::wrong_result;
+    return trial;
+  }
+};
+
+TEST_F(SessionTest, AServerThatReadsOtherwiseInItsLongerTrialIsNone) {
+  doors_.runner = [&](const Job&, const SearchRequest&, const Machine&) {
+    return Result<std::unique_ptr<Runner>>(std::make_unique<DriftingRunner>(clock_, asked_));
+  };
+  TuneRequest serving = request(600);
+  serving.job = service_job("http://127.0.0.1:{port}/", {"serve", "{port}", "{nproc}"});
+  serving.search.axes = {{"nproc", {"1", "2"}}};
+  const auto run = tune(serving, *store_, witness_, doors_);
+  ASSERT_TRUE(run) << run.error().what;
+  ASSERT_TRUE(run->result.found);
+  EXPECT_EQ(run->result.recommendation.knobs.nproc, 1);
 }
 
 TEST_F(SessionTest, AWinnerThatEvaluatesIsRehearsedOnce) {
