@@ -25,6 +25,7 @@ constexpr std::size_t kPrefix = 20;            // marks before a number, behind 
 constexpr std::size_t kBarCounts = 4;          // multiples of the batch, and nothing else
 constexpr double kAtOnce = 1e-6;               // seconds
 constexpr double kSideBySide = 1.02;           // as many: one of both counts what fails, too
+constexpr double kBetween = 0.05;              // of a time, that it may leave out; logarithm
 constexpr double kSooner = 0.6, kLater = 1.1;  // of the time between two lines, that a time may be
 
 bool is_digit_at(std::string_view text, std::size_t at) {
@@ -258,8 +259,9 @@ std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std:
   return least;
 }
 
-// A pattern for a time of a step, with the words on both sides; empty: there are none.
-std::string time_pattern(const TimedNumbers& line, std::size_t index) {
+// A pattern for a time of a step, with the words on both sides; empty: there are none. `group`:
+// what the time is taken for, in place of a time.
+std::string time_pattern(const TimedNumbers& line, std::size_t index, const char* group = nullptr) {
   const LineNumber& number = line.numbers[index];
   const std::size_t from = index > 0 ? line.numbers[index - 1].end : 0;
   const std::string behind = word_behind(line.line, number.end);
@@ -274,7 +276,9 @@ std::string time_pattern(const TimedNumbers& line, std::size_t index) {
   const bool milliseconds = unit && unit->seconds == 0.001;
   if (!words || (unit && unit->seconds != 1 && !milliseconds)) return "";
   return fmt::format("{}(?<{}>[0-9.e+-]+) *{}", before,
-                     milliseconds ? "milliseconds_per_step" : "seconds_per_step",
+                     group != nullptr ? group
+                     : milliseconds   ? "milliseconds_per_step"
+                                      : "seconds_per_step",
                      RE2::QuoteMeta(behind));
 }
 
@@ -455,6 +459,11 @@ FoundTime LineForms::time_at(const std::string& form, std::size_t index, std::si
   const auto at = known.find(metric);
   const ReadLines& read =
       at != known.end() ? at->second : known.emplace(metric, read_by(metric)).first->second;
+  const auto each = off_the_clock(all, index, std::nullopt);
+  if (each && each == time.off && *each > kBetween && !time.of_a_step && read.forms.size() < 2) {
+    const std::string pattern = time_pattern(last, index, "file");
+    if (!pattern.empty()) time.counter = "regex:" + pattern;
+  }
   if (!read.forms.contains(form) || read.forms.size() < 2) return time;
   // Lines of one kind with other names in them, or "3.2 s" here and "0.00003 s" elsewhere.
   if (read.off) {

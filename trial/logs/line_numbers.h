@@ -40,6 +40,9 @@ struct FoundCounter {
 };
 struct FoundTime {
   std::string reader;  // as make_log_reader() takes it
+  // One that counts the lines instead, a sample each, where the time leaves out what is between
+  // them; empty: it leaves out little.
+  std::string counter;
   std::string number;  // as it stands in the line: "3.580 s"
   std::string line;
   bool of_a_step = false;     // else of a sample

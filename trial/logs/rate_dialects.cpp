@@ -132,14 +132,29 @@ std::optional<Rate> rate_at(std::string_view text, std::size_t slash) {
   return rate;
 }
 
-// Of samples if there is one, else of steps.
+// "compute_ips: 160 img/s": a rate that leaves the loader out.
+bool is_of_a_part(std::string_view text, const Rate& rate) {
+  const auto number = number_ending_at(text, rate.at);
+  const std::string_view before = text.substr(0, number ? number->begin : rate.at);
+  const std::size_t end = before.find_last_not_of(" :=") + 1;
+  std::size_t begin = end;
+  while (begin > 0 && in_a_word(before[begin - 1])) --begin;
+  return starts_with(before.substr(begin, end - begin), "compute");
+}
+
+// Of samples if there is one, else of steps; of the whole step if there is one.
 std::optional<Rate> find_rate(std::string_view text) {
   std::optional<Rate> found;
+  bool part = false;
   for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
     const auto rate = rate_at(text, at);
     if (!rate) continue;
-    if (!found || (found->unit.of_steps && !rate->unit.of_steps)) found = rate;
-    if (!found->unit.of_steps) break;
+    const bool better = !found || (found->unit.of_steps && !rate->unit.of_steps) ||
+                        (part && found->unit.of_steps == rate->unit.of_steps);
+    if (!better) continue;
+    found = rate;
+    part = is_of_a_part(text, *rate);
+    if (!found->unit.of_steps && !part) break;
   }
   return found;
 }

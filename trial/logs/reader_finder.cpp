@@ -81,6 +81,7 @@ ReaderChoice counted(const FoundCounter& found) {
 }
 
 ReaderChoice timed(const FoundTime& found) {
+  if (!found.counter.empty()) return {found.counter, Reads::samples, {}, found.line};
   return {found.reader,
           found.of_a_step ? Reads::seconds_per_step : Reads::seconds_per_sample,
           {},

@@ -221,6 +221,9 @@ TEST(RateReader, ReadsTheLinesOfManyPrograms) {
        "640.10/s)",
        1462.5},
       {"Epoch[0] Batch [20] Speed: 412.50 samples/sec accuracy=0.93", 825},
+      {"Epoch: 0 Iteration: 10  train.compute_ips : 160.25 img/s train.total_ips : 133.50 img/s",
+       267},
+      {"Epoch: 0 Iteration: 10  train.compute_ips : 160.25 img/s", 320.5},
       {"[Train][Epoch 1/120][Iter: 10/500]lr: 0.1, CELoss: 3.2, loss: 3.2, batch_cost: 0.12s, "
        "reader_cost: 0.01, ips: 128.30 samples/s, eta: 1:02:03",
        256.6},

@@ -342,6 +342,14 @@ TEST(ReaderFinder, OffersATimeThatTheClockDoesNotConfirm) {
   EXPECT_EQ(finder.offer()->log_reader, "metric:s:s/image");
 }
 
+// Each picture is written after its time was taken.
+TEST(ReaderFinder, WhereATimeLeavesSomethingOutItsLinesAreCounted) {
+  const auto line = [](int i) { return fmt::format("Text recognized in 0.16{} s: {}", i % 9, i); };
+  const HeardScript heard = hear(every(0.2, 60, line), LogContext());
+  ASSERT_TRUE(heard.choice);
+  EXPECT_NEAR(heard.samples_per_second, 5, 0.05) << heard.choice->log_reader;
+}
+
 TEST(ReaderFinder, TakesATimeThatTheClockConfirms) {
   const auto finder =
       listened(every(3.5, 8, [](int i) { return fmt::format("page_{}.png 3.4{} s", i, i); }));
