@@ -37,6 +37,8 @@ constexpr const char* kAsk =
 
 constexpr const char* kOwnBatches =
     "; each rank is taken to have a batch of its own: --metric-of job where they share one";
+constexpr const char* kSharedBatch =
+    "; its ranks share their batch: {global_batch} in place of {batch} keeps the recipe";
 
 // The user's setting. With two processes where the command starts as many as it is told: then the
 // lines show whose speed they tell.
@@ -104,6 +106,11 @@ std::optional<bool> whose_batch(const ReaderChoice& choice, const PreparedComman
   if (!heard) return std::nullopt;
   return epoch_shrinks(totals, totals_in(heard->line), knobs.nproc) ? std::optional(false)
                                                                     : std::nullopt;
+}
+
+// Runs of a training are as many steps each, and cannot be compared where the batch varies.
+bool takes_more_by_batch(const PreparedCommand& prepared, const ReaderFinder& finder) {
+  return names_used(prepared.workload).contains("batch") && finder.unread().tell_of_training();
 }
 
 }  // namespace
@@ -175,6 +182,13 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   const bool ended =
       trial.outcome == Outcome::crashed && trial.cause == "no_metric" && !finder->is_settled();
   const bool repeats = prepared.workload.log_file.empty() && !starts_copies(prepared.workload);
+  if (!choice && ended && takes_more_by_batch(prepared, *finder)) {
+    return Error{ErrorKind::usage,
+                 fmt::format("the command ended after {}, and as many steps take more samples by a "
+                             "larger batch: let it train for a minute or longer, or --log-reader "
+                             "runs where a run reads the same by any batch",
+                             format_duration(trial.seconds))};
+  }
   if (!choice && ended) {
     choice = repeats ? ReaderChoice{"runs", ReaderChoice::Reads::runs, {}, ""}
                      : finder->choice_of_files();
@@ -191,7 +205,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
       choice->reads == Reads::own || choice->reads == Reads::calls || choice->reads == Reads::runs;
   const bool several = names_used(ready.workload).contains("nproc");
   const bool of_samples = choice->reads == Reads::samples_per_second;
-  std::string doubt;
+  std::string aside;
   // Where lines name the processes of a program's own that print them, each speaks of itself.
   const bool own = trial.launched_ranks == 0 && !says_it_itself && !choice->per_rank;
   const int heard = own ? finder->processes_heard(*choice) : 0;
@@ -202,7 +216,8 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
     if (trial.launched_ranks > 0 && several && !of_samples) {
       const auto shown = whose_batch(*choice, prepared, machine, knobs, limits, silent);
       choice->per_rank = shown.value_or(true);
-      if (!shown && names_used(ready.workload).contains("batch")) doubt = kOwnBatches;
+      if (shown) aside = kSharedBatch;
+      if (!shown && names_used(ready.workload).contains("batch")) aside = kOwnBatches;
     }
   }
   take(*choice, job.user()->command);
@@ -210,7 +225,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   if (const auto told = job.user()->command.per_rank) prepared.workload.per_rank = told;
   OCRTUNE_TRY(read_by(choice->log_reader, choice->per_rank, prepared));
   keep_prepared(job, search, std::move(prepared));
-  return fmt::format("{} ({}){}", choice_words(*choice, several), choice_options(*choice), doubt);
+  return fmt::format("{} ({}){}", choice_words(*choice, several), choice_options(*choice), aside);
 }
 
 }  // namespace ocrtune

@@ -11,6 +11,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "trial/answers/same_gate.h"
+#include "trial/logs/log_reader.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_preset.h"
 #include "tuner/job/job_workload.h"
@@ -170,12 +171,17 @@ Bilingual worth_words(const RunRecord& run, const BeyondRecipe& beyond) {
   return words;
 }
 
-// A command that was given another batch than the start, where nobody asked to keep it.
+// A command that was given another batch than the start, where nobody asked to keep it. Steps that
+// are the job's have the batch that the command was given.
 Bilingual freed_batch(const RunRecord& run) {
   const TuneResult& result = run.result;
   const CommandWorkload& program = run.job.program();
-  const std::int64_t before = global_batch(result.baseline.knobs);
-  const std::int64_t now = global_batch(result.recommendation.knobs);
+  const bool shared = program.per_rank == false && reads_steps(program.log_reader);
+  const auto batch_of = [&](const Knobs& knobs) {
+    return shared ? std::int64_t{knobs.batch} : global_batch(knobs);
+  };
+  const std::int64_t before = batch_of(result.baseline.knobs);
+  const std::int64_t now = batch_of(result.recommendation.knobs);
   const bool may_train = run.job.prints() && !run.job.infers() && preset_trains(program.preset) &&
                          program.answers.empty() && !times_whole_runs(program) &&
                          !starts_copies(program);

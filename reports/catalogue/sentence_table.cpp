@@ -505,6 +505,18 @@ const std::vector<Phrase>& sentence_table() {
       {"read '{}' as {} ({}); each rank is taken to have a batch of its own: --metric-of job where "
        "they share one",
        "将 '{}' 读作{}（{}）；假定每个 rank 各有一批：若共用一批，请用 --metric-of job"},
+      {"read '{}' as {} of the job ({}); its ranks share their batch: {global_batch} in place of "
+       "{batch} keeps the recipe",
+       "将 '{}' 读作整个任务的 {}（{}）；各 rank 共用一批：以 {global_batch} 代替 {batch} "
+       "可保持训练方案"},
+      {"read '{}' as {} ({}); its ranks share their batch: {global_batch} in place of {batch} "
+       "keeps "
+       "the recipe",
+       "将 '{}' 读作{}（{}）；各 rank 共用一批：以 {global_batch} 代替 {batch} 可保持训练方案"},
+      {"the command ended after {}, and as many steps take more samples by a larger batch: let it "
+       "train for a minute or longer, or --log-reader runs where a run reads the same by any batch",
+       "命令在 {} 后结束，而 batch size 越大，同样步数处理的样本越多：请让它训练一分钟或更久；"
+       "若每次运行处理的内容与 batch size 无关，请用 --log-reader runs"},
       {"read '{}' as {} of the job ({})", "将 '{}' 读作整个任务的 {}（{}）"},
       {"read '{}' as {} of each rank ({})", "将 '{}' 读作每个 rank 的 {}（{}）"},
       {"read '{}' as {} ({})", "将 '{}' 读作{}（{}）"},

@@ -337,6 +337,14 @@ TEST_F(TuneOwnCommand, WhatAProgramSaysOfItsOwnProcessesIsTheJobs) {
   EXPECT_NEAR(shown["gain"]["median"], 2, 0.5) << shown["answer"];
 }
 
+// As many steps by any batch: runs of a small one are short, and no faster.
+TEST_F(TuneOwnCommand, ATrainingThatEndsAfterItsStepsIsNotTimedByRuns) {
+  write("short.sh", "for i in 1 2 3 4; do echo \"iteration $i, loss 2\"; sleep 0.1; done\n");
+  expect_refused("--batch 2,4 -- sh short.sh {batch}", "take more samples");
+  const Ran ran = run("--budget 4s --json 2>&1 1>/dev/null -- sh short.sh");
+  EXPECT_THAT(ran.out, HasSubstr("timed whole runs"));
+}
+
 TEST_F(TuneOwnCommand, ACommandWithoutASpeedIsRefusedWithALineAndAWayOut) {
   write("mute.sh", "#!/bin/sh\ni=0\nwhile :; do i=$((i+7)); echo \"loss 0.$i\"; sleep 0.2; done\n");
   const Ran mute = run("2>&1 -- sh mute.sh");

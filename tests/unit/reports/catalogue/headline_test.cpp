@@ -253,6 +253,11 @@ TEST(Headline, ABatchThatWasFreeMayBeAnotherRecipe) {
   const std::string keeps = "--baseline batch=N keeps your batch";
   EXPECT_THAT(headline(run).english, AllOf(HasSubstr(other), HasSubstr(keeps)));
   EXPECT_THAT(headline(run).chinese, HasSubstr("64，而非 16"));
+  run.result.recommendation.knobs.nproc = 2;
+  run.job.user()->command.log_reader = "progress";
+  EXPECT_THAT(headline(run).english, HasSubstr("global batch 128 instead of 16"));
+  run.job.user()->command.per_rank = false;
+  EXPECT_THAT(headline(run).english, HasSubstr(other)) << "the ranks share it";
   run.search.axes["batch"] = {"16", "64"};
   EXPECT_THAT(headline(run).english, AllOf(HasSubstr(other), Not(HasSubstr(keeps))));
   run.search.baseline.absent = {"batch"};
