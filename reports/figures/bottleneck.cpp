@@ -58,10 +58,16 @@ std::vector<Bottleneck> bottlenecks(const RunRecord& run) {
     add("recommended", result.recommendation.knobs,
         result.recommendation.samples_per_second.median);
   }
-  add("yours", result.baseline.knobs, result.baseline.samples_per_second.median);
+  add(run.search.baseline_guessed() ? "start" : "yours", result.baseline.knobs,
+      result.baseline.samples_per_second.median);
   for (const RuleVerdict& rule : result.rules) {
     add(rule.name, rule.setting.knobs, rule.setting.samples_per_second.median);
   }
+  // What a command's lines do not part is all called computing.
+  const bool parted = std::any_of(found.begin(), found.end(), [](const Bottleneck& one) {
+    return one.step.compute_seconds < one.step_seconds();
+  });
+  if (run.job.prints() && !parted) found.clear();
   return found;
 }
 

@@ -74,6 +74,7 @@ std::string ceiling_cell(double ceiling, double rate) {
 std::string role_html(const std::string& role) {
   if (role == "recommended") return say("recommended");
   if (role == "yours") return say("yours");
+  if (role == "start") return say("a plain start");
   if (role == "memory_half") return say("half of the memory");
   if (role == "cores_60_percent") return say("60 % of the cores");
   if (role == "seven") return say("at most 7");

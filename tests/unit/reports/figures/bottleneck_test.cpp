@@ -80,6 +80,11 @@ TEST(Bottleneck, WithoutStepTimesOrAnAnswerThereIsNone) {
   EXPECT_FALSE(bottlenecks(run).empty());
   run.trials[0].outcome = Outcome::crashed;
   EXPECT_TRUE(bottlenecks(run).empty());
+  run = run_with({0, 0.1, 0, 0});
+  run.job = training_job();
+  EXPECT_FALSE(bottlenecks(run).empty());
+  run.job = command_job({"python", "train.py"});
+  EXPECT_TRUE(bottlenecks(run).empty()) << "its lines part nothing";
 }
 
 TEST(Bottleneck, SpoiltSamplesDoNotCountAndLongOnesCountMore) {
