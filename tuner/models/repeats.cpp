@@ -11,7 +11,6 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kFarOff = 3.5;           // deviations; no repeat of the same setting is so far off
 constexpr std::size_t kPriorRepeats = 3;  // what the prior counts as
 constexpr double kMiddle = 0.6745;        // half of all normal deviates are smaller
 // Of trials, that load which no counter shows slows by far: one in thirty on the machines of

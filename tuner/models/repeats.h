@@ -11,6 +11,8 @@ namespace ocrtune {
 
 // Relative, between repeats: believed before any was seen.
 inline constexpr double kExpectedNoise = 0.03;
+// Deviations; no repeat of the same setting is so far off.
+inline constexpr double kFarOff = 3.5;
 
 // Relative standard deviation between repeats of a setting, pooled over `repeats` (the rates of one
 // setting each); `prior` weighs as three repeats. Single repeats far off are left out, unless they

@@ -11,6 +11,7 @@
 #include "base/stats.h"
 #include "tuner/models/launch_gate.h"
 #include "tuner/models/ledger.h"
+#include "tuner/models/repeats.h"
 #include "tuner/search/initial_design.h"
 #include "tuner/search/race.h"
 #include "tuner/search/search.h"
@@ -101,6 +102,17 @@ struct SearchBoard {
     return always.empty() || !ledger.record(always[0]).works() ? -1 : always[0];
   }
 
+  // Two trials of the user's setting are so far apart that nothing shows which of them to believe
+  // (tuner/verdict/rate_fit.h): a third one does.
+  bool baseline_is_torn() const {
+    const int point = baseline();
+    if (point < 0) return false;
+    const std::vector<double>& rates = ledger.record(point).samples_per_second;  // disturbed or not
+    if (rates.size() != 2 || ledger.record(point).trials != 2) return false;
+    const double apart = std::abs(std::log(rates[0] / rates[1])) / std::sqrt(2.0);
+    return apart > kFarOff * ledger.noise(options.expected_noise);
+  }
+
   // What a trial of this point will take: processes beyond the CPUs start one after the other.
   double trial_seconds(int point) const {
     if (options.cpus <= 0) return ledger.expected_trial_seconds(options.first_trial_seconds);
@@ -111,12 +123,13 @@ struct SearchBoard {
   }
 
   // What has to be done before a strategy may choose: the confirming retry of a crash, the user's
-  // setting (the first of all: it is what runs today), and, once `rules_too`, the other
-  // always-measured ones; each as soon as it is admitted, after the lightest setting if that is
-  // what it takes to know.
+  // setting (the first of all: it is what runs today; once more where it is torn), and, once
+  // `rules_too`, the other always-measured ones; each as soon as it is admitted, after the lightest
+  // setting if that is what it takes to know.
   std::optional<int> next_mandatory(bool rules_too = true) const {
     const int retry = safety.point_to_confirm();
     if (retry >= 0) return retry;
+    if (baseline_is_torn()) return baseline();
     const int lightest = safety.lightest();
     bool waiting = false;
     for (int point : always) {
@@ -176,7 +189,9 @@ struct SearchBoard {
       return propose(point, "ladder", "runs a failed setting once more, to tell a cap from chance");
     }
     if (!always.empty() && point == always[0]) {
-      return propose(point, "baseline", "the setting that others are compared with");
+      return propose(point, "baseline",
+                     baseline_is_torn() ? "once more: its two trials are far apart"
+                                        : "the setting that others are compared with");
     }
     for (int rule : always) {
       if (rule == point) return propose(point, "rule", "what a rule of thumb would set");

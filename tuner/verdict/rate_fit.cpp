@@ -10,13 +10,13 @@
 #include <Eigen/Dense>
 
 #include "base/normal.h"
+#include "tuner/models/repeats.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr double kPriorDof = 4;          // what the pooled noise counts as, for one setting
 constexpr double kOutlierDof = 4;        // of the Student t that doubts single trials
-constexpr double kFarOff = 3.5;          // deviations between two trials that are not alike
 constexpr double kNormalOfMad = 1.4826;  // standard deviation of a normal, in median deviations
 constexpr double kOwnModel = 0.3;  // of a model's error, what the settings of a team have apart
 constexpr int kPasses = 6;
