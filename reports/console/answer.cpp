@@ -57,9 +57,15 @@ std::string caveat(const RunRecord& run, Language language) {
   const TuneResult& result = run.result;
   if (const Bilingual note = engine_note(run); !note.english.empty()) return in(note, language);
   if (!result.inconclusive.empty()) return sentence(result.inconclusive, language);
-  if (!result.held_back.empty()) return "";  // it has a line of its own
   const auto notes = further_reasons(result.recommendation);
-  if (!notes.empty()) return sentence(notes.front(), language);
+  for (const Reason& note : notes) {
+    if (note.is(ReasonCode::log_against_clock)) return sentence(note, language);
+  }
+  if (!result.held_back.empty()) return "";  // it has a line of its own
+  if (!notes.empty()) {
+    const bool says_more = notes.size() > 1 && notes[1].is(ReasonCode::server_reports);
+    return sentence(notes[0], language) + (says_more ? " " + sentence(notes[1], language) : "");
+  }
   return result.certificate.empty() ? "" : sentence(result.certificate, language);
 }
 

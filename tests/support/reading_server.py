@@ -1,9 +1,10 @@
 """A server that reads pictures, for tests of what becomes of its texts.
 
-usage: reading_server.py PORT [--mode exact|fast] [--wrong-from N | --swap-from N] [--vary SHARE] [--cache]
+usage: reading_server.py PORT [--mode exact|fast] [--wrong-from N | --swap-from N] [--vary SHARE] [--cache] [--fail-each N]
 An answer has an id and a time beside the text, which is that of the picture's name within the body. `fast` takes
 half of the time and reads an o for an O. With N and more requests at once half of the texts are wrong, or those
 of another picture. SHARE of all answers have a letter more, by chance. With a cache the same bytes are answered at once.
+Each Nth request fails, whatever the load.
 """
 import json
 import random
@@ -21,6 +22,7 @@ def option(name, otherwise):
 
 
 WRONG_FROM, SWAP_FROM = int(option('--wrong-from', 10 ** 9)), int(option('--swap-from', 10 ** 9))
+FAIL_EACH, count = int(option('--fail-each', 0)), 0
 VARY, SECONDS = float(option('--vary', 0)), 0.01
 CACHE, known = '--cache' in sys.argv, set()
 FAST = option('--mode', 'exact') == 'fast'
@@ -35,11 +37,13 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def do_POST(self):
-        global inside
+        global inside, count
         body = self.rfile.read(int(self.headers.get('Content-Length', 0)))
         with lock:
             inside += 1
             crowd = inside
+            count += 1
+            fails = FAIL_EACH > 0 and count % FAIL_EACH == 0
         if not CACHE or body not in known:
             time.sleep(SECONDS / 2 if FAST else SECONDS)
         known.add(body)
@@ -60,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
                 text += rng.choice('xyz')
             answer = {'logId': '%032x' % rng.getrandbits(128), 'took': rng.random(), 'result': {'rec_texts': [text]}}
         reply = json.dumps(answer).encode()
-        self.send_response(200)
+        self.send_response(500 if fails else 200)
         self.send_header('Content-Length', str(len(reply)))
         self.end_headers()
         self.wfile.write(reply)

@@ -18,6 +18,7 @@
 #include "trial/workloads/service/served_target.h"
 #include "trial/workloads/service/server_metrics.h"
 #include "trial/workloads/service/settling.h"
+#include "trial/workloads/service/slo.h"
 #include "tuner/slo/slo_search.h"
 #include "tuner/slo/trial_answers.h"
 
@@ -34,6 +35,7 @@ constexpr int kWindows = 5;               // of the measurement ...
 constexpr double kFewerSeconds = 3;       // ... two where an answer takes longer than this
 constexpr double kFewer = 0.8;            // in flight, where the measurement was turned away
 constexpr double kMaxFailedShare = 0.01;  // of the requests, beyond which no rate is told
+constexpr double kByChance = 0.01;        // that the load has nothing to do with failures
 constexpr double kMinTrial = 12;          // seconds
 constexpr double kTrialLimits = 250;      // multiples of the SLO's time
 constexpr double kEndSeconds = 3;         // of a trial, for its last answers and its facts
@@ -264,8 +266,10 @@ class LoadTrial {
   // answers may show that it is fewer than the search found.
   int fewer_in_flight(ClosedMaximum& found, const Measured& measured) {
     int fewer = found.in_flight;
-    if (measured.all.refused_share() > kMaxFailedShare && measured.all.latency.count() > 0) {
-      found.refused_from = fewer;
+    const bool refused = measured.all.refused_share() > kMaxFailedShare;
+    const bool failed = measured.all.failed_share() > kMaxFailedShare;
+    if ((refused || failed) && measured.all.latency.count() > 0) {
+      (refused ? found.refused_from : found.failed_from) = fewer;
       fewer = std::max(1, static_cast<int>(kFewer * fewer));
     }
     return answers_ ? answers_->right_in_flight(fewer) : fewer;
@@ -379,7 +383,7 @@ class LoadTrial {
     if (found.ended_from > 0) {
       limits.push_back(fmt::format("it ended with {} requests in flight", found.ended_from));
     }
-    if (found.failed_from > 0) {
+    if (found.failed_from > 0 && fails_by_load(found, measured)) {
       limits.push_back(fmt::format("requests fail from {} in flight on", found.failed_from));
     }
     if (found.fixed_wait_seconds > 0) {
@@ -389,7 +393,27 @@ class LoadTrial {
     }
     if (found.open)
       limits.emplace_back("more requests in flight were not tried and may bring more");
+    if (measured.all.failed + measured.all.unanswered > 0) {
+      limits.push_back("of its requests " + failed_words(measured.all));
+    }
     return limits;
+  }
+
+  // Whether more of them failed from so many in flight on than with fewer, beyond chance.
+  static bool fails_by_load(const ClosedMaximum& found, const Measured& measured) {
+    const ClosedStep* const step = found.step_of(found.failed_from);
+    if (step == nullptr) return true;
+    double failed = static_cast<double>(measured.all.failed + measured.all.unanswered);
+    double asked = static_cast<double>(measured.all.issued);
+    for (const ClosedStep& fewer : found.steps) {
+      if (fewer.in_flight >= found.failed_from) continue;
+      failed += static_cast<double>(fewer.failed);
+      asked += static_cast<double>(fewer.answered + fewer.failed);
+    }
+    const auto more = static_cast<double>(step->failed);
+    const double usual = (failed + 1) / (asked + 2);  // Laplace's rule of succession
+    return 1 - binomial_at_most(more - 1, more + static_cast<double>(step->answered), usual) <
+           kByChance;
   }
 
   std::string closed_words(const ClosedMaximum& found, const Measured& measured,
@@ -401,7 +425,7 @@ class LoadTrial {
         milliseconds_text(all.latency.quantile(0.5)), milliseconds_text(all.latency.quantile(0.95)),
         milliseconds_text(all.latency.quantile(0.99)));
     for (const std::string& limit : limits) text += "; " + limit;
-    return all.failed + all.unanswered > 0 ? text + ", " + failed_words(all) : text;
+    return text;
   }
 
   std::string failed_words(const ClosedResult& result) const {

@@ -27,6 +27,7 @@ namespace ocrtune {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct PlayedTrial {
   bool measured = false;
@@ -133,6 +134,14 @@ TEST_F(TrialAnswersTest, ALoadAtWhichTextsAreWrongEndsTheSearch) {
   EXPECT_GE(played.same.wrong_in_flight, 3);
   EXPECT_EQ(played.same.differing_inputs(), 0);  // of what the loads that stand were answered
   EXPECT_THAT(played.text, HasSubstr("requests fail from 3 in flight on"));
+}
+
+// Fewer than are allowed, so that now and then a short step has one of them: no load's doing.
+TEST_F(TrialAnswersTest, RequestsThatFailAtAnyLoadAreSaid) {
+  const PlayedTrial played = play({"--fail-each", "150"});
+  EXPECT_TRUE(played.measured) << played.error;
+  EXPECT_THAT(played.text, HasSubstr("of its requests "));
+  EXPECT_THAT(played.text, Not(HasSubstr("requests fail from")));
 }
 
 TEST_F(TrialAnswersTest, TextsOfOtherInputsEndTheSearch) {

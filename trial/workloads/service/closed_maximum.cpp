@@ -7,6 +7,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
 namespace {
@@ -24,10 +25,11 @@ constexpr double kSlowRises = 4, kSlowRounds = 30;  // times the time to rise, o
 constexpr double kFixedWaitSeconds = 0.5;           // shorter waits are told by nobody
 constexpr int kFixedWaitInFlight = 16;
 constexpr double kFixedWaitGrowth = 1.15;
-constexpr double kNearEnough = 1.1;     // between a number in flight that is answered and one not
-constexpr double kMostRequests = 1e15;  // of a step that only its time ends
-constexpr double kStepRounds = 6;       // that a step takes, with its first and last answers
-constexpr double kDrainRounds = 4;      // of the last answers' time
+constexpr double kFailedByChance = 0.02;  // of a step; below, its load is taken to do it
+constexpr double kNearEnough = 1.1;       // between a number in flight that is answered and one not
+constexpr double kMostRequests = 1e15;    // of a step that only its time ends
+constexpr double kStepRounds = 6;         // that a step takes, with its first and last answers
+constexpr double kDrainRounds = 4;        // of the last answers' time
 // With answers that are late: of the time that is left, and seconds.
 constexpr double kPatienceShare = 0.5, kLeastPatience = 1;
 constexpr double kGoneSeconds = 1;  // from a connection that broke until its process is seen gone
@@ -191,7 +193,7 @@ class MaximumSearch {
     if (found_.steps.empty()) answer_seconds_ = one.p50_seconds;
     found_.steps.push_back(one);
     const bool refused = got.refused_share() > kMaxRefusedShare;
-    const bool failed = got.failed_share() > options_.max_failed_share;
+    const bool failed = got.failed_share() > options_.max_failed_share && !by_chance(one);
     const bool lives = !((refused || failed) && has_ended()) && target_->ended().empty();
     if (lives && refused) limit_ = found_.refused_from = in_flight;
     if (lives && failed) limit_ = found_.failed_from = in_flight;
@@ -203,6 +205,14 @@ class MaximumSearch {
       connected_ = 1;
     }
     return one;
+  }
+
+  // A step has few requests: a server that fails fewer than are allowed fails one of them now and
+  // then.
+  bool by_chance(const ClosedStep& one) const {
+    const auto failed = static_cast<double>(one.failed);
+    const double asked = failed + static_cast<double>(one.answered);
+    return 1 - binomial_at_most(failed - 1, asked, options_.max_failed_share) > kFailedByChance;
   }
 
   // A process that dies closes its connections first. Who took that for requests turned away would

@@ -55,6 +55,27 @@ TEST(ConsoleAnswer, SpeaksTheLanguageOfTheReader) {
   EXPECT_THAT(console_answer(sample_run(), 100000, false, Language::english), HasSubstr("memory"));
 }
 
+// What contradicts a rate comes before all other notes, and before what holds a setting back.
+TEST(ConsoleAnswer, SaysWhereLogAndClockDisagree) {
+  RunRecord run = sample_run();
+  run.result.inconclusive = {};
+  run.result.recommendation.reasons = {
+      reason<ReasonCode::number_of_ties>(counted(2)),
+      reason<ReasonCode::log_against_clock>("batch=32", decimal(2, 2), "batch=16", decimal(1, 2))};
+  EXPECT_THAT(console_answer(run, 100000, false, Language::english), HasSubstr("batch=32"));
+}
+
+TEST(ConsoleAnswer, SaysWhatAServerRefusesBesideItsLoad) {
+  RunRecord run = sample_run();
+  run.result.inconclusive = {};
+  run.result.held_back.clear();
+  run.result.recommendation.reasons = {
+      reason<ReasonCode::answers_in_flight>(as_rate(90), counted(4), in_seconds(0.04),
+                                            in_seconds(0.05)),
+      reason<ReasonCode::server_reports>("7 of 850 failed")};
+  EXPECT_THAT(console_answer(run, 100000, false, Language::english), HasSubstr("7 of 850 failed"));
+}
+
 // The command that is printed is Paddle's; what was measured is the built-in engine.
 TEST(ConsoleAnswer, ACommandThatWasNotMeasuredIsCalledSo) {
   RunRecord run = sample_run();
