@@ -52,6 +52,11 @@ Bilingual open_sentence(const RunRecord& run) {
         "is "
         "faster; ocrtune show has the way out.");
   }
+  if (result.inconclusive.is(ReasonCode::rate_falls)) {
+    return phrase(
+        "Inconclusive: the leading setting becomes slower as it works, below the rate of its "
+        "trials.");
+  }
   if (result.inconclusive.is(ReasonCode::too_few_turns)) {
     return phrase(
         "Inconclusive: the leading setting is ahead beside this load, but its turns do not settle "

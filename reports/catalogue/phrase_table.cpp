@@ -96,6 +96,9 @@ const std::vector<Phrase>& phrase_table() {
       {"Inconclusive: the rates in the log and its steps by the clock disagree on which setting is "
        "faster; ocrtune show has the way out.",
        "尚无定论：按日志打印的速率与按步数计时的速率，快慢结论不一致；解决办法见 ocrtune show。"},
+      {"Inconclusive: the leading setting becomes slower as it works, below the rate of its "
+       "trials.",
+       "尚无定论：领先的配置运行越久越慢，低于其试验中的速率。"},
       {"Inconclusive: the leading settings cannot be told apart; allow a longer budget.",
        "尚无定论：领先的配置无法区分快慢；请延长预算。"},
       {" As measured {} made {} times the rate of {} ({}..{}).",

@@ -56,7 +56,7 @@ std::vector<const Setting*> allowed(const std::vector<Setting>& settings,
                                     const RecommendOptions& options) {
   std::vector<const Setting*> working;
   for (const Setting& setting : settings) {
-    if (!setting.works() || setting.crowds_out || over_limit(setting.summary, options)) continue;
+    if (!setting.works() || setting.left_out() || over_limit(setting.summary, options)) continue;
     if (!breaks(setting, options.objective)) working.push_back(&setting);
   }
   keep_within_gpus(working, options);
@@ -236,6 +236,92 @@ Choice choose(const std::vector<Setting>& settings, const RecommendOptions& opti
     if (ratio_interval(*fastest, *verdict.chosen).low > 1) verdict.beyond_recipe = fastest;
   }
   return verdict;
+}
+
+namespace {
+
+constexpr double kAlikeSeconds = 0.05;   // of a step; guess
+constexpr double kAlikeCpu = 0.25;       // of its CPU time, where it is more than kFewCpus; guess
+constexpr double kFewCpus = 0.02;        // CPUs that a program which waits keeps busy
+constexpr double kAlikeMemory = 0.02;    // peaks of repeats differ by as much
+constexpr double kAlikeBytes = 1 << 20;  // or by this
+
+double busy_cpus_of(const SettingSummary& summary) {
+  return summary.cpu_seconds_per_sample * summary.samples_per_second.median;
+}
+
+// `more`: the ratio of their batches.
+bool same_step(const Setting& larger, const Setting& smaller, double more) {
+  const SettingSummary &a = larger.summary, &b = smaller.summary;
+  const bool known = a.cpu_seconds_per_sample > 0 && b.cpu_seconds_per_sample > 0 &&
+                     a.host.peak > 0 && b.host.peak > 0;
+  const Interval ratio = ratio_interval(larger, smaller);
+  const bool as_long = ratio.low <= more && more <= ratio.high &&
+                       std::fabs(std::log(ratio.median / more)) < std::log1p(kAlikeSeconds);
+  if (!known || !as_long) return false;
+  const double cpu = a.cpu_seconds_per_sample * more, cpu_before = b.cpu_seconds_per_sample;
+  const bool waits = std::max(busy_cpus_of(a), busy_cpus_of(b)) < kFewCpus;
+  if (!waits && !(cpu < (1 + kAlikeCpu) * cpu_before)) return false;
+  const auto peak = static_cast<double>(a.host.peak), before = static_cast<double>(b.host.peak);
+  return peak <= before + std::max(kAlikeBytes, kAlikeMemory * before);
+}
+
+// A step of more accumulated ones takes no less time.
+bool only_batch_differs(const Knobs& larger, Knobs smaller) {
+  if (smaller.batch >= larger.batch || smaller.accumulate > larger.accumulate) return false;
+  smaller.batch = larger.batch;
+  smaller.accumulate = larger.accumulate;
+  return smaller == larger;
+}
+
+}  // namespace
+
+int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& trials, int cpus) {
+  std::size_t samples = 0;
+  std::size_t discarded = 0;
+  for (const Trial& trial : trials) {
+    samples += trial.samples.size();
+    for (const Sample& sample : trial.samples) {
+      discarded += sample.clean() || sample.interference.observed_seconds > 0 ? 0 : 1;
+    }
+  }
+  if (cpus <= 0 || 2 * discarded <= samples) return 0;
+  const auto crowds = [&](const Setting& setting) {
+    const Knobs& its = setting.summary.knobs;
+    return setting.works() && its.nproc * its.threads > cpus_in_reach(trials, its, cpus);
+  };
+  const auto fits = [&](const Setting& setting) { return setting.works() && !crowds(setting); };
+  if (std::none_of(settings.begin(), settings.end(), fits)) return 0;
+  int marked = 0;
+  for (Setting& setting : settings) {
+    setting.crowds_out = crowds(setting);
+    marked += setting.crowds_out ? 1 : 0;
+  }
+  return marked;
+}
+
+void mark_untaken_batches(std::vector<Setting>& settings, const std::optional<Knobs>& baseline) {
+  for (Setting& setting : settings) {
+    const Knobs& knobs = setting.summary.knobs;
+    if (!setting.works() || setting.summary.gpu.peak > 0 || knobs == baseline) continue;
+    for (const Setting& other : settings) {
+      const Knobs& smaller = other.summary.knobs;
+      if (!other.works() || !only_batch_differs(knobs, smaller)) continue;
+      if (same_step(setting, other, 1.0 * knobs.batch / smaller.batch)) setting.steps_as = smaller;
+    }
+  }
+}
+
+Reason untaken_batch(const std::vector<Setting>& settings) {
+  const auto fastest = std::ranges::find_if(  // they are best first
+      settings, [](const Setting& setting) { return setting.steps_as.has_value(); });
+  if (fastest == settings.end()) return {};
+  const Setting& smaller = *find_setting(settings, *fastest->steps_as);
+  const Knobs &knobs = fastest->summary.knobs, &before = smaller.summary.knobs;
+  const double ratio = told_ratio(*fastest, smaller).median;
+  return reason<ReasonCode::log_against_clock>(knobs_text(knobs), decimal(ratio, 2),
+                                               knobs_text(before),
+                                               decimal(ratio * before.batch / knobs.batch, 2));
 }
 
 }  // namespace ocrtune

@@ -53,4 +53,21 @@ bool breaks(const Setting& setting, const Objective& objective);  // one of its 
 // Choice::chosen is null if there is no candidate.
 Choice choose(const std::vector<Setting>& settings, const RecommendOptions& options, double noise);
 
+// What follows is left out of the choice, for its rate is not all its own.
+//
+// Under other load the scheduler gives each runnable thread a share: more of them than CPUs get
+// more than they would have alone. Windows whose CPU time was observed are put right for it; where
+// most were not, such settings are marked (Setting::crowds_out), unless nothing else works. Gives
+// their number.
+int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& trials, int cpus);
+
+// Marks the settings whose step takes the time, the CPU time and the memory of one with a smaller
+// batch, all else being equal: Setting::steps_as. Never the baseline, nor what ran on a GPU, where
+// a larger batch may cost neither.
+void mark_untaken_batches(std::vector<Setting>& settings, const std::optional<Knobs>& baseline);
+
+// Of the marked ones, the fastest by its rate: that its log and its steps by the clock disagree;
+// empty: there is none.
+Reason untaken_batch(const std::vector<Setting>& settings);
+
 }  // namespace ocrtune

@@ -223,6 +223,7 @@ std::vector<Neighbour> rejected_neighbours(const Space& space, const Search& sea
     const Setting* run = find_setting(settings, knobs);
     if (run != nullptr && (among(verdict.near, run) || among(verdict.ties, run))) continue;
     if (run != nullptr) {
+      if (run->steps_as) continue;  // untaken_batch() says it
       if (run->works() || run->crowds_out) measured.push_back({knobs, why_not(*run, verdict)});
       continue;
     }

@@ -96,33 +96,6 @@ std::vector<RuleVerdict> audit_rules(const std::vector<RuleSetting>& rules,
   return verdicts;
 }
 
-// Under other load the scheduler gives each runnable thread a share: more of them than CPUs get
-// more than they would have alone. Windows whose CPU time was observed are put right for it; where
-// most were not, such settings are marked, unless nothing else works. Gives their number.
-int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& trials, int cpus) {
-  std::size_t samples = 0;
-  std::size_t discarded = 0;
-  for (const Trial& trial : trials) {
-    samples += trial.samples.size();
-    for (const Sample& sample : trial.samples) {
-      discarded += sample.clean() || sample.interference.observed_seconds > 0 ? 0 : 1;
-    }
-  }
-  if (cpus <= 0 || 2 * discarded <= samples) return 0;
-  const auto crowds = [&](const Setting& setting) {
-    const Knobs& its = setting.summary.knobs;
-    return setting.works() && its.nproc * its.threads > cpus_in_reach(trials, its, cpus);
-  };
-  const auto fits = [&](const Setting& setting) { return setting.works() && !crowds(setting); };
-  if (std::none_of(settings.begin(), settings.end(), fits)) return 0;
-  int marked = 0;
-  for (Setting& setting : settings) {
-    setting.crowds_out = crowds(setting);
-    marked += setting.crowds_out ? 1 : 0;
-  }
-  return marked;
-}
-
 // The speed model's terms that the run can have seen: of a knob that ran at three values or more,
 // and within what was run. Others are the model's prior.
 std::vector<FittedTerm> seen_terms(const std::vector<FittedTerm>& terms,
@@ -370,6 +343,7 @@ Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
       add_peaks(*soak, setting.summary);
     }
   }
+  mark_untaken_batches(chosen.settings, options.baseline);
   const int crowding = freed_of_load ? mark_crowding(chosen.settings, trials, options.cpus) : 0;
   chosen.verdict = choose(chosen.settings, options, chosen.noise);
   chosen.verdict.crowding = crowding;
@@ -451,6 +425,9 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
   all.growth = repeated_growth(trials, chosen.knobs, options.limit_bytes);
   all.soaked = soak_reason(options.soaks, chosen.knobs, options.limit_bytes,
                            options.objective.rate == Unit::request_rate);
+  const Reason falls = soak_falls(options.soaks, trials, chosen.knobs, result.noise);
+  if (verdict.chosen != verdict.baseline && result.inconclusive.empty())
+    result.inconclusive = falls;
   result.verdict.safety = judge_safety(chosen, judge_growth(all.growth, all.soaked), options);
   result.verdict.answer = judge_answer(result);
   return all;
@@ -484,8 +461,9 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
                                             options.evaluation_steps, all.among.rehearsed_bytes);
   if (!rehearsed.empty()) result.recommendation.reasons.push_back(rehearsed);
   if (!all.soaked.empty()) result.recommendation.reasons.push_back(all.soaked);
-  const Reason hosts = one_host_reason(*verdict.chosen, settings);
-  if (!hosts.empty()) result.recommendation.reasons.push_back(hosts);
+  for (const Reason& note : {one_host_reason(*verdict.chosen, settings), untaken_batch(settings)}) {
+    if (!note.empty()) result.recommendation.reasons.push_back(note);
+  }
   add_trial_facts(trials, verdict.chosen->summary.knobs, result.recommendation.reasons);
   if (options.baseline) claim_texts(trials, *options.baseline, options.max_change, result);
   result.held_back =
@@ -526,10 +504,9 @@ auto judged(const Space& space, const Search& search, const std::vector<Trial>& 
   kept.reserve(trials.size());
   for (const Trial& trial : trials) kept.push_back(folded(trial, inert));
   RecommendOptions asked = options;
-  for (Trial& trial : asked.rehearsals) trial = folded(trial, inert);
-  for (Trial& trial : asked.soaks) trial = folded(trial, inert);
-  for (Trial& trial : asked.cold) trial = folded(trial, inert);
-  for (Trial& trial : asked.learning) trial = folded(trial, inert);
+  for (auto* part : {&asked.rehearsals, &asked.soaks, &asked.cold, &asked.learning}) {
+    for (Trial& trial : *part) trial = folded(trial, inert);
+  }
   if (asked.baseline) asked.baseline = fold(*asked.baseline, inert);
   for (RuleSetting& rule : asked.rules) rule.knobs = fold(rule.knobs, inert);
   return judge(*search.own_space(), kept, asked);

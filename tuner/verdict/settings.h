@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "trial/trial.h"
@@ -24,11 +25,13 @@ struct Setting {
   Interval mean_rate;
   double max_rate = 0;  // that may be told of it, in samples per second; 0: of another objective
   double forecast = 0;  // of the same by the search's model; 0: none
-  bool crowds_out = false;  // its rate is also what it took from other programs' CPU time
+  bool crowds_out = false;        // its rate is also what it took from other programs' CPU time
+  std::optional<Knobs> steps_as;  // of a smaller batch: as mark_untaken_batches() says
   std::shared_ptr<const RateFit> fit;
-  std::size_t place = 0;  // in the fit
+  std::size_t place = 0;                                    // in the fit
+  bool left_out() const { return crowds_out || steps_as; }  // its rate is not all its own
   // It is no rival of the answer, whatever its rate.
-  bool set_aside() const { return crowds_out || summary.crashes > 0; }
+  bool set_aside() const { return left_out() || summary.crashes > 0; }
   bool works() const { return summary.outcome == Outcome::ok && !rates.empty(); }
 };
 

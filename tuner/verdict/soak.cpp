@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/stats.h"
+#include "tuner/models/repeats.h"
+#include "tuner/verdict/beside_load.h"
 #include "tuner/verdict/growth.h"
 #include "tuner/verdict/settings.h"
 
@@ -10,6 +13,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kRecycleShare = 0.5;  // of the way to the limit
+constexpr double kFalls = 0.15;        // of the rate, that is no noise; guess
 constexpr double kWorthMore = 1.05;    // more in flight must bring this much
 
 // Two digits, so that it reads like advice.
@@ -68,6 +72,22 @@ Reason soak_reason(const std::vector<Trial>& soaks, const Knobs& knobs, std::uin
       in_seconds(found.watched_seconds), in_bytes(found.bytes_per_second / rate), limit,
       counted(std::llround(std::floor(seconds * rate))), in_seconds(seconds),
       counted(std::llround(rounded_down(std::max(1.0, often * rate)))), in_seconds(often));
+}
+
+Reason soak_falls(const std::vector<Trial>& soaks, const std::vector<Trial>& trials,
+                  const Knobs& knobs, double noise) {
+  const Trial* soak = latest_of(soaks, knobs);
+  if (soak == nullptr || !soak->ok()) return {};
+  std::vector<double> rates;
+  for (const Trial& trial : trials) {
+    if (trial.ok() && trial.knobs == knobs) rates.push_back(measured_rate(trial));
+  }
+  const double usual = rates.empty() ? 0 : median(rates);
+  const double share = usual > 0 ? measured_rate(*soak) / usual : 1;
+  if (!(share > 0) || share > std::min(1 - kFalls, std::exp(-kFarOff * noise))) return {};
+  const double minutes = soak->measured_seconds() / 60;
+  return reason<ReasonCode::rate_falls>(as_rate(usual), as_rate(share * usual),
+                                        as_rate((1 - share) * usual / minutes));
 }
 
 }  // namespace ocrtune

@@ -23,4 +23,9 @@ FullLoad full_load(const std::vector<Trial>& trials, const Knobs& knobs);
 Reason soak_reason(const std::vector<Trial>& soaks, const Knobs& knobs, std::uint64_t limit_bytes,
                    bool counts_requests);
 
+// That the last soak of these knobs was slower than its trials by more than 15 % and 3.5 times the
+// noise between trials; empty: it was not, or there was none. Others were not watched for as long.
+Reason soak_falls(const std::vector<Trial>& soaks, const std::vector<Trial>& trials,
+                  const Knobs& knobs, double noise);
+
 }  // namespace ocrtune

@@ -51,6 +51,29 @@ TEST(Soak, AHeapThatFillsIsNoLeakInAMinute) {
   EXPECT_EQ(told.code, ReasonCode::soak_grows_by_request);
 }
 
+Trial at_rate(double rate, double seconds) {
+  Trial trial;
+  trial.outcome = Outcome::ok;
+  trial.samples_per_second = rate;
+  Sample window;
+  window.samples_per_second = rate;
+  window.seconds = seconds;
+  trial.samples = {window};
+  return trial;
+}
+
+TEST(Soak, ARateThatFallsIsSaid) {
+  const std::vector<Trial> trials = {at_rate(130, 3), at_rate(128, 3)};
+  const Reason falls = soak_falls({at_rate(90, 13)}, trials, Knobs(), 0.03);
+  ASSERT_EQ(falls.code, ReasonCode::rate_falls);
+  EXPECT_NEAR(falls.number(0), 129, 1e-6);
+  EXPECT_NEAR(falls.number(1), 90, 1e-6);
+  EXPECT_TRUE(soak_falls({at_rate(90, 13)}, trials, Knobs(), 0.2).empty()) << "noise";
+  EXPECT_TRUE(soak_falls({at_rate(118, 13)}, trials, Knobs(), 0.01).empty());
+  EXPECT_TRUE(soak_falls({}, trials, Knobs(), 0.03).empty());
+  EXPECT_TRUE(soak_falls({at_rate(90, 13)}, {}, Knobs(), 0.03).empty());
+}
+
 TEST(Soak, WhatDoesNotGrowIsSaid) {
   const Reason said = soak_reason({soaked(0)}, Knobs(), kLimit, true);
   ASSERT_EQ(said.code, ReasonCode::soak_steady);
