@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Jobs of users, small: bench/clients/paste.py tunes them and pastes what `ocrtune tune` prints.
 
-    jobs.py hf|doctr|openvino|onnxruntime|loader|stalls|warm|diverges|two_speeds|timer|ahead|pauses [--mode MODE]
-          [--batch N] [--threads N] [--workers N] [--copies N]
+    jobs.py hf|doctr|openvino|onnxruntime|loader|stalls|warm|diverges|two_speeds|timer|ahead|pauses|own_workers|capped|
+            jumps|first_slow [--mode MODE] [--batch N] [--threads N] [--workers N] [--copies N]
 
 Each runs until it is ended and prints its speed as such programs do; OCRTUNE_JOB_TALLY names a file that gets "seconds samples"
 of each step, which no reader of logs knows of. hf: transformers' Trainer; doctr: its CRNN in a loop of one's own;
 openvino, onnxruntime: the recogniser in RapidOCR's wheel; loader: torch's DataLoader whose samples take 4 ms of waiting; stalls:
 a loader that starts its workers anew at each epoch of 2.5 s, for 1 s; warm: a program at 60 % of its speed for its first 20 s;
-diverges, two_speeds, timer, ahead, pauses: what they print misleads, each in its own way. They sleep, so they run beside other load.
+diverges, two_speeds, timer, ahead, pauses, own_workers, capped, jumps, first_slow: what they print misleads, each in its own way. They
+sleep, so they run beside other load.
 """
 
 import argparse
@@ -215,8 +216,46 @@ def pauses(given):
             time.sleep(4 if fast else 1)
 
 
-JOBS = {job.__name__: job for job in (hf, doctr, openvino, onnxruntime, loader, stalls, warm,
-                                      diverges, two_speeds, timer, ahead, pauses)}
+def own_workers(given):
+    """Processes of its own, each of which prints its rate: 12.5 images/s with one, 20 with two."""
+    rate = 12.5 if given.copies == 1 else 10
+    worker = next((i for i in range(1, given.copies) if os.fork() == 0), 0)
+    while True:
+        time.sleep(8 / rate)
+        print(f"[worker {worker}] {rate:.1f} img/s", flush=True)
+
+
+def capped(given):
+    """Takes 16 of a larger batch, and prints the rate of all of it: 100, 110, 110 samples/s of 8, 16, 32."""
+    seconds = 0.08 if given.batch == 8 else min(given.batch, 16) / 110
+    for step in itertools.count(1):
+        time.sleep(seconds)
+        if step % 3 == 0:
+            say(step, given.batch / seconds)
+
+
+def jumps(given):
+    """Its clock jumps in each seventh line with two workers: 100 samples/s in truth, whatever the knobs."""
+    for line in itertools.count(1):
+        time.sleep(0.4)
+        say(5 * line, 100 * random.choice([40, 300, 3000]) if given.workers == 2 and line % 7 == 0 else 100)
+
+
+def first_slow(_given):
+    """Its first two launches on a machine are half as fast, until a cache in TMPDIR is full."""
+    marks = os.path.join(os.environ.get("TMPDIR", "/tmp"), "first_slow")
+    os.makedirs(marks, exist_ok=True)
+    launches = len(os.listdir(marks))
+    open(os.path.join(marks, str(os.getpid())), "w", encoding="ascii").close()
+    seconds = 0.16 if launches < 2 else 0.08
+    for step in itertools.count(1):
+        time.sleep(seconds)
+        if step % 5 == 0:
+            say(step, 8 / seconds)
+
+
+JOBS = {job.__name__: job for job in (hf, doctr, openvino, onnxruntime, loader, stalls, warm, diverges, two_speeds,
+                                      timer, ahead, pauses, own_workers, capped, jumps, first_slow)}
 
 
 def main():
