@@ -1,8 +1,5 @@
 // Times the all-reduce of ranks that share one host: gradients in the segment against gradients
-// that are copied in and out, interleaved. Usage: all_reduce_bench [RANKS [SECONDS [GROUPS]]]
-//
-// GROUPS names each rank's cache group ("0,0,1,1"); the bytes that cross groups are counted from
-// the very moves that the ranks make, with and without groups.
+// that are copied in and out, interleaved. Usage: all_reduce_bench [RANKS [SECONDS]]
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +13,6 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "core/comm/reduce_tree.h"
 #include "core/comm/shm_comm.h"
 
 namespace ocrtune {
@@ -82,25 +78,8 @@ void print_arm(const std::vector<double>& seconds, std::size_t bytes) {
               quantile(seconds, 0.75) * 1e6, static_cast<double>(bytes) / middle * 1e-9);
 }
 
-// Of all ranks and of the busiest one, for 20 MiB of gradients.
-void print_crossings(const char* how, const std::vector<RankGroups>& tree,
-                     const std::vector<int>& zone) {
-  constexpr std::size_t kBytes = 20 << 20;
-  std::uint64_t all = 0, most = 0;
-  for (std::size_t r = 0; r < zone.size(); ++r) {
-    const CrossTraffic one =
-        cross_traffic(ReduceTree(tree), zone, static_cast<int>(r), kBytes / sizeof(float));
-    all += one.read_bytes + one.written_bytes;
-    most = std::max(most, one.read_bytes + one.written_bytes);
-  }
-  std::printf("%s: 20 MiB move %.1f MiB between groups, %.2f MiB by the busiest rank\n", how,
-              static_cast<double>(all) / (1 << 20), static_cast<double>(most) / (1 << 20));
-}
-
-int run_rank(const std::string& segment, int rank, const std::vector<int>& groups, double seconds) {
-  const int world_size = static_cast<int>(groups.size());
+int run_rank(const std::string& segment, int rank, int world_size, double seconds) {
   ShmCommOptions options;
-  options.groups[0] = groups[static_cast<std::size_t>(rank)];
   options.segment = segment;
   options.place = RankPlace{rank, world_size, rank, world_size, 0, 1};
   auto comm = make_shm_comm(options);
@@ -131,29 +110,14 @@ int run_rank(const std::string& segment, int rank, const std::vector<int>& group
 int main(int argc, char** argv) {
   const auto ranks = ocrtune::parse_integer(argc > 1 ? argv[1] : "2");
   const auto seconds = ocrtune::parse_number(argc > 2 ? argv[2] : "1");
-  std::vector<int> groups;
-  for (const std::string& text : ocrtune::split(argc > 3 ? argv[3] : "", ',')) {
-    const auto group = ocrtune::parse_integer(text);
-    if (group) groups.push_back(static_cast<int>(*group));
-  }
-  if (ranks && argc < 4) groups.assign(static_cast<std::size_t>(*ranks), 0);
-  if (!ranks || *ranks < 1 || *ranks > 64 || !seconds || *seconds <= 0 ||
-      groups.size() != static_cast<std::size_t>(*ranks)) {
-    std::fprintf(stderr, "usage: %s [RANKS [SECONDS_PER_SIZE [GROUP,GROUP,...]]]\n", argv[0]);
+  if (!ranks || *ranks < 1 || *ranks > 64 || !seconds || *seconds <= 0) {
+    std::fprintf(stderr, "usage: %s [RANKS [SECONDS_PER_SIZE]]\n", argv[0]);
     return 2;
-  }
-  if (argc > 3) {
-    std::vector<ocrtune::RankGroups> told;
-    for (const int group : groups) told.push_back({group, -1, -1});
-    ocrtune::print_crossings("in groups", told, groups);
-    told.assign(groups.size(), ocrtune::kNoGroups);
-    ocrtune::print_crossings("without groups", told, groups);
-    std::fflush(stdout);
   }
   const std::string segment = ocrtune::new_segment_name();
   for (int rank = 0; rank < *ranks; ++rank) {
     if (::fork() == 0) {
-      const int code = ocrtune::run_rank(segment, rank, groups, *seconds);
+      const int code = ocrtune::run_rank(segment, rank, static_cast<int>(*ranks), *seconds);
       std::fflush(stdout);
       ::_exit(code);
     }

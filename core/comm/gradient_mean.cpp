@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/check.h"
-
 namespace ocrtune {
 namespace {
 
@@ -21,100 +19,57 @@ constexpr std::size_t kMinParallel = 1 << 18;
   }
 }
 
-[[gnu::always_inline]] inline void add_many(std::span<float* const> sources, float scale,
-                                            std::span<float* const> targets, std::size_t first,
-                                            std::size_t count) {
+// The mean of at least two slices, into all of them.
+[[gnu::always_inline]] inline void average(std::span<float* const> slices, std::size_t first,
+                                           std::size_t count) {
+  if (slices.size() == 2) return average_two(slices[0] + first, slices[1] + first, count);
+  const float scale = 1.0F / static_cast<float>(slices.size());
   float sum[kBlock];
   for (std::size_t at = first; at < first + count; at += kBlock) {
     const std::size_t length = std::min(kBlock, first + count - at);
-    std::memcpy(sum, sources[0] + at, length * sizeof(float));
-    for (std::size_t r = 1; r + 1 < sources.size(); ++r) {
-      const float* slice = sources[r] + at;
+    std::memcpy(sum, slices[0] + at, length * sizeof(float));
+    for (std::size_t r = 1; r + 1 < slices.size(); ++r) {
+      const float* slice = slices[r] + at;
       for (std::size_t i = 0; i < length; ++i) sum[i] += slice[i];
     }
-    const float* last = sources.back() + at;
+    const float* last = slices.back() + at;
     for (std::size_t i = 0; i < length; ++i) sum[i] = (sum[i] + last[i]) * scale;
-    for (float* target : targets) std::memcpy(target + at, sum, length * sizeof(float));
+    for (float* slice : slices) std::memcpy(slice + at, sum, length * sizeof(float));
   }
 }
 
-// targets = sum of at least two sources, times `scale`.
-[[gnu::always_inline]] inline void add(std::span<float* const> sources, float scale,
-                                       std::span<float* const> targets, std::size_t first,
-                                       std::size_t count) {
-  if (sources.size() == 2 && sources.data() == targets.data()) {
-    average_two(sources[0] + first, sources[1] + first, count);
-  } else {
-    add_many(sources, scale, targets, first, count);
-  }
-}
-
-void add_anywhere(std::span<float* const> sources, float scale, std::span<float* const> targets,
-                  std::size_t first, std::size_t count) {
-  add(sources, scale, targets, first, count);
+void average_anywhere(std::span<float* const> slices, std::size_t first, std::size_t count) {
+  average(slices, first, count);
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] void add_avx2(std::span<float* const> sources, float scale,
-                                      std::span<float* const> targets, std::size_t first,
-                                      std::size_t count) {
-  add(sources, scale, targets, first, count);
+[[gnu::target("avx2")]] void average_avx2(std::span<float* const> slices, std::size_t first,
+                                          std::size_t count) {
+  average(slices, first, count);
 }
 
-void add_best(std::span<float* const> sources, float scale, std::span<float* const> targets,
-              std::size_t first, std::size_t count) {
+void average_best(std::span<float* const> slices, std::size_t first, std::size_t count) {
   static const bool kAvx2 = __builtin_cpu_supports("avx2") != 0;
-  kAvx2 ? add_avx2(sources, scale, targets, first, count)
-        : add_anywhere(sources, scale, targets, first, count);
+  kAvx2 ? average_avx2(slices, first, count) : average_anywhere(slices, first, count);
 }
 #else
-void add_best(std::span<float* const> sources, float scale, std::span<float* const> targets,
-              std::size_t first, std::size_t count) {
-  add_anywhere(sources, scale, targets, first, count);
+void average_best(std::span<float* const> slices, std::size_t first, std::size_t count) {
+  average_anywhere(slices, first, count);
 }
 #endif
 
-// work(first, count) over the range: by a team of `threads` where it is long enough.
-template <typename Work>
-void over_range(std::size_t first, std::size_t count, int threads, const Work& work) {
-  if (threads < 2 || count < kMinParallel) {
-    work(first, count);
-    return;
-  }
-  const std::size_t blocks = (count + kBlock - 1) / kBlock;
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::size_t b = 0; b < blocks; ++b) {
-    work(first + b * kBlock, std::min(kBlock, count - b * kBlock));
-  }
-}
-
 }  // namespace
 
+// By a team of `threads` where the range is long enough.
 void average_slices(std::span<float* const> slices, std::size_t first, std::size_t count,
                     int threads) {
   if (slices.size() < 2) return;
-  const float scale = 1.0F / static_cast<float>(slices.size());
-  over_range(first, count, threads, [&](std::size_t from, std::size_t length) {
-    add_best(slices, scale, slices, from, length);
-  });
-}
-
-void add_slices(std::span<float* const> sources, float scale, float* target, std::size_t first,
-                std::size_t count, int threads) {
-  OCRTUNE_CHECK(sources.size() > 1);
-  over_range(first, count, threads, [&](std::size_t from, std::size_t length) {
-    add_best(sources, scale, std::span(&target, 1), from, length);
-  });
-}
-
-void copy_slice(const float* source, std::span<float* const> targets, std::size_t first,
-                std::size_t count, int threads) {
-  over_range(first, count, threads, [&](std::size_t from, std::size_t length) {
-    for (std::size_t at = from; at < from + length; at += kBlock) {
-      const std::size_t bytes = std::min(kBlock, from + length - at) * sizeof(float);
-      for (float* target : targets) std::memcpy(target + at, source + at, bytes);
-    }
-  });
+  if (threads < 2 || count < kMinParallel) return average_best(slices, first, count);
+  const std::size_t blocks = (count + kBlock - 1) / kBlock;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::size_t b = 0; b < blocks; ++b) {
+    average_best(slices, first + b * kBlock, std::min(kBlock, count - b * kBlock));
+  }
 }
 
 }  // namespace ocrtune

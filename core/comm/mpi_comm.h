@@ -1,7 +1,7 @@
 // Comm of ranks that mpirun or srun started, on one host or on many, through MPI.
 //
 // Every rank averages its share of a range: the others send it theirs, and get the mean back. It
-// adds in the order of the ranks, as core/comm/shm_comm.h does without groups, so both give the
+// adds in the order of the ranks, as core/comm/shm_comm.h does, so both give the
 // same bits. Messages go from rank to rank and not through a collective call, so that a wait that
 // takes too long can name the rank it waits for. Not part of the floor: a library of its own, for
 // builds that found MPI.

@@ -4,10 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <deque>
-#include <iterator>
 #include <vector>
 
 #include "base/clock.h"
@@ -53,9 +51,7 @@ bool spin_for(const std::atomic<std::uint32_t>& word, std::uint32_t goal) {
 class ShmComm final : public Comm {
  public:
   ShmComm(const ShmCommOptions& options, ShmSegment segment)
-      : options_(options), segment_(std::move(segment)) {
-    std::copy(options_.groups.begin(), options_.groups.end(), slot(rank()).groups);
-  }
+      : options_(options), segment_(std::move(segment)) {}
   ~ShmComm() override;
 
   Status wait_for_all();
@@ -79,10 +75,8 @@ class ShmComm final : public Comm {
   Status fail(int peer, Failure reason, double waited_seconds);
   Status failure_text(double waited_seconds);
   Status same_range(std::size_t first, std::size_t count);
-  void run_phase(int phase, std::size_t first, std::size_t count);
   void average_own_share(std::size_t first, std::size_t count);
-  bool all_ready(int phase, std::uint32_t goal);
-  bool advance_phase(int phase);
+  bool all_started(std::uint32_t goal);
   Status same_count(std::size_t count);
   Status reservation_outcome(std::size_t bytes);
 
@@ -93,13 +87,12 @@ class ShmComm final : public Comm {
   std::size_t count_ = 0;
   std::uint64_t free_before_ = 0;
 
-  ReduceTree tree_{{kNoGroups}};  // of all ranks, once they have met
-
   // Parts that were started and are not averaged yet, in their order.
   struct Part {
     std::size_t first = 0, count = 0;
   };
   std::deque<Part> parts_;
+  std::uint32_t averaged_ = 0;  // parts, over all steps
   std::uint64_t parts_hash_ = 0;
   std::size_t step_parity_ = 0;
 };
@@ -274,9 +267,6 @@ Result<std::span<float>> ShmComm::gradient_buffer(std::size_t count) {
     slices_.push_back(reinterpret_cast<float*>(segment_.part(r)));
   }
   count_ = count;
-  std::vector<RankGroups> groups;
-  for (int r = 0; r < world_size(); ++r) groups.push_back(std::to_array(slot(r).groups));
-  tree_ = ReduceTree(groups);
   return std::span<float>(slices_[static_cast<std::size_t>(rank())], count);
 }
 
@@ -301,24 +291,6 @@ void ShmComm::average_own_share(std::size_t first, std::size_t count) {
   average_slices(slices_, first + from, to - from, options_.threads);
 }
 
-void ShmComm::run_phase(int phase, std::size_t first, std::size_t count) {
-  if (tree_.phases() == 1) return average_own_share(first, count);
-  const auto slice = [&](int r) { return slices_[static_cast<std::size_t>(r)]; };
-  std::vector<float*> sources, targets;
-  for (const ReduceMove& move : tree_.moves(rank(), phase, first, count)) {
-    sources.clear();
-    targets.clear();
-    std::transform(move.sources.begin(), move.sources.end(), std::back_inserter(sources), slice);
-    std::transform(move.targets.begin(), move.targets.end(), std::back_inserter(targets), slice);
-    if (sources.size() == 1) {
-      copy_slice(sources[0], targets, move.first, move.count, options_.threads);
-    } else {
-      const float scale = move.scaled ? 1.0F / static_cast<float>(world_size()) : 1.0F;
-      add_slices(sources, scale, targets[0], move.first, move.count, options_.threads);
-    }
-  }
-}
-
 Status ShmComm::all_reduce_mean(std::size_t first, std::size_t count, double* wait_seconds) {
   OCRTUNE_CHECK(first + count <= count_);
   slot(rank()).first = first;
@@ -326,8 +298,8 @@ Status ShmComm::all_reduce_mean(std::size_t first, std::size_t count, double* wa
   double waited = 0;
   Status status = meet(&waited);
   if (status) status = same_range(first, count);
-  for (int phase = 0; phase < tree_.phases() && status; ++phase) {
-    run_phase(phase, first, count);
+  if (status) {
+    average_own_share(first, count);
     status = meet(&waited);
   }
   if (wait_seconds != nullptr) *wait_seconds = waited;
@@ -342,41 +314,25 @@ Status ShmComm::start_mean(std::size_t first, std::size_t count) {
   return Status();
 }
 
-// Whether all ranks have brought `goal` parts to where this phase begins.
-bool ShmComm::all_ready(int phase, std::uint32_t goal) {
+// Whether all ranks have started `goal` parts.
+bool ShmComm::all_started(std::uint32_t goal) {
   for (int step = 1; step < world_size(); ++step) {
-    RankSlot& peer = slot((rank() + step) % world_size());
-    const auto& word = phase == 0 ? peer.started : peer.done[phase - 1];
-    if (!at_or_past(word.load(std::memory_order_acquire), goal)) return false;
+    const RankSlot& peer = slot((rank() + step) % world_size());
+    if (!at_or_past(peer.started.load(std::memory_order_acquire), goal)) return false;
   }
-  return true;
-}
-
-// The next part that waits for this phase, if all ranks have come so far with it.
-bool ShmComm::advance_phase(int phase) {
-  RankSlot& mine = slot(rank());
-  const std::uint32_t through = mine.done[phase], left = mine.done[tree_.phases() - 1];
-  if (through == (phase == 0 ? mine.started : mine.done[phase - 1])) return false;
-  if (!all_ready(phase, through + 1)) return false;
-  const Part part = parts_[through - left];
-  run_phase(phase, part.first, part.count);
-  if (phase + 1 == tree_.phases()) parts_.pop_front();
-  mine.done[phase].store(through + 1, std::memory_order_release);
   return true;
 }
 
 Status ShmComm::advance() {
-  for (bool moved = !parts_.empty(); moved;) {
-    moved = false;
-    for (int phase = 0; phase < tree_.phases(); ++phase) {
-      while (advance_phase(phase)) moved = true;
-    }
+  for (; !parts_.empty() && all_started(averaged_ + 1); ++averaged_) {
+    average_own_share(parts_.front().first, parts_.front().count);
+    parts_.pop_front();
   }
   return Status();
 }
 
-// After the first meeting all parts of all ranks are started, after each further one all are
-// through one more phase. A rank that comes back here has started its next step before its peers
+// After the first meeting all parts of all ranks are started, after the second all are averaged.
+// A rank that comes back here has started its next step before its peers
 // may have left this one: two hashes, used in turn.
 Status ShmComm::finish_means(double* wait_seconds) {
   slot(rank()).parts_started[step_parity_] = parts_hash_;
@@ -388,10 +344,8 @@ Status ShmComm::finish_means(double* wait_seconds) {
         Error{ErrorKind::usage, "rank " + std::to_string(r) + " reduces other parts than rank " +
                                     std::to_string(rank())};
   }
-  for (int phase = 0; phase < tree_.phases() && status; ++phase) {
-    status = advance();
-    if (status) status = meet(&waited);
-  }
+  if (status) status = advance();
+  if (status) status = meet(&waited);
   parts_hash_ = 0;
   step_parity_ ^= 1;
   if (wait_seconds != nullptr) *wait_seconds = waited;

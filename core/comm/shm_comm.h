@@ -1,12 +1,10 @@
 // Comm of the ranks of one host. Gradients live in one shared memory segment, so an all-reduce
-// moves each number once: every rank averages its share of the range in all slices in place. Ranks
-// that were told where they run average inside their groups first (core/comm/reduce_tree.h).
+// moves each number once: every rank averages its share of the range in all slices in place.
 //
-// Two barriers an all-reduce, two more for each level of groups; they spin for some microseconds,
-// then sleep in the kernel. While asleep a rank looks 50 times a second whether its peers live: a
-// peer that died (or that exited, or is a zombie) ends every waiting call within about 20 ms, a
-// peer that lives but does not come within `silence_seconds` likewise. All survivors name the same
-// rank.
+// Two barriers an all-reduce; they spin for some microseconds, then sleep in the kernel. While
+// asleep a rank looks 50 times a second whether its peers live: a peer that died (or that exited,
+// or is a zombie) ends every waiting call within about 20 ms, a peer that lives but does not come
+// within `silence_seconds` likewise. All survivors name the same rank.
 #pragma once
 
 #include <memory>
@@ -14,17 +12,15 @@
 
 #include "base/result.h"
 #include "core/comm/comm.h"
-#include "core/comm/reduce_tree.h"
 
 namespace ocrtune {
 
 struct ShmCommOptions {
-  std::string segment;            // from new_segment_name() of the launcher; the same for all ranks
-  RankPlace place;                // world_size 1 to 64, all on this host
-  int threads = 1;                // OpenMP team that moves long ranges
-  RankGroups groups = kNoGroups;  // where this rank is bound to, say {L3, NUMA node, package}
-  double attach_seconds = 60;     // until all ranks must be there
-  double silence_seconds = 300;   // longest wait for a peer that lives: above any step's time
+  std::string segment;           // from new_segment_name() of the launcher; the same for all ranks
+  RankPlace place;               // world_size 1 to 64, all on this host
+  int threads = 1;               // OpenMP team that moves long ranges
+  double attach_seconds = 60;    // until all ranks must be there
+  double silence_seconds = 300;  // longest wait for a peer that lives: above any step's time
 };
 
 // usage: not one host, rank out of range; exhausted: /dev/shm too small; failed: a peer is missing.

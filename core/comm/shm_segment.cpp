@@ -15,7 +15,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4f435253;  // "OCRS"
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 constexpr std::size_t kPageBytes = 64 << 10;  // the largest of any kernel: some of ARM's have it
 constexpr std::size_t kPartsOffset =
     (sizeof(SegmentControl) + kPageBytes - 1) / kPageBytes * kPageBytes;

@@ -12,7 +12,6 @@
 #include <string>
 
 #include "base/result.h"
-#include "core/comm/reduce_tree.h"
 
 namespace ocrtune {
 
@@ -26,8 +25,6 @@ struct alignas(128) RankSlot {
   std::atomic<std::uint32_t> left;      // 1 once it said goodbye
   std::atomic<std::int32_t> error;      // errno of its part of a collective call
   std::atomic<std::uint32_t> started;   // parts whose numbers are final, over all steps
-  std::atomic<std::uint32_t> done[2 * kMaxGroupLevels + 1];  // parts through each phase, likewise
-  std::int32_t groups[kMaxGroupLevels];  // where it runs: stable after the first barrier
   std::uint64_t first, count;      // the range it is about to reduce; stable between two barriers
   std::uint64_t parts_started[2];  // a hash of the parts of this step and of the one before
 };

@@ -193,7 +193,6 @@ Status Worker::meet() {
     shm.segment = spec_.segment;
     shm.place = spec_.place;
     shm.threads = spec_.threads;
-    std::copy(spec_.groups.begin(), spec_.groups.end(), shm.groups.begin());
     comm = OCRTUNE_TRY(make_shm_comm(shm));
   } else {
     comm = make_single_comm();

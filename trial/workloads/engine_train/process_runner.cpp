@@ -5,7 +5,6 @@
 #include "base/process.h"
 #include "core/comm/shm_comm.h"
 #include "probes/placement/partition.h"
-#include "probes/placement/rank_groups.h"
 #include "trial/observe/shm_leftovers.h"
 #include "trial/workloads/engine_train/rank_plan.h"
 
@@ -49,10 +48,8 @@ class ProcessRunner : public Runner {
                     const std::string& segment) const {
     const RankPlanRequest request{workload_, cpu_, options_.worker_command,
                                   knobs.threads + knobs.workers};
-    const auto groups = common_groups(cpu_, masks);
-    const RankAdjust adjust = [&](int rank, WorkerSpec& spec, ProcessOptions& process) {
+    const RankAdjust adjust = [&](int /*rank*/, WorkerSpec& spec, ProcessOptions& process) {
       spec.segment = segment;
-      if (knobs.binding != "none") spec.groups = groups[static_cast<std::size_t>(rank)];
       if (kLimitWritableMemory) process.data_limit_bytes = limits.memory_limit_bytes;
     };
     TrialPlan plan = plan_ranks(request, knobs, masks, adjust);

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "core/comm/reduce_tree.h"
 #include "trial/ipc/json_fields.h"
 
 namespace ocrtune {
@@ -41,7 +40,6 @@ void each_field(Spec& spec, const Visit& visit) {
   visit("local_size", spec.place.local_size);
   visit("node", spec.place.node);
   visit("node_count", spec.place.node_count);
-  visit("groups", spec.groups);
   visit("bucket_kib", spec.bucket_kib);
   visit("segment", spec.segment);
   visit("gpu", spec.gpu);
@@ -102,9 +100,6 @@ Status check_ranges(const WorkerSpec& spec) {
   if (place.world_size < 1 || place.rank >= place.world_size || place.local_size < 1 ||
       place.local_rank >= place.local_size) {
     return usage(fmt::format("worker spec: no rank {} of {}", place.rank, place.world_size));
-  }
-  if (spec.groups.size() > kMaxGroupLevels) {
-    return usage(fmt::format("worker spec: at most {} levels of groups", kMaxGroupLevels));
   }
   if (place.world_size > 1 && spec.segment.empty()) {
     return usage("worker spec: several ranks need a shared memory segment");

@@ -29,7 +29,6 @@ struct WorkerSpec {
   int width_buckets = 0;  // as LoaderOptions::width_buckets
   int queue_depth = 2;    // batches ready or under way for each loader worker
   RankPlace place;
-  std::vector<int> groups;  // as common_groups() gives them for this rank; empty: unknown
   int bucket_kib = 0;   // as TrainerOptions::bucket_bytes; 0: gradients are averaged after backward
   std::string segment;  // of the shared memory, or on GPUs the folder where ranks meet; needed by
                         // more than one rank

@@ -15,7 +15,6 @@ TEST(WorkerSpec, SurvivesItsText) {
   spec.label_file = "/data/a \"b\"/labels.txt";
   spec.alphabet = "0123\xE4\xBD\xA0";
   spec.place = {1, 4, 1, 4, 0, 1};
-  spec.groups = {3, 1};
   spec.segment = "/ocrtune-1";
   spec.seed = 1ULL << 60;
   spec.check = false;
@@ -25,7 +24,6 @@ TEST(WorkerSpec, SurvivesItsText) {
   EXPECT_EQ(spec_text(*again), spec_text(spec));
   EXPECT_EQ(again->alphabet, spec.alphabet);
   EXPECT_EQ(again->place.rank, 1);
-  EXPECT_EQ(again->groups, (std::vector<int>{3, 1}));
   EXPECT_EQ(spec_text(spec).find('\n'), std::string::npos);
 }
 
@@ -38,7 +36,6 @@ TEST(WorkerSpec, NamesWhatIsWrong) {
       {R"({"batch":-1})", "bad value of 'batch'"},
       {R"({"batches":8})", "unknown field 'batches'"},
       {R"({"threads":0})", "must be positive"},
-      {R"({"groups":[0,0,0,0]})", "at most 3 levels"},
       {R"({"rank":2,"world_size":2})", "no rank 2 of 2"},
       {R"({"rank":0,"world_size":2})", "segment"},
       {R"({"check":1})", "bad value of 'check'"},
