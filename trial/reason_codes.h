@@ -23,14 +23,11 @@
   X(rule_60_percent_of_cores, 1) \
   X(rule_seven, 1) \
   X(as_fast, 0) \
-  X(as_frugal, 0) \
   X(far_slower, 0) \
   X(faster, 1) \
   X(slower, 1) \
   X(steps_shorter, 1) \
   X(steps_longer, 1) \
-  X(more_per_joule, 1) \
-  X(fewer_per_joule, 1) \
   X(rate_too_low, 2) \
   X(steps_too_long, 3) \
   X(peak_too_high, 2) \
@@ -59,7 +56,6 @@
   X(worth_rate, 1) \
   X(worth_latency, 3) \
   X(worth_memory, 2) \
-  X(worth_energy, 2) \
   X(nothing_run, 0) \
   X(interrupted_before_first, 1) \
   X(nothing_may_launch, 2) \
@@ -87,7 +83,6 @@
   X(ran_times, 4) \
   X(runs_are_starts, 1) \
   X(steps_end_within, 2) \
-  X(samples_a_joule, 1) \
   X(times_the_baseline, 3) \
   X(peak_of_limit, 4) \
   X(peak_without_limit, 1) \

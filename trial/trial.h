@@ -184,7 +184,6 @@ struct Trial {
   StageUse stages;
   SameResult same;                      // its answers beside those of the present setting
   Learning learning;                    // of a trial that trains to be compared
-  double joules_per_sample = 0;         // of the processor packages; 0: no counter
   double network_bytes_per_second = 0;  // of a job over several hosts, the first one's; 0: unknown
   double control_share = 0;  // control kernel beside this trial over its usual rate; 0: unknown
   std::string placement;     // CPUs that the ranks really had: "0:0-3 1:4-7"

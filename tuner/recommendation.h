@@ -90,7 +90,6 @@ struct SettingSummary {
   Resource host, gpu;            // the same by resource; its limits as the trials saw them
   Resource tasks, files;         // limit 0: none was seen
   double step_seconds = 0;       // at the objective's percentile; 0: no idea
-  double samples_per_joule = 0;  // 0: no counter
   int clean_samples = 0;
   int discarded_samples = 0;
   bool modelled = false;                // its rate rests on disturbed windows alone
@@ -121,8 +120,7 @@ struct Recommendation {
   std::string command;          // ready to paste
   Interval samples_per_second;  // re-measured in the race
   std::uint64_t peak_bytes = 0;
-  double step_seconds = 0;       // at the objective's percentile; 0: no idea
-  double samples_per_joule = 0;  // 0: no counter
+  double step_seconds = 0;  // at the objective's percentile; 0: no idea
   std::uint64_t limit_bytes = 0;
   std::vector<Reason> reasons;  // why this one is safe and fast, each a sentence
 };

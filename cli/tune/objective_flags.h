@@ -14,7 +14,7 @@ struct ObjectiveFlags {
   double min_rate = 0;
 
   void declare(Flags& cli);
-  // usage: names the flag. unsupported: the goal energy where nothing counts energy.
+  // usage: names the flag.
   Result<Objective> read() const;
 };
 

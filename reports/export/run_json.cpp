@@ -74,8 +74,6 @@ Json setting_json(const SettingSummary& setting) {
       {"samples_per_second", rate_json(setting.samples_per_second)},
       {"peak_bytes", setting.peak_bytes},
       {"step_seconds", setting.step_seconds > 0 ? Json(setting.step_seconds) : Json()},
-      {"samples_per_joule",
-       setting.samples_per_joule > 0 ? Json(setting.samples_per_joule) : Json()},
       {"clean_samples", setting.clean_samples},
       {"spoilt_samples", setting.discarded_samples},
       {"modelled", setting.modelled},

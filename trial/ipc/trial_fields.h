@@ -161,7 +161,6 @@ inline constexpr auto kObservedFields = [](auto& trial, const auto& visit) {
   visit("stages", trial.stages);
   visit("same", trial.same);
   visit("learning", trial.learning);
-  visit("joules_per_sample", trial.joules_per_sample);
   visit("network_bytes_per_second", trial.network_bytes_per_second);
   visit("control_share", trial.control_share);
   visit("placement", trial.placement);

@@ -11,7 +11,6 @@
 #include "base/interrupt.h"
 #include "base/plural.h"
 #include "base/text.h"
-#include "trial/observe/energy_counter.h"
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/wait_states.h"
 #include "trial/proc/listening_ports.h"
@@ -64,7 +63,6 @@ class TrialWatch {
   SilenceWatch silence_{plan_.silence, limits_.expected_step_seconds,
                         [this](bool anew) { return processes_.cpu_seconds(anew); }};
   std::optional<GpuPlaces> gpu_places_;
-  EnergyCounter energy_;
   std::set<int> ready_;     // ranks
   double first_step_ = -1;  // when; -1: not yet
   bool measuring_ = false, stopped_ = false, part_measured_ = false;
@@ -168,7 +166,6 @@ class TrialWatch {
   void begin_measuring() {
     measuring_ = true;
     windows_.begin();
-    energy_.take_joules();
     processes_.begin(now());
     memory_.begin(now());
     processes_.load().begin(now(), plan_.serves ? tree_.roots()[0]->pid() : 0,
@@ -261,7 +258,6 @@ class TrialWatch {
   }
 
   void finish() {
-    const double joules = energy_.take_joules();
     processes_.finish(now());
     if (plan_.shm != nullptr) plan_.shm->look(tree_.members());
     const std::set<int> pids = processes_.oom().pids();
@@ -280,7 +276,7 @@ class TrialWatch {
       facts_.no_metric_reason = plan_.reader->why_unread(plan_.followed_file);
     }
     judge(pids);
-    windows_.report(plan_.own_shares ? plan_.event_ranks : 0, joules, trial_);
+    windows_.report(plan_.own_shares ? plan_.event_ranks : 0, trial_);
     trial_.learning.points = learning_.points();
     memory_.report(trial_);
     if (gpu_places_) {

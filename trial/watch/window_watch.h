@@ -90,8 +90,7 @@ class WindowWatch {
   int closed() const { return closed_; }            // windows
 
   // `own_shares`: of so many ranks each has its share of a whole; 0: they share it step by step.
-  // `joules`: since the measuring began.
-  void report(int own_shares, double joules, Trial& trial) const {
+  void report(int own_shares, Trial& trial) const {
     trial.samples = samples_;
     leave_out_warm_up(trial);
     if (own_shares > 0) weigh_shares(shares_, own_shares, trial);
@@ -102,9 +101,6 @@ class WindowWatch {
       if (trial.ok() && !judged()) trial.evidence.push_back(line);
     }
     trial.latency = step_latency(steps_);
-    double samples = 0;
-    for (const Sample& one : trial.samples) samples += one.samples_per_second * one.seconds;
-    if (samples > 0) trial.joules_per_sample = joules / samples;
   }
 
  private:

@@ -57,7 +57,6 @@ double log_batches(const Knobs& knobs) {
 double Acquisition::min_log_rate(int point) const {
   const Objective& objective = board_->options.objective;
   double least = -std::numeric_limits<double>::infinity();
-  if (objective.goal == Goal::energy) return least;  // the model does not learn rates then
   if (objective.min_samples_per_second > 0) {
     least = std::log(objective.min_samples_per_second);
   }

@@ -130,7 +130,6 @@ class ModelSearch : public Search {
     prediction.objective_value = {value(speed.log_rate), value(speed.log_rate - half),
                                   value(forecaster_.highest(speed))};
     const Goal goal = board_.options.objective.goal;
-    if (goal == Goal::energy) return prediction;
     const double samples = goal == Goal::latency ? 1.0 * knobs.nproc * knobs.batch : 1;
     const auto& [median, low, high] = prediction.objective_value;
     prediction.samples_per_second = {samples * median, samples * low, samples * high};

@@ -20,7 +20,6 @@ constexpr GoalRow kGoals[] = {
     {"throughput", Goal::throughput, ReasonCode::faster, ReasonCode::slower},
     {"latency", Goal::latency, ReasonCode::steps_shorter, ReasonCode::steps_longer},
     {"memory", Goal::memory, ReasonCode::faster, ReasonCode::slower},
-    {"energy", Goal::energy, ReasonCode::more_per_joule, ReasonCode::fewer_per_joule},
 };
 
 const GoalRow& row_of(Goal goal) {
@@ -51,10 +50,9 @@ Result<Objective> parse_objective(const std::string& text) {
     }
   }
   if (known) return objective;
-  return Error{ErrorKind::usage,
-               "'" + text +
-                   "' is none of throughput, latency, latency:p50 (p90, p95, p99), memory "
-                   "and energy"};
+  return Error{
+      ErrorKind::usage,
+      "'" + text + "' is none of throughput, latency, latency:p50 (p90, p95, p99) and memory"};
 }
 
 std::string objective_text(const Objective& objective) {
@@ -86,9 +84,6 @@ double objective_value_of(const Trial& trial, const Objective& objective) {
     const double seconds = step_seconds_of(trial, objective);
     return seconds > 0 ? 1 / seconds : 0;
   }
-  if (objective.goal == Goal::energy) {
-    return trial.joules_per_sample > 0 ? 1 / trial.joules_per_sample : 0;
-  }
   return trial.samples_per_second;
 }
 
@@ -119,12 +114,8 @@ Reason compared(double ratio, Goal goal) {
   // A step that takes 1 / 0.8 of the time is 25 % longer, not 20 %.
   const double told = goal == Goal::latency && ratio > 0 ? 2 - 1 / ratio : ratio;
   const double percent = 100 * (told - 1);
-  if (std::fabs(percent) < 0.5) {
-    return goal == Goal::energy ? reason<ReasonCode::as_frugal>() : reason<ReasonCode::as_fast>();
-  }
-  if (goal == Goal::throughput && percent <= -99.5) {
-    return reason<ReasonCode::far_slower>();
-  }
+  if (std::fabs(percent) < 0.5) return reason<ReasonCode::as_fast>();
+  if (goal == Goal::throughput && percent <= -99.5) return reason<ReasonCode::far_slower>();
   return {percent < 0 ? row.less : row.more, {decimal(std::fabs(percent), 0)}};
 }
 

@@ -1,9 +1,8 @@
 // What is to be best, and what must hold beside it.
 //
-// Goals: most samples per second; shortest steps at a percentile; least memory; most samples per
-// joule. Constraints on what is measured join any goal; constraints on knobs are
-// tuner/space/constraint.h. A model learns one number of a trial, its objective, of which more is
-// better.
+// Goals: most samples per second; shortest steps at a percentile; least memory. Constraints on what
+// is measured join any goal; constraints on knobs are tuner/space/constraint.h. A model learns one
+// number of a trial, its objective, of which more is better.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace ocrtune {
 
-enum class Goal { throughput, latency, memory, energy };
+enum class Goal { throughput, latency, memory };
 
 struct Objective {
   Goal goal = Goal::throughput;
@@ -30,7 +29,7 @@ struct Objective {
   }
 };
 
-// "throughput", "latency", "latency:p99", "memory", "energy". usage: lists them.
+// "throughput", "latency", "latency:p99", "memory". usage: lists them.
 Result<Objective> parse_objective(const std::string& text);
 std::string objective_text(const Objective& objective);  // what parse_objective reads
 
@@ -42,8 +41,8 @@ inline constexpr double kNearFastest = 0.9;
 // batches of all processes one after the other.
 double step_seconds_of(const Trial& trial, const Objective& objective);
 
-// What the speed model learns: samples per second (also for the goal memory), 1 / step seconds, or
-// samples per joule. 0: the trial does not tell.
+// What the speed model learns: samples per second (also for the goal memory) or 1 / step seconds.
+// 0: the trial does not tell.
 double objective_value_of(const Trial& trial, const Objective& objective);
 
 // Which constraint these numbers break; empty: none. Unknown (0) numbers break none.
@@ -53,7 +52,7 @@ Reason broken_constraint(const Objective& objective, double samples_per_second, 
 // Whether the speed model learns samples per second.
 bool learns_rates(const Objective& objective);
 
-// The ratio of two objectives: 12 % slower, steps 12 % longer, 12 % fewer samples a joule.
+// The ratio of two objectives: 12 % slower, steps 12 % longer.
 Reason compared(double ratio, Goal goal = Goal::throughput);
 
 }  // namespace ocrtune

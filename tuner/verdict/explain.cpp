@@ -180,9 +180,6 @@ std::vector<Reason> reasons_for(const Choice& verdict) {
     reasons.push_back(reason<ReasonCode::steps_end_within>(counted(verdict.objective.percentile),
                                                            in_seconds(summary.step_seconds)));
   }
-  if (summary.samples_per_joule > 0) {
-    reasons.push_back(reason<ReasonCode::samples_a_joule>(as_rate(summary.samples_per_joule)));
-  }
   if (verdict.baseline != nullptr && verdict.baseline != &chosen) {
     const Interval gain = told_ratio(chosen, *verdict.baseline);
     reasons.push_back(reason<ReasonCode::times_the_baseline>(

@@ -18,7 +18,6 @@ constexpr AxisRow kAxes[] = {
     {"peak_bytes",
      [](const SettingSummary& s) { return inverse(static_cast<double>(s.peak_bytes)); }},
     {"step_seconds", [](const SettingSummary& s) { return inverse(s.step_seconds); }},
-    {"samples_per_joule", [](const SettingSummary& s) { return s.samples_per_joule; }},
 };
 
 bool works(const SettingSummary& setting) {

@@ -9,7 +9,7 @@
 namespace ocrtune {
 
 // The things that at least one setting was measured in: "samples_per_second" (more is better),
-// "peak_bytes", "step_seconds" (less), "samples_per_joule" (more). Step times only when asked for:
+// "peak_bytes", "step_seconds" (less). Step times only when asked for:
 // they follow the batch, so that nearly every setting would be a member.
 std::vector<std::string> pareto_axes(const std::vector<SettingSummary>& settings,
                                      bool with_step_seconds);

@@ -240,8 +240,6 @@ Reason worth(const Recommendation& chosen, const Objective& objective) {
     case Goal::memory:
       return reason<ReasonCode::worth_memory>(in_bytes(static_cast<double>(chosen.peak_bytes)),
                                               rate);
-    case Goal::energy:
-      return reason<ReasonCode::worth_energy>(as_rate(chosen.samples_per_joule), rate);
     default:
       return reason<ReasonCode::worth_rate>(rate);
   }
@@ -255,7 +253,6 @@ void recommend_chosen(TuneResult& result, const Choice& verdict, const Recommend
   recommendation.samples_per_second = summary.samples_per_second;
   recommendation.peak_bytes = summary.peak_bytes;
   recommendation.step_seconds = summary.step_seconds;
-  recommendation.samples_per_joule = summary.samples_per_joule;
   recommendation.limit_bytes = verdict.limit_bytes;
   recommendation.reasons = reasons_for(verdict);
   if (verdict.beyond_recipe != nullptr) {

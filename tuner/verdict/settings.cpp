@@ -18,7 +18,7 @@ constexpr std::size_t kMaxThreads = 100000;  // of a process: tells teams apart
 constexpr double kDisturbedError = 3;        // times the noise, where nothing says what was lost
 
 struct Gathered {
-  std::vector<double> objective_values, step_seconds, samples_per_joule;
+  std::vector<double> objective_values, step_seconds;
   std::vector<double> cpu_seconds, disturbed_cpu_seconds;  // of a sample
   std::vector<double> raw_rates, counted_shares;
   double max_clean = 0, max_modelled = 0;  // that a trial of its kind allows to be told
@@ -56,7 +56,6 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
     summary.network_bytes_per_second = trial.network_bytes_per_second;
   }
   into.step_seconds.push_back(step_seconds_of(trial, objective));
-  if (trial.joules_per_sample > 0) into.samples_per_joule.push_back(1 / trial.joules_per_sample);
   into.objective_values.push_back(objective_value);
   if (trial.counted_share > 0) into.counted_shares.push_back(trial.counted_share);
   into.raced = into.raced || trial.phase == "race";
@@ -264,7 +263,6 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
         gathered.cpu_seconds.empty() ? gathered.disturbed_cpu_seconds : gathered.cpu_seconds);
     setting.summary.counted_share = median(gathered.counted_shares);
     setting.summary.step_seconds = median(gathered.step_seconds);
-    setting.summary.samples_per_joule = median(gathered.samples_per_joule);
     settings.push_back(std::move(setting));
   }
   std::stable_sort(settings.begin(), settings.end(), [](const Setting& a, const Setting& b) {

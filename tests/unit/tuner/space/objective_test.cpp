@@ -20,7 +20,7 @@ Trial ran(double rate) {
 }
 
 TEST(Objective, ReadsItsOwnText) {
-  for (const char* text : {"throughput", "latency:p99", "memory", "energy"}) {
+  for (const char* text : {"throughput", "latency:p99", "memory"}) {
     const auto objective = parse_objective(text);
     ASSERT_TRUE(objective.ok()) << text;
     EXPECT_EQ(objective_text(*objective), text);
@@ -29,7 +29,7 @@ TEST(Objective, ReadsItsOwnText) {
 }
 
 TEST(Objective, RefusesOtherWords) {
-  for (const char* text : {"", "speed", "latency:p42", "latency:", "memory:p95"}) {
+  for (const char* text : {"", "speed", "energy", "latency:p42", "latency:", "memory:p95"}) {
     const auto objective = parse_objective(text);
     ASSERT_FALSE(objective.ok()) << text;
     EXPECT_THAT(objective.error().what, HasSubstr("throughput"));
@@ -39,12 +39,9 @@ TEST(Objective, RefusesOtherWords) {
 TEST(Objective, ObjectiveValueFollowsTheGoal) {
   Trial trial = ran(320);
   trial.latency = {100, 0.1, 0.11, 0.125, 0.2};
-  trial.joules_per_sample = 0.5;
   EXPECT_EQ(objective_value_of(trial, *parse_objective("throughput")), 320);
   EXPECT_EQ(objective_value_of(trial, *parse_objective("latency:p95")), 8);
   EXPECT_EQ(objective_value_of(trial, *parse_objective("latency:p99")), 5);
-  EXPECT_EQ(objective_value_of(trial, *parse_objective("energy")), 2);
-  EXPECT_EQ(objective_value_of(ran(320), *parse_objective("energy")), 0) << "no counter";
   EXPECT_NEAR(step_seconds_of(ran(320), {}), 0.1, 1e-12) << "by the rate alone";
   trial.outcome = Outcome::crashed;
   EXPECT_EQ(objective_value_of(trial, {}), 0);
@@ -73,7 +70,6 @@ TEST(Objective, ComparesInTheGoalsTerms) {
   expect(compared(1.001), ReasonCode::as_fast, 0);
   expect(compared(0.001), ReasonCode::far_slower, 0);
   expect(compared(0.8, Goal::latency), ReasonCode::steps_longer, 25);
-  expect(compared(1.1, Goal::energy), ReasonCode::more_per_joule, 10);
 }
 
 SettingSummary setting(double rate, double gigabytes) {
