@@ -82,8 +82,8 @@ const std::vector<Command> kKernel = {
      "ocrtune engine make-data lines --count 2000 --seed 7 --alphabet alnum", "", of_engine<&EngineCommands::make_data>, true},
     {"worker", kEngineGroup, "Measure one setting once",
      "ocrtune engine worker nproc=2 threads=1 batch=16 --data lines", "", of_engine<&EngineCommands::worker>, true},
-    {"replay", kEngineGroup, "Score search strategies on a recorded table, without hardware",
-     "ocrtune engine replay --table machine.csv --trials 25 --repeat 10 --strategy ours,random",
+    {"replay", kEngineGroup, "Score the search on a recorded table, without hardware",
+     "ocrtune engine replay --table machine.csv --trials 25 --repeat 10",
      "The table: a column per knob, then samples_per_second, peak_bytes, outcome and\n"
      "noise_sigma; its first line may be '# cores=64 memory_bytes=137438953472', with gpus=2\n"
      "where the processes took turns on two GPUs.", declare_replay},

@@ -64,14 +64,6 @@ Result<Table> backends(const std::string& /*database*/) {
   return table;
 }
 
-Result<Table> strategies(const std::string& /*database*/) {
-  Table table({"strategy", "help"});
-  for (const StrategyRow& row : strategy_table()) {
-    table.add_row({std::string(row.name), std::string(row.help)});
-  }
-  return table;
-}
-
 Result<Table> log_readers(const std::string& /*database*/) {
   Table table({"log_reader", "numbers_of", "help", "example"});
   for (const LogReaderRow& row : log_reader_table()) {
@@ -143,7 +135,7 @@ Result<Table> runs(const std::string& database) {
     progress.show(done++);
     std::string verdict = run.verdict;
     if (verdict.empty()) {
-      // A run of a version that knew other strategies has no verdict here.
+      // A run that this version cannot judge has no verdict here.
       const auto judged = settled_run(**store, run.id);
       if (!judged && left_to_engine()) return judged.error();
       verdict = judged ? verdict_name(judged->result.verdict) : "unknown";
@@ -185,7 +177,6 @@ const std::vector<Topic>& list_topics() {
       {"presets", "the programs whose flags ocrtune knows", presets},
       {"runs", "the runs in the store, newest first", runs},
       {"signatures", "the log lines by which failures are known", signatures},
-      {"strategies", "the search strategies", strategies},
       {"versions", "of ocrtune and its libraries", versions},
   };
   return kTable;

@@ -25,7 +25,7 @@ KNOBS = ("nproc", "threads", "batch")
 
 
 def sweep(given, folder, name, python=None):
-    command = [given.ocrtune, "tune", "--strategy", "exhaustive", "--budget", given.budget,
+    command = [given.ocrtune, "tune", "--budget", given.budget,
                "--trial-time", given.trial_time, "--db", str(folder / f"{name}.sqlite"), "--out",
                str(folder / name), "--nproc", given.nproc, "--threads", given.threads, "--batch",
                given.batch, "--binding", "none", "--workers", "0", "--model", given.model,

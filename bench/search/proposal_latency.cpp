@@ -18,7 +18,7 @@ std::vector<double> proposal_milliseconds(const SyntheticMachine& machine, int t
   ReplayOptions options;
   options.margin = 0;
   options.seed = seed;
-  const auto search = find_strategy("ours")->make(space, replay_search(machine.table, options));
+  const auto search = make_search(space, replay_search(machine.table, options));
   RecommendOptions answer;
   answer.limit_bytes = machine.table.memory_bytes;
   answer.margin = options.margin;

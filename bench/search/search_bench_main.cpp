@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "base/stats.h"
 #include "bench/search/proposal_latency.h"
+#include "bench/search/strategies.h"
 #include "bench/synthetic/synthetic_machine.h"
 #include "tuner/search/hints.h"
 #include "tuner/session/replay.h"
@@ -103,11 +104,11 @@ std::vector<Subject> subjects(const Flags& flags) {
   return found;
 }
 
-void score_one(const Flags& flags, const Subject& subject, const std::string& strategy, int trials,
+void score_one(const Flags& flags, const Subject& subject, const StrategyRow& strategy, int trials,
                Scores& scores) {
   for (int seed = 1; seed <= flags.seeds; ++seed) {
     ReplayOptions options;
-    options.strategy = strategy;
+    options.make = strategy.make;
     options.trials =
         trials > 0 ? trials
                    : static_cast<int>(2.5 * static_cast<double>(subject.machine.table.rows.size()));
@@ -151,7 +152,7 @@ void score_one(const Flags& flags, const Subject& subject, const std::string& st
           "cap %d noise %.1f %% drift %.1f %% runs %d: (noise taken for %.1f %%) "
           "%s "
           "[%s]\n",
-          subject.name.c_str(), strategy.c_str(), trials, 100 * score->regret,
+          subject.name.c_str(), strategy.name.c_str(), trials, 100 * score->regret,
           100 * score->tried_regret, score->found ? 100 * scores.claims.back() : 0.0,
           score->found ? 50 * std::log(worth.high / worth.low) : 0.0,
           gap >= 0 ? 100 * stated : -1.0, score->out_of_memory_trials, subject.machine.process_cap,
@@ -208,7 +209,9 @@ int main(int argc, char** argv) {
   Flags flags;
   CLI::App app("Scores search strategies on simulated machines", "search_bench");
   app.add_option("--kinds", flags.kinds)->delimiter(',');
-  app.add_option("--strategies", flags.strategies)->delimiter(',');
+  std::vector<std::string> known;
+  for (const StrategyRow& row : strategy_table()) known.push_back(row.name);
+  app.add_option("--strategies", flags.strategies)->delimiter(',')->check(CLI::IsMember(known));
   app.add_option("--trials", flags.trials, "0: 2.5 for each point")->delimiter(',');
   app.add_option("--tables", flags.tables, "recorded tables in place of simulated machines");
   app.add_option("--write-tables", flags.write_tables);
@@ -256,11 +259,13 @@ int main(int argc, char** argv) {
       "%% | OOM mean | max | guarded | claim "
       "within 2 %% | over-claim | err/z | certified | gap | ms/trial "
       "|\n|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|\n");
-  for (const std::string& strategy : flags.strategies) {
+  for (const StrategyRow& strategy : strategy_table()) {
+    const auto& wanted = flags.strategies;
+    if (std::find(wanted.begin(), wanted.end(), strategy.name) == wanted.end()) continue;
     for (int trials : flags.trials) {
       Scores scores;
       for (const Subject& subject : machines) score_one(flags, subject, strategy, trials, scores);
-      print_row(strategy, trials, scores);
+      print_row(strategy.name, trials, scores);
     }
   }
   return 0;

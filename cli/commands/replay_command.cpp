@@ -1,4 +1,4 @@
-// ocrtune replay: scores search strategies on a recorded table, no hardware needed.
+// ocrtune replay: scores the search on a recorded table, no hardware needed.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -20,8 +20,6 @@ using Json = nlohmann::ordered_json;
 
 struct ReplayFlags {
   std::string table;
-  std::vector<std::string> strategy_list;  // as typed, with commas
-  std::vector<std::string> strategies;
   int trials = 60;
   int repeat = 1;
   std::uint64_t seed = 1;
@@ -30,7 +28,6 @@ struct ReplayFlags {
 };
 
 struct Played {
-  std::string strategy;
   std::uint64_t seed = 1;
   ReplayScore score;
 };
@@ -55,8 +52,7 @@ Json played_json(const RecordedTable& table, const ReplayFlags& flags, const Pla
   const ReplayScore& score = played.score;
   const Interval& claim = score.result.recommendation.samples_per_second;
   const bool found = score.found;
-  return {{"strategy", played.strategy},
-          {"trials", flags.trials},
+  return {{"trials", flags.trials},
           {"seed", played.seed},
           {"knobs", found ? knobs_json(table, score.knobs) : Json()},
           {"true_samples_per_second", found ? Json(score.true_samples_per_second) : Json()},
@@ -73,53 +69,36 @@ Json played_json(const RecordedTable& table, const ReplayFlags& flags, const Pla
 void print_played(const Played& played) {
   const ReplayScore& score = played.score;
   if (!score.found) {
-    std::printf("%-12s seed %llu: %s\n", played.strategy.c_str(),
-                static_cast<unsigned long long>(played.seed),
+    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(played.seed),
                 sentence(score.result.answer).c_str());
     return;
   }
   std::printf(
-      "%-12s seed %llu: regret %s, claims %s, true %s samples/s, %d out of memory, %d "
+      "seed %llu: regret %s, claims %s, true %s samples/s, %d out of memory, %d "
       "trials: %s\n",
-      played.strategy.c_str(), static_cast<unsigned long long>(played.seed),
-      format_percent(score.regret).c_str(), format_count(score.claimed_samples_per_second).c_str(),
+      static_cast<unsigned long long>(played.seed), format_percent(score.regret).c_str(),
+      format_count(score.claimed_samples_per_second).c_str(),
       format_count(score.true_samples_per_second).c_str(), score.out_of_memory_trials, score.trials,
       knobs_text(score.knobs).c_str());
-  std::printf("             %s\n", sentence(score.result.certificate).c_str());
-}
-
-Status check_strategies(const ReplayFlags& flags) {
-  std::vector<std::string> names;
-  for (const StrategyRow& row : strategy_table()) names.emplace_back(row.name);
-  for (const std::string& name : flags.strategies) {
-    if (find_strategy(name) == nullptr) {
-      return Error{ErrorKind::usage,
-                   fmt::format("no strategy '{}'; there are {}", name, join(names, ", "))};
-    }
-  }
-  return Status();
+  std::printf("  %s\n", sentence(score.result.certificate).c_str());
 }
 
 Result<int> run_replay(const ReplayFlags& flags) {
-  OCRTUNE_TRY(check_strategies(flags));
   const auto table = OCRTUNE_TRY(read_table(flags.table));
   Json list = Json::array();
-  for (const std::string& strategy : flags.strategies) {
-    for (int i = 0; i < flags.repeat && !interrupted(); ++i) {
-      Played played{strategy, flags.seed + static_cast<std::uint64_t>(i), {}};
-      ReplayOptions options;
-      options.strategy = strategy;
-      options.trials = flags.trials;
-      options.seed = played.seed;
-      options.margin = flags.margin_percent / 100;
-      auto score = replay(table, options);
-      if (!score) return Error{score.error().kind, flags.table + ": " + score.error().what};
-      played.score = std::move(*score);
-      if (flags.json) {
-        list.push_back(played_json(table, flags, played));
-      } else {
-        print_played(played);
-      }
+  for (int i = 0; i < flags.repeat && !interrupted(); ++i) {
+    Played played{flags.seed + static_cast<std::uint64_t>(i), {}};
+    ReplayOptions options;
+    options.trials = flags.trials;
+    options.seed = played.seed;
+    options.margin = flags.margin_percent / 100;
+    auto score = replay(table, options);
+    if (!score) return Error{score.error().kind, flags.table + ": " + score.error().what};
+    played.score = std::move(*score);
+    if (flags.json) {
+      list.push_back(played_json(table, flags, played));
+    } else {
+      print_played(played);
     }
   }
   if (flags.json) {
@@ -143,20 +122,11 @@ CommandRun declare_replay(Flags& cli) {
   cli.option("--repeat", flags->repeat, "N", "Search N times, with seeds from --seed on")
       .range(1, 100'000);
   cli.option("--seed", flags->seed, "N", "Seed of the replayed noise and the search");
-  cli.option("--strategy", flags->strategy_list, "NAME,...", "Score these strategies")
-      .default_text("ours")
-      .from_list("strategies");
   cli.option("--memory-margin", flags->margin_percent, "PERCENT",
              "Leave this percentage of memory_bytes free")
       .range(0, 99);
   cli.json(flags->json);
-  return [flags] {
-    for (const std::string& names : flags->strategy_list) {
-      for (const std::string& name : split(names, ',')) flags->strategies.push_back(name);
-    }
-    if (flags->strategies.empty()) flags->strategies = {"ours"};
-    return run_replay(*flags);
-  };
+  return [flags] { return run_replay(*flags); };
 }
 
 }  // namespace ocrtune

@@ -84,9 +84,6 @@ void declare_search_flags(Flags& cli, TuneFlags& flags) {
              "Judge by measurements alone, or apply the rules of thumb as well")
       .one_of({"measured", "cautious"})
       .under(title);
-  cli.option("--strategy", search.strategy, "NAME", "Search in this way")
-      .from_list("strategies")
-      .under(title);
   cli.option("--seed", search.seed, "N", "Seed of the search and the trials").under(title);
   cli.option("--memory-limit", flags.memory_limit, "SIZE",
              "Memory limit per setting: 8G and 8GiB are 2^33 bytes, 8GB is 8 x 10^9")

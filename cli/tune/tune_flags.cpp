@@ -276,7 +276,7 @@ Status read_data(TuneFlags& flags) {
   return Status();
 }
 
-// Model and strategy by name, before anything is measured.
+// Models by name, before anything is measured.
 Status check_names(const TuneFlags& flags) {
   const JobFlags& typed = flags.typed;
   const SearchRequest& search = flags.search;
@@ -323,11 +323,7 @@ Status check_names(const TuneFlags& flags) {
       OCRTUNE_TRY(check(backend));
     }
   }
-  if (find_strategy(search.strategy) != nullptr) return Status();
-  std::vector<std::string> names;
-  for (const StrategyRow& row : strategy_table()) names.emplace_back(row.name);
-  return Error{ErrorKind::usage,
-               "--strategy " + search.strategy + ": not one of " + join(names, ", ")};
+  return Status();
 }
 
 Status read_hints(TuneFlags& flags) {
@@ -340,7 +336,6 @@ Status read_hints(TuneFlags& flags) {
   search.hints = hints_of(earlier.result);
   const char* why = earlier.job.infers() != job.infers() ? "measured the other --mode"
                     : search.hints.empty()               ? "has no setting that works"
-                    : search.strategy != "ours"          ? "helps --strategy ours alone"
                                                          : nullptr;
   if (why == nullptr) return Status();
   return Error{ErrorKind::usage, fmt::format("--from {}: that run {}", flags.from, why)};

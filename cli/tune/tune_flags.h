@@ -62,7 +62,7 @@ Status read_lists(TuneFlags& flags);
 Status read_hosts(TuneFlags& flags);  // `nodes` becomes a dimension
 Status read_amounts(TuneFlags& flags);
 Status read_data(TuneFlags& flags);
-// Model and strategy by name, before anything is measured.
+// Models by name, before anything is measured.
 Status check_names(const TuneFlags& flags);
 // flags.job, once nothing of flags.typed is open. The run is measured again from other folders,
 // by verify and --resume: its paths are made absolute.

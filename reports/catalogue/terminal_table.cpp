@@ -305,7 +305,6 @@ const std::vector<Phrase>& terminal_table() {
        "先试此运行（或此存储文件的最近一个运行）中最快的配置"},
       {"Judge by measurements alone, or apply the rules of thumb as well",
        "只按测量判断，或同时采用经验法则"},
-      {"Search in this way", "按此方式搜索"},
       {"Seed of the search and the trials", "搜索与试验的随机种子"},
       {"Memory limit per setting: 8G and 8GiB are 2^33 bytes, 8GB is 8 x 10^9",
        "每个配置的内存上限：8G 和 8GiB 为 2^33 字节，8GB 为 8 x 10^9"},

@@ -53,7 +53,7 @@ class Recommend : public ::testing::Test {
   TuneResult result() {
     SearchOptions search_options;
     search_options.safety.limit_bytes = options_.limit_bytes;
-    search_ = find_strategy("ours")->make(space_, search_options);
+    search_ = make_search(space_, search_options);
     for (const Trial& trial : trials_) search_->tell(trial);
     return recommend(space_, *search_, trials_, options_);
   }

@@ -40,7 +40,6 @@ struct SearchRequest {
   double memory_margin = kMemoryMargin;  // share of the limit that stays free
   std::uint64_t seed = 1;
   std::string policy = "measured";  // measured | cautious (the rules of thumb apply)
-  std::string strategy = "ours";
 
   // Values of the knob are listed: it is varied.
   bool lists(const std::string& name) const {

@@ -150,7 +150,6 @@ void visit_fields(Struct& of, const Visit& visit) {
   visit("memory_margin", of.memory_margin);
   visit("seed", of.seed);
   visit("policy", of.policy);
-  visit("strategy", of.strategy);
 }
 
 template <typename Field>

@@ -104,14 +104,9 @@ class Search {
 Knobs fold(Knobs knobs, const std::vector<InertKnob>& inert);
 Trial folded(Trial trial, const std::vector<InertKnob>& inert);
 
-// One row per strategy: "ours", "coordinate", "random", "exhaustive", "halving".
-struct StrategyRow {
-  const char* name;
-  const char* help;
-  std::unique_ptr<Search> (*make)(const Space& space, const SearchOptions& options);
-};
+using SearchMaker = std::unique_ptr<Search> (*)(const Space& space, const SearchOptions& options);
 
-const std::vector<StrategyRow>& strategy_table();           // tuner/search/strategies.cpp
-const StrategyRow* find_strategy(const std::string& name);  // null: no such strategy
+// A sweep of a small space that the budget holds; else a model and a race.
+std::unique_ptr<Search> make_search(const Space& space, const SearchOptions& options);
 
 }  // namespace ocrtune

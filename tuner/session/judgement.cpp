@@ -29,13 +29,6 @@ void tell_launch(RunRecord& run) {
                [](const auto& one) { return !looks_secret(one.first); });
 }
 
-Result<const StrategyRow*> strategy_of(const RunRecord& run) {
-  const StrategyRow* strategy = find_strategy(run.search.strategy);
-  if (strategy != nullptr) return strategy;
-  return Error{ErrorKind::invalid, "run " + run.id + " used the strategy '" + run.search.strategy +
-                                       "', which this ocrtune lacks"};
-}
-
 // Tells `search` the trials, and fills run.result.
 void judge_by(RunRecord& run, const TuneSetup& setup, Search& search) {
   const LongLook look = long_look(run.trials);
@@ -74,18 +67,16 @@ void judge_by(RunRecord& run, const TuneSetup& setup, Search& search) {
 }  // namespace
 
 Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run) {
-  const StrategyRow* strategy = OCRTUNE_TRY(strategy_of(run));
   auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
   auto judgement = std::make_unique<Judgement>();
   judgement->setup = std::move(setup);
-  judgement->search = strategy->make(judgement->setup.space, judgement->setup.search);
+  judgement->search = make_search(judgement->setup.space, judgement->setup.search);
   judge_by(run, judgement->setup, *judgement->search);
   return judgement;
 }
 
 Status judge(RunRecord& run, const TuneSetup& setup) {
-  const StrategyRow* strategy = OCRTUNE_TRY(strategy_of(run));
-  judge_by(run, setup, *strategy->make(setup.space, setup.search));
+  judge_by(run, setup, *make_search(setup.space, setup.search));
   return Status();
 }
 
@@ -95,11 +86,6 @@ Status judge(RunRecord& run) {
 
 Status settle(RunRecord& run) {
   auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
-  OCRTUNE_TRY(strategy_of(run));
-  if (run.search.strategy != "ours") {
-    setup.search.doubted.clear();
-    setup.search.further.clear();
-  }
   const auto search = make_growing_search(setup.space, setup.search, make_inert_test);
   const std::vector<Trial> trials = by_long_look(run.trials, long_look(run.trials));
   for (const Trial& trial : trials) search->tell(trial);

@@ -66,16 +66,12 @@ SearchOptions replay_search(const RecordedTable& table, const ReplayOptions& opt
 }
 
 Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& options) {
-  const StrategyRow* strategy = find_strategy(options.strategy);
-  if (strategy == nullptr) {
-    return Error{ErrorKind::usage, fmt::format("no strategy '{}'", options.strategy)};
-  }
   const TableRow* best = table.best();
   if (best == nullptr) {
     return Error{ErrorKind::invalid, "every setting of the table failed: there is nothing to find"};
   }
   const Space space = space_of(table);
-  const auto search = strategy->make(space, replay_search(table, options));
+  const auto search = options.make(space, replay_search(table, options));
 
   CountingClock clock;
   TableRunner runner(table, clock, options.seed, options.faults);

@@ -12,7 +12,7 @@
 namespace ocrtune {
 
 struct ReplayOptions {
-  std::string strategy = "ours";
+  SearchMaker make = make_search;
   int trials = 60;
   std::uint64_t seed = 1;
   double margin = 0;  // memory kept free; recorded peaks do not move between runs
@@ -38,7 +38,7 @@ struct ReplayScore {
   std::vector<Trial> run;
 };
 
-// usage: no such strategy. invalid: the table has no setting that works.
+// invalid: the table has no setting that works.
 Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& options);
 
 Space space_of(const RecordedTable& table);

@@ -314,7 +314,7 @@ Status Session::learn() {
 }
 
 Result<TuneLoopEnd> Session::search() {
-  const auto search = find_strategy(run_.search.strategy)->make(setup_.space, setup_.search);
+  const auto search = make_search(setup_.space, setup_.search);
   Runner* const measures = OCRTUNE_TRY(runner());
   TuneLoopOptions loop;
   loop.budget_seconds = std::max(0.0, end_of_search_ - now());

@@ -34,7 +34,7 @@ struct Judgement {
   std::unique_ptr<Search> search;  // refers to setup.space
 };
 
-// Fills run.result from run.trials. invalid: the run used a strategy that this ocrtune lacks.
+// Fills run.result from run.trials.
 Result<std::unique_ptr<Judgement>> judge_run(RunRecord& run);
 Status judge(RunRecord& run);  // where the search is not needed any more
 // The same by the setup that the run's own search has.

@@ -119,8 +119,7 @@ TEST_F(TuneCommand, WrongUseIsOneLineAndCode2) {
                                                         {"--dim flavour", "flavour"},
                                                         {"--constraint 'batch>>2'", "batch>>2"},
                                                         {"--memory-limit lots", "lots"},
-                                                        {"--model nonesuch", "nonesuch"},
-                                                        {"--strategy luck", "luck"}}) {
+                                                        {"--model nonesuch", "nonesuch"}}) {
     const Ran ran = ocrtune("tune --db " + db_ + " --dry-run " + arguments);
     EXPECT_EQ(ran.code, 2) << arguments << ": " << ran.out;
     EXPECT_NE(ran.out.find(word), std::string::npos) << ran.out;

@@ -58,7 +58,7 @@ Played play(const RecordedTable& table, double budget, std::uint64_t seed) {
   Knobs baseline;
   baseline.batch = 4;
   options.first = {baseline};
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   CountingClock clock;
   TableRunner runner(table, clock, seed);
   TuneLoopOptions loop;
@@ -128,7 +128,7 @@ TEST(TuneLoop, AStoredRunIsJudgedAsItWas) {
     options.safety.limit_bytes = table.memory_bytes;
     options.safety.margin = 0.05;
     options.first = {played.end.trials[0].knobs};
-    const auto search = find_strategy("ours")->make(space, options);
+    const auto search = make_search(space, options);
     for (const Trial& trial : played.end.trials) search->tell(trial);
     RecommendOptions recommend_options;
     recommend_options.baseline = played.end.trials[0].knobs;
@@ -149,7 +149,7 @@ TEST(TuneLoop, GoesOnFromEarlierTrials) {
   options.safety.limit_bytes = table.memory_bytes;
   options.safety.margin = 0.05;
   options.first_trial_seconds = 1;
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   CountingClock clock;
   TableRunner runner(table, clock, 2);
   TuneLoopOptions loop;
@@ -190,7 +190,7 @@ class TenSeconds : public Runner {
 TEST(TuneLoop, AHangIsNotTheBudgetsEnd) {
   const Space space(knobs_of(small_table(0.0, 1e9)));
   const auto outcomes = [&](Outcome outcome) {
-    const auto search = find_strategy("ours")->make(space, {});
+    const auto search = make_search(space, {});
     CountingClock clock;
     TenSeconds runner(clock, outcome);
     TuneLoopOptions loop;
@@ -212,7 +212,7 @@ TEST(TuneLoop, AHangIsNotTheBudgetsEnd) {
 TEST(TuneLoop, StopsWhenTheStoreFails) {
   const RecordedTable table = small_table(0.0, 1e9);
   const Space space(knobs_of(table));
-  const auto search = find_strategy("ours")->make(space, {});
+  const auto search = make_search(space, {});
   CountingClock clock;
   TableRunner runner(table, clock, 1);
   TuneLoopOptions loop;
@@ -279,7 +279,7 @@ TuneLoopEnd tune_slow_start(const std::vector<int>& processes, const std::vector
     knobs.nproc = rule;
     if (space.find(knobs) >= 0) options.first.push_back(knobs);
   }
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   CountingClock clock;
   SlowStart runner(clock);
   TuneLoopOptions loop;

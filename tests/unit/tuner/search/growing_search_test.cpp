@@ -52,7 +52,7 @@ struct Grown {
 
 Grown search_for(double seconds, double cpu_seconds_of_sample, const SearchOptions& options) {
   const Space space = own_lists();
-  Grown done{{}, find_strategy("ours")->make(space, options)};
+  Grown done{{}, make_search(space, options)};
   for (double left = seconds; left > 0; left -= 4) {
     const auto proposal = done.search->next(left);
     if (!proposal) break;
@@ -105,7 +105,7 @@ TEST(GrowingSearch, ConditionsHoldBeyondTheListToo) {
 TEST(GrowingSearch, IsTheSameForTheSameTrials) {
   const Grown done = search_for(160, 0.001, going_on());
   const Space space = own_lists();
-  const auto again = find_strategy("ours")->make(space, going_on());
+  const auto again = make_search(space, going_on());
   for (const int workers : {0, 1, 2, 4, 8, 16}) {
     Knobs knobs;
     knobs.workers = workers;

@@ -84,7 +84,7 @@ std::vector<Knobs> first_of(const std::vector<Knobs>& hints, int count, Rate rat
   options.first = {setting(1, 8, 16)};
   options.hints = hints;
   options.safety.limit_bytes = 64000000000;
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   std::vector<Knobs> proposed;
   for (int i = 0; i < count; ++i) {
     const auto proposal = search->next(60 - i);

@@ -163,7 +163,7 @@ Searched search_program(const Program& program, std::uint64_t seed, double budge
   options.first = {plain_start()};
   options.seed = seed;
   options.doubted = {"threads"};
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   Random random(seed);
   Searched found;
   double left = budget_seconds;
@@ -236,7 +236,7 @@ TEST(InertSearch, AStoredRunIsJudgedAlike) {
   options.cores = kCpus;
   options.first = {plain_start()};
   options.doubted = {"threads"};
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   for (const Trial& trial : found.trials) search->tell(trial);
   ASSERT_EQ(search->inert().size(), 1U);
   EXPECT_DOUBLE_EQ(search->inert()[0].rate.median, found.inert[0].rate.median);
@@ -260,7 +260,7 @@ TEST(InertSearch, WithoutASecondWitnessNothingIsCalledInert) {
   options.cores = kCpus;
   options.first = {plain_start()};
   options.doubted = {"threads"};
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   Random random(1);
   for (int i = 0; i < 20; ++i) {
     const auto proposal = search->next(300);
@@ -284,7 +284,7 @@ TEST(InertSearch, TrialsOfTheSearchTellOfAKnobToo) {
   options.first = {points[0]};
   options.doubted = {"threads"};
   options.safety.limit_bytes = 1 << 30;
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   int trials = 0;
   for (double left = 75; left > 0 && trials < 14; left -= 9, ++trials) {
     const auto proposal = search->next(left);

@@ -60,7 +60,7 @@ TuneResult tuned(std::int64_t recipe_batch, double budget_seconds, double& beyon
   options.cpus = 8;
   options.recipe_batch = recipe_batch;
   options.first = {shared_out(1, 1, 8)};
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   std::vector<Trial> trials;
   double left = budget_seconds;
   beyond_seconds = 0;
@@ -118,7 +118,7 @@ TEST(RecipeSearch, TheShareOfOtherRecipesIsNotSpentOnTiesOfTheKeptOne) {
   options.cpus = 2;
   options.recipe_batch = 256;
   options.first = {shared_out(2, 1, 128)};
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   double fastest = 0, left = 130;
   while (left >= kSecondsATrial) {
     const auto proposal = search->next(left);

@@ -119,7 +119,7 @@ TEST(SmallBudget, MoreThreadsThanTheirMaskAreCrowded) {
 
 TEST(SmallBudget, NoGainIsExpectedBeyondTheCpus) {
   const Space space = space_of_two_cpus();
-  const auto search = find_strategy("ours")->make(space, options_of(grid_setting(1, 1, 8)));
+  const auto search = make_search(space, options_of(grid_setting(1, 1, 8)));
   for (const Knobs& knobs : {grid_setting(1, 1, 8), grid_setting(2, 1, 8), grid_setting(1, 2, 8),
                              grid_setting(2, 1, 64)}) {
     search->tell(observed(knobs));
@@ -134,7 +134,7 @@ TEST(SmallBudget, NoGainIsExpectedBeyondTheCpus) {
 TEST(SmallBudget, NoGainIsExpectedBeyondTheMask) {
   const Space space({grid_setting(1, 1, 8), grid_setting(1, 2, 8), grid_setting(1, 4, 8)});
   const auto highest = [&](int allowed, bool two_tried) {
-    const auto search = find_strategy("ours")->make(space, options_of(grid_setting(1, 1, 8)));
+    const auto search = make_search(space, options_of(grid_setting(1, 1, 8)));
     for (const int threads : {1, 2}) {
       if (threads > 1 && !two_tried) break;
       const int reach = allowed > 0 ? allowed : kTwoCpus;
@@ -167,7 +167,7 @@ TEST(SmallBudget, IsPlannedFromTrialsThatWorked) {
 
 TEST(SmallBudget, IsSpentOnWhatCanWin) {
   const Space space = space_of_two_cpus();
-  const auto search = find_strategy("ours")->make(space, options_of(grid_setting(1, 1, 8)));
+  const auto search = make_search(space, options_of(grid_setting(1, 1, 8)));
   int slow = 0, trials = 0;
   for (double left = 480; trials < 24; left -= 20, ++trials) {
     const auto proposal = search->next(left);

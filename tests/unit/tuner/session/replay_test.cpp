@@ -13,9 +13,8 @@
 namespace ocrtune {
 namespace {
 
-ReplayScore play(const SyntheticMachine& machine, const std::string& strategy, int trials) {
+ReplayScore play(const SyntheticMachine& machine, int trials) {
   ReplayOptions options;
-  options.strategy = strategy;
   options.trials = trials;
   options.faults = machine.faults;
   auto score = replay(machine.table, options);
@@ -30,7 +29,7 @@ TEST(Replay, LargeSpacesIn25Trials) {
     for (std::uint64_t seed : {2, 8, 14}) {
       const SyntheticMachine machine = make_synthetic_machine({kind, seed, 1, 1, false});
       ASSERT_GT(machine.table.rows.size(), 4000U);
-      const ReplayScore score = play(machine, "ours", 25);
+      const ReplayScore score = play(machine, 25);
       ASSERT_TRUE(score.found);
       EXPECT_LE(score.trials, 25);
       regrets.push_back(score.regret);
@@ -61,7 +60,7 @@ TEST(Replay, FindsAPairOfWords) {
   }
   const auto table = parse_table("# cores=8 memory_bytes=32000000000\n" + csv, "pairs.csv");
   ASSERT_TRUE(table.ok());
-  EXPECT_LE(play({*table, {}, 0}, "ours", 40).regret, 0.05);
+  EXPECT_LE(play({*table, {}, 0}, 40).regret, 0.05);
 }
 
 // A user's switch of 0 and 1 is a number, and its 1 is not infinitely heavier than its 0.
@@ -78,7 +77,7 @@ TEST(Replay, TriesTheOtherValueOfASwitch) {
   }
   const auto table = parse_table("# cores=80 memory_bytes=16000000000\n" + csv, "switch.csv");
   ASSERT_TRUE(table.ok());
-  const ReplayScore score = play({*table, {}, 0}, "ours", 40);
+  const ReplayScore score = play({*table, {}, 0}, 40);
   EXPECT_LE(score.regret, 0.05);
   EXPECT_EQ(score.knobs.dims.at("SPIN"), "1");
 }
@@ -88,7 +87,7 @@ TEST(Replay, TriesTheOtherValueOfASwitch) {
 TEST(Replay, FindsWhatOnlyThreadsAndLoadersDoTogether) {
   for (const std::uint64_t seed : {9041U, 9154U}) {
     const SyntheticMachine machine = make_synthetic_machine({"mechanism", seed, 1, 1, false});
-    const ReplayScore score = play(machine, "ours", 60);
+    const ReplayScore score = play(machine, 60);
     ASSERT_TRUE(score.found);
     EXPECT_LE(score.regret, 0.1) << seed;
   }
@@ -98,7 +97,7 @@ TEST(Replay, FindsWhatOnlyThreadsAndLoadersDoTogether) {
 TEST(Replay, FewerProcessesMakeRoomForLoaders) {
   for (const std::uint64_t seed : {21080U, 21081U}) {
     const SyntheticMachine machine = make_synthetic_machine({"mechanism", seed, 1, 1, false});
-    const ReplayScore score = play(machine, "ours", 60);
+    const ReplayScore score = play(machine, 60);
     ASSERT_TRUE(score.found);
     EXPECT_LE(score.regret, 0.1) << seed;
   }
@@ -111,7 +110,7 @@ TEST(Replay, EndsByItsOwnRuleOnlyWithANarrowCertificate) {
     for (std::uint64_t seed = 21005; seed < 21013; ++seed) {
       const SyntheticMachine machine = make_synthetic_machine({kind, seed, 1, 1, kind[0] == 'q'});
       if (machine.table.best() == nullptr) continue;
-      const ReplayScore score = play(machine, "ours", 60);
+      const ReplayScore score = play(machine, 60);
       if (score.trials == 60) continue;
       ++by_rule;
       EXPECT_GE(score.result.certified_gap, 0) << kind << seed;
@@ -124,7 +123,7 @@ TEST(Replay, EndsByItsOwnRuleOnlyWithANarrowCertificate) {
 // A claim that rests on one moment of a machine that drifts is wrong with it.
 TEST(Replay, TheWinnerRunsAtManyMoments) {
   const SyntheticMachine machine = make_synthetic_machine({"queue", 8, 1, 2, false});
-  const ReplayScore score = play(machine, "ours", 60);
+  const ReplayScore score = play(machine, 60);
   ASSERT_TRUE(score.found);
   std::vector<std::size_t> before_the_race;
   for (std::size_t i = 0; i < score.run.size(); ++i) {
@@ -141,7 +140,7 @@ TEST(Replay, TheCertificateCountsWhatWasNotAdmittedYet) {
   int decided = 0;  // certificates that such a setting widens
   for (std::uint64_t seed = 301; seed < 307; ++seed) {
     const SyntheticMachine machine = make_synthetic_machine({"queue", seed, 1, 1, false});
-    const ReplayScore score = play(machine, "ours", 12);
+    const ReplayScore score = play(machine, 12);
     if (score.result.certified_gap < 0) continue;  // no certificate
     const double bound = (1 + score.result.certified_gap) * score.claimed_samples_per_second;
     double admitted = 0, other = 0;  // the highest that the model thinks possible
@@ -161,7 +160,7 @@ TEST(Replay, TheCertificateCountsWhatWasNotAdmittedYet) {
 // "Within 96 % of the best" and "up to 2366 % faster" say nothing.
 TEST(Replay, AFewTrialsGiveNoCertificate) {
   const SyntheticMachine machine = make_synthetic_machine({"queue", 5, 1, 1, false});
-  const ReplayScore score = play(machine, "ours", 5);
+  const ReplayScore score = play(machine, 5);
   ASSERT_TRUE(score.found);
   EXPECT_LT(score.result.certified_gap, 0);
   EXPECT_EQ(score.result.certificate.code, ReasonCode::best_of_run);
@@ -174,22 +173,20 @@ TEST(Replay, SmallSpacesByTrialsPerPoint) {
     const SyntheticMachine machine = make_synthetic_machine({"queue", seed, 1, 1, true});
     const auto points = static_cast<double>(machine.table.rows.size());
     ASSERT_LE(points, 150);
-    const ReplayScore score = play(machine, "ours", static_cast<int>(2.5 * points));
+    const ReplayScore score = play(machine, static_cast<int>(2.5 * points));
     EXPECT_LE(score.trials, 2.5 * points);
     EXPECT_LE(score.regret, 0.05) << seed;
   }
 }
 
-TEST(Replay, EveryStrategyEndsAndFewTrialsAreEnoughForAnAnswer) {
+TEST(Replay, FewTrialsAreEnoughForAnAnswer) {
   const SyntheticMachine machine = make_synthetic_machine({"field", 3, 1, 1, false});
-  for (const StrategyRow& strategy : strategy_table()) {
-    for (int trials : {1, 2, 5}) {
-      const ReplayScore score = play(machine, strategy.name, trials);
-      EXPECT_LE(score.trials, trials) << strategy.name;
-      EXPECT_GE(score.trials, 1) << strategy.name;
-    }
+  for (int trials : {1, 2, 5}) {
+    const ReplayScore score = play(machine, trials);
+    EXPECT_LE(score.trials, trials);
+    EXPECT_GE(score.trials, 1);
   }
-  EXPECT_TRUE(play(machine, "ours", 1).found);
+  EXPECT_TRUE(play(machine, 1).found);
 }
 
 TEST(Replay, AnySubsetOfColumnsIsASpace) {
@@ -206,7 +203,7 @@ TEST(Replay, AnySubsetOfColumnsIsASpace) {
     row.knobs.binding = "none";
   }
   ASSERT_GT(table.rows.size(), 20U);
-  const ReplayScore score = play(machine, "ours", 60);
+  const ReplayScore score = play(machine, 60);
   EXPECT_TRUE(score.found);
   EXPECT_LE(score.regret, 0.1);
 }
@@ -216,7 +213,7 @@ TEST(Replay, TenThousandToldTrialsAreJudged) {
   const Space space = space_of(machine.table);
   SearchOptions options;
   options.safety.limit_bytes = machine.table.memory_bytes;
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   std::vector<Trial> trials;
   CountingClock clock;
   TableRunner runner(machine.table, clock, 1);
@@ -255,10 +252,6 @@ TEST(Replay, ProcessesTakeTurnsOnTheGpusOfATable) {
 TEST(Replay, RefusesWhatCannotBeScored) {
   RecordedTable table;
   EXPECT_FALSE(replay(table, {}).ok());
-  table.rows.push_back({});
-  ReplayOptions options;
-  options.strategy = "luck";
-  EXPECT_FALSE(replay(table, options).ok());
 }
 
 TEST(SyntheticMachine, SameSeedSameMachine) {

@@ -39,7 +39,7 @@ Result<TuneLoopEnd> loop_of(std::function<void(Trial&, const TrialLimits&)> end)
   SearchOptions options;
   options.first = {points[0]};
   options.first_trial_seconds = 1;
-  const auto search = find_strategy("ours")->make(space, options);
+  const auto search = make_search(space, options);
   CountingClock clock;
   EndingRunner runner(clock, std::move(end));
   TuneLoopOptions loop;

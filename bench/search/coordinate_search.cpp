@@ -1,13 +1,14 @@
-#include "tuner/search/coordinate_search.h"
+// Coordinate descent, as others do it: the best single measurement wins.
+#include "bench/search/coordinate_search.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "tuner/search/race.h"
 #include "tuner/search/search_board.h"
 
 namespace ocrtune {
@@ -47,68 +48,8 @@ std::vector<int> trades(const Space& space, int point) {
   return found;
 }
 
-class CoordinateSearch : public BoardSearch {
- public:
-  CoordinateSearch(const Space& space, const SearchOptions& options, bool careful)
-      : BoardSearch(space, options), careful_(careful) {
-    cores_ = options.cores > 0 ? options.cores : cores_of_space(space);
-  }
-
-  std::optional<Proposal> next(double seconds_left) override {
-    const int left = board.trials_left(seconds_left);
-    if (left < 1) return stop("budget");
-    if (const auto next_mandatory = board.next_mandatory())
-      return board.propose_mandatory(*next_mandatory);
-    const int budget = board.ledger.trials() + left;
-    const int reserve = careful_ ? std::clamp(budget / 5, 2, 24) : 0;
-    if (!race_.started() && (left > reserve || board.ledger.best() < 0)) {
-      if (const auto point = descend()) return board.propose(*point, "model", "one knob on");
-    }
-    if (!careful_) return stop("no neighbour is better");
-    return race(left);
-  }
-
- private:
-  bool careful_;
-  double cores_ = 1;
-  Race race_;
-
-  std::optional<Proposal> stop(std::string reason) {
-    board.stop_reason = std::move(reason);
-    return std::nullopt;
-  }
-
-  std::optional<int> descend() {
-    const auto admitted = [&](int point) {
-      return board.open(point) && board.safety.admitted(point);
-    };
-    const int lightest = board.safety.lightest();
-    if (careful_ && board.ledger.trials() == 0 && admitted(lightest)) return lightest;
-    return coordinate_step(board.ledger, sane_start(*board.space, cores_, admitted), admitted);
-  }
-
-  std::optional<Proposal> race(int left) {
-    if (!race_.started()) {
-      std::vector<int> leaders;
-      for (int point : board.ledger.tried()) {
-        const PointRecord& record = board.ledger.record(point);
-        if (record.works() && record.failures == 0) leaders.push_back(point);
-      }
-      std::sort(leaders.begin(), leaders.end(), [&](int a, int b) {
-        return board.ledger.median_rate(a) > board.ledger.median_rate(b);
-      });
-      leaders.resize(std::min(leaders.size(), static_cast<std::size_t>(std::max(2, left / 3))));
-      if (leaders.empty()) return stop("no setting works");
-      race_ = Race(std::move(leaders), {24, 0.004, board.options.seed + 1});
-    }
-    const auto point = race_.next(board.ledger, board.own_standing(), left);
-    if (!point) return stop("no neighbour is better, and the leaders are raced");
-    return board.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
-  }
-};
-
-}  // namespace
-
+// All usable CPUs shared by a quarter as many processes, a middle batch, few loaders; the nearest
+// point of the space that `admitted` allows. -1 when nothing is admitted.
 int sane_start(const Space& space, double cores, const std::function<bool(int)>& admitted) {
   int best = -1;
   double least = std::numeric_limits<double>::max();
@@ -129,6 +70,7 @@ int sane_start(const Space& space, double cores, const std::function<bool(int)>&
   return best;
 }
 
+// The next untried point of a descent around the best point so far; nothing at a local optimum.
 std::optional<int> coordinate_step(const Ledger& ledger, int start,
                                    const std::function<bool(int)>& admitted) {
   const int best = ledger.best();
@@ -153,15 +95,44 @@ std::optional<int> coordinate_step(const Ledger& ledger, int start,
   return std::nullopt;
 }
 
-std::unique_ptr<Search> make_coordinate_search(const Space& space, const SearchOptions& options,
-                                               bool careful) {
-  SearchOptions adapted = options;
-  if (!careful) {
-    adapted.safety.limit_bytes = 0;
-    adapted.safety.growth = 1e18;
-    adapted.safety.memory.prior = nullptr;
+class CoordinateSearch : public BoardSearch {
+ public:
+  CoordinateSearch(const Space& space, const SearchOptions& options)
+      : BoardSearch(space, options),
+        cores_(options.cores > 0 ? options.cores : cores_of_space(space)) {}
+
+  std::optional<Proposal> next(double seconds_left) override {
+    if (board.trials_left(seconds_left) < 1) return stop("budget");
+    if (const auto next_mandatory = board.next_mandatory()) {
+      return board.propose_mandatory(*next_mandatory);
+    }
+    const auto admitted = [&](int point) {
+      return board.open(point) && board.safety.admitted(point);
+    };
+    const int start = sane_start(*board.space, cores_, admitted);
+    if (const auto point = coordinate_step(board.ledger, start, admitted)) {
+      return board.propose(*point, "model", "one knob on");
+    }
+    return stop("no neighbour is better");
   }
-  return std::make_unique<CoordinateSearch>(space, adapted, careful);
+
+ private:
+  double cores_;
+
+  std::optional<Proposal> stop(std::string reason) {
+    board.stop_reason = std::move(reason);
+    return std::nullopt;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Search> make_coordinate_search(const Space& space, const SearchOptions& options) {
+  SearchOptions adapted = options;
+  adapted.safety.limit_bytes = 0;
+  adapted.safety.growth = 1e18;
+  adapted.safety.memory.prior = nullptr;
+  return std::make_unique<CoordinateSearch>(space, adapted);
 }
 
 }  // namespace ocrtune

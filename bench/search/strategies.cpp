@@ -1,4 +1,6 @@
-// The table of strategies; to add one is to add a row.
+// What the search of tune is compared with.
+#include "bench/search/strategies.h"
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -6,17 +8,10 @@
 
 #include "base/random.h"
 #include "base/stats.h"
-#include "tuner/search/coordinate_search.h"
-#include "tuner/search/growing_search.h"
-#include "tuner/search/inert_search.h"
-#include "tuner/search/model_search.h"
-#include "tuner/search/recipe_search.h"
-#include "tuner/search/search.h"
+#include "bench/search/coordinate_search.h"
 #include "tuner/search/search_board.h"
-#include "tuner/search/sweep_search.h"
 
 namespace ocrtune {
-
 namespace {
 
 SearchOptions without_foresight(SearchOptions options) {
@@ -26,9 +21,9 @@ SearchOptions without_foresight(SearchOptions options) {
   return options;
 }
 
-// Strategies without a model, for comparison: random order, table order, and successive halving.
-// The best single measurement wins, nothing is re-measured except by halving, and memory is found
-// out by running out of it.
+// Strategies without a model: random order, table order, and successive halving. The best single
+// measurement wins, nothing is re-measured except by halving, and memory is found out by running
+// out of it.
 
 // A fixed list of points, run once each.
 class ListSearch : public BoardSearch {
@@ -129,46 +124,17 @@ std::unique_ptr<Search> make_halving_search(const Space& space, const SearchOpti
   return std::make_unique<HalvingSearch>(space, options);
 }
 
-std::unique_ptr<Search> sweep_or_model(const Space& space, const SearchOptions& options) {
-  return space.size() <= kSmallSpace ? make_sweep_search(space, options)
-                                     : make_model_search(space, options);
-}
-
-std::unique_ptr<Search> keeping_the_recipe(const Space& space, const SearchOptions& options) {
-  return options.recipe_batch > 0 ? make_recipe_search(space, options, sweep_or_model)
-                                  : sweep_or_model(space, options);
-}
-
-std::unique_ptr<Search> without_inert_knobs(const Space& space, const SearchOptions& options) {
-  if (options.doubted.empty()) return keeping_the_recipe(space, options);
-  return make_inert_search(space, options, options.doubted[0], keeping_the_recipe);
-}
-
 }  // namespace
 
 const std::vector<StrategyRow>& strategy_table() {
   static const std::vector<StrategyRow> kTable = {
-      {"ours", "sweep of a small space that the budget holds; else model and race",
-       [](const Space& space, const SearchOptions& options) {
-         return make_growing_search(space, options, without_inert_knobs);
-       }},
-      {"coordinate", "one knob at a time from a sane setting, best single trial wins",
-       [](const Space& space, const SearchOptions& options) {
-         return make_coordinate_search(space, options, false);
-       }},
-      {"random", "settings at random, best single trial wins", make_random_search},
-      {"exhaustive", "settings in the order of the space, best single trial wins",
-       make_exhaustive_search},
-      {"halving", "random settings, the better half measured again and again", make_halving_search},
+      {"ours", make_search},
+      {"coordinate", make_coordinate_search},
+      {"random", make_random_search},
+      {"exhaustive", make_exhaustive_search},
+      {"halving", make_halving_search},
   };
   return kTable;
-}
-
-const StrategyRow* find_strategy(const std::string& name) {
-  for (const StrategyRow& row : strategy_table()) {
-    if (name == row.name) return &row;
-  }
-  return nullptr;
 }
 
 }  // namespace ocrtune
