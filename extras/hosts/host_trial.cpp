@@ -159,6 +159,7 @@ Trial merge_parts(std::vector<AnsweredPart> parts) {
     merged.host_peak_bytes = std::max(merged.host_peak_bytes, own.host_peak_bytes);
     merged.possible_peak_bytes = std::max(merged.possible_peak_bytes, own.possible_peak_bytes);
     merged.seconds = std::max(merged.seconds, own.seconds);
+    if (merged.lost_loss.empty()) merged.lost_loss = own.lost_loss;
     if (!own.reproduce.empty()) {
       starts.push_back("ssh " + part.host + " " + shell_quote(own.reproduce) + " & ");
     }

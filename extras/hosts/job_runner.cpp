@@ -13,6 +13,7 @@
 #include "extras/hosts/agent_messages.h"
 #include "extras/hosts/host_trial.h"
 #include "probes/host/nics.h"
+#include "trial/logs/lost_loss.h"
 #include "trial/workloads/command/command_prepare.h"
 #include "trial/workloads/command/command_runner.h"
 
@@ -61,6 +62,7 @@ class JobRunner : public Runner {
     }
     trial.seconds = steady_seconds() - start;
     trial.knobs = knobs;
+    loss_gate_.judge(trial, command_.workload.is_present(knobs));
     if (trial.reproduce.empty()) {
       trial.reproduce = join(dry_run_lines(command_, machine_, knobs), " && ");
     }
@@ -196,6 +198,7 @@ class JobRunner : public Runner {
   std::vector<AnsweredPart> parts_;  // of the trial under way, by host
   int answered_ = 0;
   bool ran_ = false;  // all hosts were there when it began
+  LossGate loss_gate_;
 };
 
 }  // namespace

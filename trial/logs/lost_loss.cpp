@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include "trial/logs/log_text.h"
@@ -37,6 +38,16 @@ void LostLoss::read_line(const std::string& line) {
   if (!number) return;
   lost_in_a_row_ = *number ? 0 : lost_in_a_row_ + 1;
   if (lost_in_a_row_ == 1) line_ = plain_line(line);
+}
+
+void LossGate::judge(Trial& trial, std::optional<bool> present) {
+  if (!trial.ok() || trial.lost_loss.empty()) return;
+  const std::string words = fmt::format("its loss is no number any more: '{}'", trial.lost_loss);
+  if (present.value_or(false)) present_lost_ = true;
+  if (present_lost_ || !present) return trial.evidence.push_back(words);
+  trial.outcome = Outcome::wrong_result;
+  trial.cause = "loss";
+  trial.reason = words;
 }
 
 }  // namespace ocrtune

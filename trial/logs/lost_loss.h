@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "trial/trial.h"
+
 namespace ocrtune {
 
 // Of a line that gives a loss ("loss: 2.31", "'train_loss': nan", "CTCLoss=inf"): whether it is a
@@ -23,6 +25,18 @@ class LostLoss {
   static constexpr int kLinesInARow = 3;  // guess
   int lost_in_a_row_ = 0;
   std::string line_;
+};
+
+// A training whose loss is no number learns nothing, however fast: unless the present setting
+// prints the same, so that it says nothing of another one.
+class LossGate {
+ public:
+  // By trial.lost_loss; the rate stays. `present`: it ran the setting that the user has now; unset:
+  // nobody knows that setting, and the loss is evidence alone.
+  void judge(Trial& trial, std::optional<bool> present);
+
+ private:
+  bool present_lost_ = false;
 };
 
 }  // namespace ocrtune

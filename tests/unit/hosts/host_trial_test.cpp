@@ -87,10 +87,12 @@ TEST(HostTrial, TheFirstHostHasTheSpeedAndTheFullestTheMemory) {
                                      part("b", Outcome::ok, "", 1, 30)};
   parts[0].trial.samples_per_second = 100;
   parts[1].trial.placement = "0:0-1";
+  parts[1].trial.lost_loss = "loss nan";
   const Trial merged = merge_parts(parts);
   EXPECT_TRUE(merged.ok());
   EXPECT_EQ(merged.samples_per_second, 100);
   EXPECT_EQ(merged.peak_bytes, 30U);
+  EXPECT_EQ(merged.lost_loss, "loss nan");
   EXPECT_THAT(merged.evidence, Contains(HasSubstr("b: peak 30 B, ranks on CPUs 0:0-1")));
 }
 

@@ -278,19 +278,9 @@ class CommandRunner : public Runner {
     plan.stop_grace_seconds = command_.workload.stop_grace_seconds;
     Trial trial = watch_trial(plan, limits);
     trial.counted_share = reader.counted_share();
-    if (trial.ok() && loss.lost()) judge_lost(loss.line(), knobs, trial);
+    if (trial.ok() && loss.lost()) trial.lost_loss = loss.line();
+    loss_gate_.judge(trial, command_.workload.is_present(knobs));
     return trial;
-  }
-
-  // A training whose loss is no number learns nothing, however fast: unless the present setting
-  // prints the same, so that it says nothing of this one. The rate stays.
-  void judge_lost(const std::string& line, const Knobs& knobs, Trial& trial) {
-    const std::string words = fmt::format("its loss is no number any more: '{}'", line);
-    if (command_.workload.present == knobs) present_lost_ = true;
-    if (present_lost_ || !command_.workload.present) return trial.evidence.push_back(words);
-    trial.outcome = Outcome::wrong_result;
-    trial.cause = "loss";
-    trial.reason = words;
   }
 
   // Under a name that is nobody's to remove. Returns it; the old one if that is refused. The last
@@ -365,8 +355,8 @@ class CommandRunner : public Runner {
   MakeListener listener_;  // may be empty
   int count_ = 0;
   std::optional<CommandSame> same_;  // unset: its texts are not compared
-  bool present_lost_ = false;        // the present setting's own loss is no number
-  int asked_ = 0;                    // trials of the present setting for its texts alone
+  LossGate loss_gate_;
+  int asked_ = 0;  // trials of the present setting for its texts alone
 };
 
 }  // namespace

@@ -64,6 +64,11 @@ struct CommandWorkload {
   std::string scratch;            // folder for the trial folders; empty: under TMPDIR
   double stop_grace_seconds = 5;  // between SIGTERM and SIGKILL
 
+  // Whether this is how the user starts it now; unset: nobody knows.
+  std::optional<bool> is_present(const Knobs& setting) const {
+    return present ? std::optional<bool>(*present == setting) : std::nullopt;
+  }
+
   friend bool operator==(const CommandWorkload&, const CommandWorkload&) = default;
 };
 

@@ -39,5 +39,20 @@ TEST(LostLoss, AStepThatIsLeftOutIsNoLoss) {
   EXPECT_EQ(watch.line(), "step 6 loss nan");
 }
 
+TEST(LossGate, APresentSettingThatLosesItTooSaysNothingOfOthers) {
+  const auto judged = [](LossGate& gate, std::optional<bool> present) {
+    Trial trial;
+    trial.outcome = Outcome::ok;
+    trial.lost_loss = "loss nan";
+    gate.judge(trial, present);
+    return trial.outcome;
+  };
+  LossGate gate, nobody;
+  EXPECT_EQ(judged(gate, false), Outcome::wrong_result);
+  EXPECT_EQ(judged(gate, true), Outcome::ok);
+  EXPECT_EQ(judged(gate, false), Outcome::ok);
+  EXPECT_EQ(judged(nobody, std::nullopt), Outcome::ok);
+}
+
 }  // namespace
 }  // namespace ocrtune
