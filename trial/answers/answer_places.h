@@ -40,7 +40,6 @@ struct AnswerPlaces {
   std::vector<std::string> same;   // paths of JSON that count; empty: every string
 
   bool empty() const { return patterns.empty() && files.empty() && !lines; }
-  bool reads_output() const { return lines || !patterns.empty(); }
 
   // Several processes print at once: a line belongs to no input that another line names.
   void part_lines();

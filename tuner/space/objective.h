@@ -23,10 +23,6 @@ struct Objective {
   double max_step_seconds = 0;        // at `percentile`; 0: any
   std::uint64_t max_peak_bytes = 0;   // 0: any
   Unit rate = Unit::sample_rate;      // what is counted a second
-
-  bool constrained() const {
-    return min_samples_per_second > 0 || max_step_seconds > 0 || max_peak_bytes > 0;
-  }
 };
 
 // "throughput", "latency", "latency:p99", "memory". usage: lists them.
