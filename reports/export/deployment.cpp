@@ -181,6 +181,10 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   deployment.service = service_of(run, launch);
   if (launch.directory.empty()) launch.directory = run.job.program().directory;
   launch.arguments = masked_arguments(launch.arguments);
+  if (!launch.scratch.empty()) {
+    const auto first = launch.arguments.begin();
+    launch.arguments.insert(first, {"sh", "-c", R"(mkdir -p "$0" && exec "$@")", launch.scratch});
+  }
   for (std::string& argument : launch.arguments) {
     if (argument == "CONFIG.yml" && run.job.command().empty()) argument = "<CONFIG>";
     const std::size_t mask = argument.find(kMask);

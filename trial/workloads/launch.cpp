@@ -33,8 +33,9 @@ ProcessOptions process_options(const Launch& launch) {
 std::string launch_text(const Launch& launch) {
   if (!launch.server.empty()) return "# the server at " + launch.server + ", as it runs";
   std::string text;
+  if (!launch.scratch.empty()) text = "mkdir -p " + shell_quote(launch.scratch) + " && ";
   if (!launch.directory.empty() && launch.directory != real_path(".").value_or("")) {
-    text = "cd " + shell_quote(launch.directory) + " && ";
+    text += "cd " + shell_quote(launch.directory) + " && ";
   }
   for (const auto& [name, value] : launch.environment) {
     text += name + "=" + (looks_secret(name) ? "\"$" + name + "\"" : shell_quote(value)) + " ";

@@ -17,6 +17,7 @@ struct Launch {
   std::vector<std::string> arguments;
   Variables environment;  // added to the inherited one; each name once
   std::string directory;  // empty: the caller's
+  std::string scratch;    // a folder that it writes to, to be made first; empty: none
   std::string server;     // address of one that runs already, so that nothing is started
 };
 
@@ -26,8 +27,8 @@ void set_variable(Variables& environment, const std::string& name, const std::st
 // How ocrtune starts it, with its output in a pipe.
 ProcessOptions process_options(const Launch& launch);
 
-// One line for a shell (shell_line() of base/text.h): "cd DIR && NAME=value argv"; no cd where DIR
-// is the current folder. A secret (base/secrets.h) is not told: its variable is taken from the
+// One line for a shell (shell_line() of base/text.h): "mkdir -p SCRATCH && cd DIR && NAME=value
+// argv"; no cd where DIR is the current folder. A secret (base/secrets.h) is not told: its variable is taken from the
 // shell's own environment.
 std::string launch_text(const Launch& launch);
 std::string launch_text(const Result<Launch>& launch);  // an error as a comment

@@ -324,7 +324,9 @@ Result<Launch> launch_of(const PreparedCommand& command, const Machine& machine,
   TrialPlace place = nodes_of(knobs) > 1 ? any_host() : TrialPlace();
   place.trial_dir = join_path(default_data_directory(), "launch");
   place.port = kLaunchPort;
-  auto filled = OCRTUNE_TRY(fill_for(launch_workload(command), machine, knobs, place));
+  const CommandWorkload workload = launch_workload(command);
+  auto filled = OCRTUNE_TRY(fill_for(workload, machine, knobs, place));
+  if (names_used(workload).count("trial_dir") != 0) filled.launch.scratch = place.trial_dir;
   return std::move(filled.launch);
 }
 

@@ -47,6 +47,16 @@ TEST(DeploymentFormats, VariablesThatTheRunTookFromItsEnvironmentAreToBeFilledIn
               ElementsAre("<MY_TOKEN>", "<HTTP_PROXY>"));
 }
 
+TEST(DeploymentFormats, AFolderThatTheCommandWritesToIsMadeFirst) {
+  RunRecord run = sample_run();
+  run.job = command_job({"ocr", "{batch}", "{trial_dir}/out.pdf"});
+  const auto deployment = deployment_of(run);
+  ASSERT_TRUE(deployment) << deployment.error().what;
+  EXPECT_THAT(deployment->launch.arguments,
+              ElementsAre("sh", "-c", testing::StartsWith("mkdir -p"), deployment->launch.scratch,
+                          "ocr", testing::_, deployment->launch.scratch + "/out.pdf"));
+}
+
 // Each format says what it cannot hold, in one line, in place of another folder or value.
 TEST(DeploymentFormats, WhatAFormatCannotHoldIsRefused) {
   const auto refused = [](const char* format, const Deployment& deployment) {

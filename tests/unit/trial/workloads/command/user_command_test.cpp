@@ -28,6 +28,16 @@ TEST(UserCommand, ItsLaunchHoldsTheVariablesThatTheProgramReads) {
               HasSubstr("OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 ocr --jobs=2"));
 }
 
+TEST(UserCommand, AFolderThatItsLaunchWritesToIsMadeFirst) {
+  UserCommandOptions options;
+  options.command.command = {"ocr", "scan.pdf", "{trial_dir}/out.pdf"};
+  options.command.log_reader = "runs";
+  const auto launch = make_user_command(options)->launch({}, {}, {});
+  ASSERT_TRUE(launch) << launch.error().what;
+  EXPECT_EQ(launch->arguments.back(), launch->scratch + "/out.pdf");
+  EXPECT_THAT(launch_text(launch), testing::StartsWith("mkdir -p " + launch->scratch + " && "));
+}
+
 TEST(UserCommand, ItsLaunchLeavesAnInertKnobOut) {
   EXPECT_EQ(line_of({{"OpenBLAS"}, {"threads"}}), "ocr --jobs=2");
 }
