@@ -216,7 +216,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   if (!choice->per_rank && !says_it_itself && !starts_copies(ready.workload)) {
     const bool would_show = finder->choice() && several;  // else ranks may be gone
     if (trial.launched_ranks == 0 && (would_show || of_samples)) choice->per_rank = false;
-    if (trial.launched_ranks > 0 && several && of_samples) doubt = kOwnRates;
+    if (trial.launched_ranks > 0 && several && of_samples) aside = kOwnRates;
     if (trial.launched_ranks > 0 && several && !of_samples) {
       const auto shown = whose_batch(*choice, prepared, machine, knobs, limits, silent);
       choice->per_rank = shown.value_or(true);
