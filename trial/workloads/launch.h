@@ -28,8 +28,8 @@ void set_variable(Variables& environment, const std::string& name, const std::st
 ProcessOptions process_options(const Launch& launch);
 
 // One line for a shell (shell_line() of base/text.h): "mkdir -p SCRATCH && cd DIR && NAME=value
-// argv"; no cd where DIR is the current folder. A secret (base/secrets.h) is not told: its variable is taken from the
-// shell's own environment.
+// argv"; no cd where DIR is the current folder. A secret (base/secrets.h) is not told: its variable
+// is taken from the shell's own environment.
 std::string launch_text(const Launch& launch);
 std::string launch_text(const Result<Launch>& launch);  // an error as a comment
 
