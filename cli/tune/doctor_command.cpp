@@ -16,7 +16,7 @@
 #include "cli/shell/terminal.h"
 #include "cli/tune/listening.h"
 #include "cli/tune/tune_flags.h"
-#include "diagnosis/causes.h"
+#include "diagnosis/diagnosis.h"
 #include "probes/host/nics.h"
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
@@ -86,9 +86,11 @@ class Findings {
       if (!log_tail.empty())
         std::printf("%s\n%s\n", terminal_text("The end of what it printed:").c_str(),
                     plain_text(log_tail).c_str());
-      for (const char* fix : find_cause(cause).fixes) {
-        if (find_cause(cause).name == cause)
+      for (const Cause& one : diagnose_text(log_tail).causes) {
+        if (one.row == nullptr || one.row->name != cause) continue;
+        for (const std::string& fix : one.fixes) {
           std::puts(terminal_text("What may help: {}", {fix}).c_str());
+        }
       }
       std::puts(terminal_text(fails ? "Not ready: mend what fails, then run ocrtune doctor again."
                                     : "Ready: ocrtune tune")

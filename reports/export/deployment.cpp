@@ -139,6 +139,14 @@ std::uint64_t memory_to_ask(const Safety& safety) {
   return host->limit > needed ? std::min(asked, host->limit) : asked;
 }
 
+// What makes the folder first, for starters without a shell.
+std::vector<std::string> with_scratch(std::vector<std::string> arguments,
+                                      const std::string& scratch) {
+  if (scratch.empty()) return arguments;
+  arguments.insert(arguments.begin(), {"sh", "-c", R"(mkdir -p "$0" && exec "$@")", scratch});
+  return arguments;
+}
+
 }  // namespace
 
 std::string run_on_hosts_line(const RunRecord& run) {
@@ -180,11 +188,7 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   }
   deployment.service = service_of(run, launch);
   if (launch.directory.empty()) launch.directory = run.job.program().directory;
-  launch.arguments = masked_arguments(launch.arguments);
-  if (!launch.scratch.empty()) {
-    const auto first = launch.arguments.begin();
-    launch.arguments.insert(first, {"sh", "-c", R"(mkdir -p "$0" && exec "$@")", launch.scratch});
-  }
+  launch.arguments = with_scratch(masked_arguments(launch.arguments), launch.scratch);
   for (std::string& argument : launch.arguments) {
     if (argument == "CONFIG.yml" && run.job.command().empty()) argument = "<CONFIG>";
     const std::size_t mask = argument.find(kMask);

@@ -146,7 +146,7 @@ class DialectReader : public LogReader {
   void count_line() { ++known_lines_; }
   bool begun() const { return first_ >= 0; }
 
-  StepProcesses processes_;  // where several speak for themselves
+  StepProcesses processes;  // where several speak for themselves
 
  private:
   // A line of another process than the first: read as if it were alone. What that one printed
@@ -178,7 +178,7 @@ class DialectReader : public LogReader {
   void add_up(StepEvent step, int process, double now_seconds, std::vector<Event>& events) {
     step.rank = process;
     reported_.insert(process);
-    const auto together = processes_.add(step, now_seconds);
+    const auto together = processes.add(step, now_seconds);
     const bool all =
         reported_.size() > others_.size() || now_seconds - joined_seconds_ > kJoinSeconds;
     if (!all || !together || !(*together->samples > 0)) return;
@@ -366,7 +366,7 @@ class StepReader : public DialectReader {
     const auto* step = std::get_if<StepEvent>(&event);
     if (step == nullptr && !std::holds_alternative<HelloEvent>(event)) return;
     count_line();
-    const auto reading = step != nullptr ? processes_.add(*step, now_seconds) : std::nullopt;
+    const auto reading = step != nullptr ? processes.add(*step, now_seconds) : std::nullopt;
     if (reading) {
       advance(*reading, now_seconds, events);
     } else if (!begun()) {  // a process says hello with its first call, where its clock begins

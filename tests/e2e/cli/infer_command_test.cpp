@@ -85,7 +85,7 @@ TEST_F(InferCommand, EveryLineHasOneAnswerInItsPlace) {
       EXPECT_EQ(split(table[i + 1], '\t').size(), 4U);
       EXPECT_EQ(split(table[i + 1], '\t')[0], split(labels[i], '\t')[0]);
     }
-    EXPECT_THAT(said_, AllOf(HasSubstr("40 of 40 lines read"), HasSubstr("worker 0 (pid "),
+    EXPECT_THAT(said_, AllOf(HasSubstr("40 of 40 lines read"), HasSubstr(" (pid "),
                              HasSubstr("label_error_rate"), HasSubstr("text is not")));
   }
 }

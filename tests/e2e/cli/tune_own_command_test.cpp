@@ -304,7 +304,7 @@ TEST_F(TuneOwnCommand, FindsByItselfHowTheCommandTellsItsSpeed) {
   const Ran ran =
       run("--nproc 1,2 --budget 6s --json 2>&1 1>/dev/null -- sh ranks.sh {nproc} {batch}");
   EXPECT_THAT(ran.out, HasSubstr("lines/s' as samples/s of each rank (--log-reader torch)"));
-  EXPECT_THAT(ran.out, HasSubstr("where it is that of all ranks"));
+  EXPECT_THAT(ran.out, HasSubstr("it is that of all ranks"));
   EXPECT_THAT(ocrtune("show --json --db " + db_).out, HasSubstr("\"ok\""));
 }
 

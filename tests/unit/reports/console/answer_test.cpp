@@ -58,6 +58,7 @@ TEST(ConsoleAnswer, SpeaksTheLanguageOfTheReader) {
 // What contradicts a rate comes before all other notes, and before what holds a setting back.
 TEST(ConsoleAnswer, SaysWhereLogAndClockDisagree) {
   RunRecord run = sample_run();
+  run.job = command_job({"python3", "train.py"});
   run.result.inconclusive = {};
   run.result.recommendation.reasons = {
       reason<ReasonCode::number_of_ties>(counted(2)),
@@ -67,6 +68,7 @@ TEST(ConsoleAnswer, SaysWhereLogAndClockDisagree) {
 
 TEST(ConsoleAnswer, SaysWhatAServerRefusesBesideItsLoad) {
   RunRecord run = sample_run();
+  run.job = command_job({"python3", "train.py"});
   run.result.inconclusive = {};
   run.result.held_back.clear();
   run.result.recommendation.reasons = {
