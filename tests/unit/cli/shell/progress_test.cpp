@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -68,6 +70,16 @@ TEST(SearchProgress, SaysNothingIntoAPipeButNotesStay) {
   }
   EXPECT_EQ(contents(file), "kept\\x1b[31m\ntrial 1: nproc=2: 12 samples/s\n");
   std::fclose(file);
+}
+
+TEST(WorkLine, SpeaksOnceOfWhatTakesLongAndElseNotAtAll) {
+  testing::internal::CaptureStderr();
+  { const WorkLine quick("asking two hosts"); }
+  {
+    const WorkLine slow("measuring CPUs");
+    std::this_thread::sleep_for(std::chrono::seconds(4));
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "measuring CPUs\n");
 }
 
 TEST(SearchProgress, GoesOnBelowANote) {
