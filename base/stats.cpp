@@ -23,6 +23,38 @@ Interval percentile_interval(double centre, const std::vector<double>& draws, do
   return Interval{centre, quantile(draws, tail), quantile(draws, 1 - tail)};
 }
 
+// The continued fraction of the incomplete beta function, by Lentz's method.
+// Source: Abramowitz and Stegun, 26.5.8.
+double beta_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  const auto held = [](double v) { return std::abs(v) < kTiny ? kTiny : v; };
+  double c = 1;
+  double d = 1 / held(1 - (a + b) * x / (a + 1));
+  double value = d;
+  for (int i = 1; i < 100000; ++i) {
+    const double m = i;
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / held(1 + even * d);
+    c = held(1 + even / c);
+    value *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / held(1 + odd * d);
+    c = held(1 + odd / c);
+    value *= d * c;
+    if (std::abs(d * c - 1) < 1e-13) break;
+  }
+  return value;
+}
+
+double incomplete_beta(double a, double b, double x) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
+                                a * std::log(x) + b * std::log1p(-x));
+  if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
+  return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
 }  // namespace
 
 double mean(const std::vector<double>& values) {
@@ -120,6 +152,16 @@ Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>
     if (below != 0) draws.push_back(median(resample(a, random)) / below);
   }
   return percentile_interval(median(a) / median(b), draws, confidence);
+}
+
+double binomial_at_most(double successes, double trials, double share) {
+  if (successes < 0) return 0;
+  if (successes >= trials) return 1;
+  return incomplete_beta(trials - successes, successes + 1, 1 - share);
+}
+
+double binomial_at_least(double successes, double trials, double share) {
+  return 1 - binomial_at_most(successes - 1, trials, share);
 }
 
 }  // namespace ocrtune

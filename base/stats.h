@@ -1,4 +1,4 @@
-// Order statistics, resampling intervals and rank tests: pure functions over numbers.
+// Order statistics, resampling intervals and tails of counts: pure functions over numbers.
 #pragma once
 
 #include <cstdint>
@@ -35,5 +35,10 @@ Interval bootstrap_median(const std::vector<double>& values, double confidence =
 // Bootstrap interval of median(a) / median(b), resampling both.
 Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>& b,
                          double confidence = 0.95, std::uint64_t seed = 1, int rounds = 2000);
+
+// P(X <= successes) and P(X >= successes) for X ~ Binomial(trials, share); trials and successes
+// need not be whole.
+double binomial_at_most(double successes, double trials, double share);
+double binomial_at_least(double successes, double trials, double share);
 
 }  // namespace ocrtune

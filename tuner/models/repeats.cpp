@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "base/stats.h"
-#include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
 namespace {
@@ -44,7 +43,7 @@ bool recur(const std::vector<std::vector<double>>& settings, double far) {
     trials += logs.size();
   }
   const double chance =
-      1 - binomial_at_most(static_cast<double>(strays) - 1, static_cast<double>(trials), kStrays);
+      binomial_at_least(static_cast<double>(strays), static_cast<double>(trials), kStrays);
   return strays > 1 && chance < kChance;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trial/workloads/service/slo.h"
+#include "base/stats.h"
 
 namespace ocrtune {
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "trial/workloads/engine_infer/infer_trial.h"
 #include "trial/workloads/engine_infer/pool_target.h"
@@ -412,8 +413,7 @@ class LoadTrial {
     }
     const auto more = static_cast<double>(step->failed);
     const double usual = (failed + 1) / (asked + 2);  // Laplace's rule of succession
-    return 1 - binomial_at_most(more - 1, more + static_cast<double>(step->answered), usual) <
-           kByChance;
+    return binomial_at_least(more, more + static_cast<double>(step->answered), usual) < kByChance;
   }
 
   std::string closed_words(const ClosedMaximum& found, const Measured& measured,

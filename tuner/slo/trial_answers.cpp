@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "trial/answers/truth_file.h"
 #include "trial/workloads/service/request_file.h"
-#include "trial/workloads/service/slo.h"
 
 namespace ocrtune {
 namespace {

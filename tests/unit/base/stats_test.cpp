@@ -1,11 +1,23 @@
 #include "base/stats.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "base/random.h"
 
 namespace ocrtune {
 namespace {
+
+double exact_at_most(int successes, int trials, double share) {
+  double sum = 0;
+  for (int k = 0; k <= successes; ++k) {
+    sum +=
+        std::exp(std::lgamma(trials + 1.0) - std::lgamma(k + 1.0) - std::lgamma(trials - k + 1.0) +
+                 k * std::log(share) + (trials - k) * std::log1p(-share));
+  }
+  return sum;
+}
 
 TEST(Stats, OrderStatistics) {
   EXPECT_DOUBLE_EQ(median({3, 1, 2}), 2);
@@ -43,6 +55,22 @@ TEST(Student95, NarrowsWithFreedom) {
   EXPECT_NEAR(t_quantile_95(13.5), 2.152, 0.003);
   EXPECT_NEAR(t_quantile_95(60), 2.000, 0.003);
   EXPECT_NEAR(t_quantile_95(1e12), 1.960, 1e-9);
+}
+
+TEST(BinomialTails, MatchTheSum) {
+  for (const int trials : {5, 100, 3000}) {
+    for (const double share : {0.01, 0.2, 0.9}) {
+      for (const int successes : {0, 1, trials / 50, trials / 4, trials - 1}) {
+        EXPECT_NEAR(binomial_at_most(successes, trials, share),
+                    exact_at_most(successes, trials, share), 1e-9)
+            << trials << " " << share << " " << successes;
+      }
+    }
+  }
+  EXPECT_EQ(binomial_at_most(-1, 10, 0.5), 0);
+  EXPECT_EQ(binomial_at_most(10, 10, 0.5), 1);
+  EXPECT_EQ(binomial_at_least(0, 10, 0.5), 1);
+  EXPECT_NEAR(binomial_at_least(10, 10, 0.5), 1.0 / 1024, 1e-12);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/interrupt.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "trial/workloads/service/slo.h"
 
@@ -212,7 +213,7 @@ class MaximumSearch {
   bool by_chance(const ClosedStep& one) const {
     const auto failed = static_cast<double>(one.failed);
     const double asked = failed + static_cast<double>(one.answered);
-    return 1 - binomial_at_most(failed - 1, asked, options_.max_failed_share) > kFailedByChance;
+    return binomial_at_least(failed, asked, options_.max_failed_share) > kFailedByChance;
   }
 
   // A process that dies closes its connections first. Who took that for requests turned away would

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/stats.h"
 #include "base/text.h"
 
 namespace ocrtune {
@@ -13,38 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxBlocks = 1024;
 constexpr std::size_t kFewestBlocks = 16;
-
-// The continued fraction of the incomplete beta function, by Lentz's method.
-// Source: Abramowitz and Stegun, 26.5.8.
-double beta_fraction(double a, double b, double x) {
-  constexpr double kTiny = 1e-300;
-  const auto held = [](double v) { return std::abs(v) < kTiny ? kTiny : v; };
-  double c = 1;
-  double d = 1 / held(1 - (a + b) * x / (a + 1));
-  double value = d;
-  for (int i = 1; i < 100000; ++i) {
-    const double m = i;
-    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-    d = 1 / held(1 + even * d);
-    c = held(1 + even / c);
-    value *= d * c;
-    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-    d = 1 / held(1 + odd * d);
-    c = held(1 + odd / c);
-    value *= d * c;
-    if (std::abs(d * c - 1) < 1e-13) break;
-  }
-  return value;
-}
-
-double incomplete_beta(double a, double b, double x) {
-  if (x <= 0) return 0;
-  if (x >= 1) return 1;
-  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
-                                a * std::log(x) + b * std::log1p(-x));
-  if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
-  return 1 - front * beta_fraction(b, a, 1 - x) / b;
-}
 
 }  // namespace
 
@@ -90,12 +59,6 @@ Reason slo_reason(const LatencySlo& slo) {
            general(slow ? slo.seconds : slo.seconds * 1e3, 4)}};
 }
 
-double binomial_at_most(double successes, double trials, double share) {
-  if (successes < 0) return 0;
-  if (successes >= trials) return 1;
-  return incomplete_beta(trials - successes, successes + 1, 1 - share);
-}
-
 std::int64_t min_requests(double percentile, double confidence, std::int64_t over) {
   const auto proves = [&](std::int64_t requests) {
     return binomial_at_most(static_cast<double>(over), static_cast<double>(requests),
@@ -119,7 +82,7 @@ SloVerdict judge_slo(const LatencySlo& slo, double requests, double over, double
   const double allowed = 1 - slo.percentile;
   const double doubt = 1 - confidence + 1e-12;
   if (binomial_at_most(late, trials, allowed) <= doubt) return SloVerdict::met;
-  if (late > 0 && 1 - binomial_at_most(late - 1, trials, allowed) <= doubt) {
+  if (late > 0 && binomial_at_least(late, trials, allowed) <= doubt) {
     return SloVerdict::violated;
   }
   return SloVerdict::undecided;

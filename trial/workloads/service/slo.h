@@ -27,9 +27,6 @@ std::string slo_target(const LatencySlo& slo);  // "p99 under 50 ms"
 Reason slo_reason(const LatencySlo& slo);
 std::string milliseconds_text(double seconds);  // "8.57", "8570": three digits or whole
 
-// P(X <= successes) for X ~ Binomial(trials, share); trials and successes need not be whole.
-double binomial_at_most(double successes, double trials, double share);
-
 // The fewest requests that prove the percentile at this confidence with `over` of them too late.
 std::int64_t min_requests(double percentile, double confidence, std::int64_t over = 0);
 

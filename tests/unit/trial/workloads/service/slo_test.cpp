@@ -11,16 +11,6 @@
 namespace ocrtune {
 namespace {
 
-double exact_at_most(int successes, int trials, double share) {
-  double sum = 0;
-  for (int k = 0; k <= successes; ++k) {
-    sum +=
-        std::exp(std::lgamma(trials + 1.0) - std::lgamma(k + 1.0) - std::lgamma(trials - k + 1.0) +
-                 k * std::log(share) + (trials - k) * std::log1p(-share));
-  }
-  return sum;
-}
-
 TEST(Slo, MillisecondsHaveThreeDigitsAndNoExponent) {
   EXPECT_EQ(milliseconds_text(0.00857), "8.57");
   EXPECT_EQ(milliseconds_text(0.99961), "1000");
@@ -55,20 +45,6 @@ TEST(ParseSlo, ATimeNeedsItsUnit) {
     EXPECT_TRUE(parse_slo(std::string(text) + "ms").ok());
     EXPECT_TRUE(parse_slo(std::string(text) + "s").ok());
   }
-}
-
-TEST(BinomialAtMost, MatchesTheSum) {
-  for (const int trials : {5, 100, 3000}) {
-    for (const double share : {0.01, 0.2, 0.9}) {
-      for (const int successes : {0, 1, trials / 50, trials / 4, trials - 1}) {
-        EXPECT_NEAR(binomial_at_most(successes, trials, share),
-                    exact_at_most(successes, trials, share), 1e-9)
-            << trials << " " << share << " " << successes;
-      }
-    }
-  }
-  EXPECT_EQ(binomial_at_most(-1, 10, 0.5), 0);
-  EXPECT_EQ(binomial_at_most(10, 10, 0.5), 1);
 }
 
 TEST(LeastRequests, MatchTheKnownCounts) {
