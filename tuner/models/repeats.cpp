@@ -57,7 +57,7 @@ double pooled_noise(const std::vector<std::vector<double>>& repeats, double prio
     settings.push_back(logs_of(rates));
     const std::vector<double>& logs = settings.back();
     for (std::size_t i = 1; i < logs.size(); ++i) {
-      steps.push_back(std::fabs(logs[i] - logs[i - 1]) / std::sqrt(2.0));
+      steps.push_back(spread_of_two(logs[i], logs[i - 1]));
     }
   }
   const double rough = std::max(prior, median(steps) / kMiddle);

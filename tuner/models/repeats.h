@@ -5,6 +5,8 @@
 // trials recur they are launches of the program itself, and part of its noise.
 #pragma once
 
+#include <cmath>
+#include <numbers>
 #include <vector>
 
 namespace ocrtune {
@@ -13,6 +15,11 @@ namespace ocrtune {
 inline constexpr double kExpectedNoise = 0.03;
 // Deviations; no repeat of the same setting is so far off.
 inline constexpr double kFarOff = 3.5;
+
+// Standard deviation of two values.
+inline double spread_of_two(double one, double other) {
+  return std::fabs(one - other) / std::numbers::sqrt2;
+}
 
 // Relative standard deviation between repeats of a setting, pooled over `repeats` (the rates of one
 // setting each); `prior` weighs as three repeats. Single repeats far off are left out, unless they

@@ -109,7 +109,7 @@ struct SearchBoard {
     if (point < 0) return false;
     const std::vector<double>& rates = ledger.record(point).samples_per_second;  // disturbed or not
     if (rates.size() != 2 || ledger.record(point).trials != 2) return false;
-    const double apart = std::abs(std::log(rates[0] / rates[1])) / std::sqrt(2.0);
+    const double apart = spread_of_two(std::log(rates[0]), std::log(rates[1]));
     return apart > kFarOff * ledger.noise(options.expected_noise);
   }
 

@@ -120,7 +120,7 @@ class Problem {
       const bool beside_others = std::ranges::all_of(own, [&](const RateObservation* one) {
         return one->round > 0 && company[one->round] > 1;
       });
-      const double spread = std::abs(own[0]->log_rate - own[1]->log_rate) / std::sqrt(2.0);
+      const double spread = spread_of_two(own[0]->log_rate, own[1]->log_rate);
       if (beside_others || spread < kFarOff * std::hypot(noise_, own[0]->error, own[1]->error))
         continue;
       own_noise_[setting] = spread;
