@@ -128,11 +128,7 @@ class CoordinateSearch : public BoardSearch {
 }  // namespace
 
 std::unique_ptr<Search> make_coordinate_search(const Space& space, const SearchOptions& options) {
-  SearchOptions adapted = options;
-  adapted.safety.limit_bytes = 0;
-  adapted.safety.growth = 1e18;
-  adapted.safety.memory.prior = nullptr;
-  return std::make_unique<CoordinateSearch>(space, adapted);
+  return std::make_unique<CoordinateSearch>(space, options);
 }
 
 }  // namespace ocrtune

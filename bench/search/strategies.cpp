@@ -14,13 +14,6 @@
 namespace ocrtune {
 namespace {
 
-SearchOptions without_foresight(SearchOptions options) {
-  options.safety.limit_bytes = 0;
-  options.safety.growth = 1e18;
-  options.safety.memory.prior = nullptr;
-  return options;
-}
-
 // Strategies without a model: random order, table order, and successive halving. The best single
 // measurement wins, nothing is re-measured except by halving, and memory is found out by running
 // out of it.
@@ -29,7 +22,7 @@ SearchOptions without_foresight(SearchOptions options) {
 class ListSearch : public BoardSearch {
  public:
   ListSearch(const Space& space, const SearchOptions& options, std::vector<int> order)
-      : BoardSearch(space, without_foresight(options)), order_(std::move(order)) {}
+      : BoardSearch(space, options), order_(std::move(order)) {}
 
   std::optional<Proposal> next(double seconds_left) override {
     if (board.trials_left(seconds_left) < 1) {
@@ -55,7 +48,7 @@ class ListSearch : public BoardSearch {
 class HalvingSearch : public BoardSearch {
  public:
   HalvingSearch(const Space& space, const SearchOptions& options)
-      : BoardSearch(space, without_foresight(options)), random_(options.seed) {}
+      : BoardSearch(space, options), random_(options.seed) {}
 
   std::optional<Proposal> next(double seconds_left) override {
     const int left = board.trials_left(seconds_left);
@@ -124,15 +117,24 @@ std::unique_ptr<Search> make_halving_search(const Space& space, const SearchOpti
   return std::make_unique<HalvingSearch>(space, options);
 }
 
+template <auto make>
+std::unique_ptr<Search> without_foresight(const Space& space, const SearchOptions& options) {
+  SearchOptions blind = options;
+  blind.safety.limit_bytes = 0;
+  blind.safety.growth = 1e18;
+  blind.safety.memory.prior = nullptr;
+  return make(space, blind);
+}
+
 }  // namespace
 
 const std::vector<StrategyRow>& strategy_table() {
   static const std::vector<StrategyRow> kTable = {
       {"ours", make_search},
-      {"coordinate", make_coordinate_search},
-      {"random", make_random_search},
-      {"exhaustive", make_exhaustive_search},
-      {"halving", make_halving_search},
+      {"coordinate", without_foresight<make_coordinate_search>},
+      {"random", without_foresight<make_random_search>},
+      {"exhaustive", without_foresight<make_exhaustive_search>},
+      {"halving", without_foresight<make_halving_search>},
   };
   return kTable;
 }
