@@ -16,6 +16,8 @@
 #include "cli/shell/terminal.h"
 #include "cli/tune/listening.h"
 #include "cli/tune/tune_flags.h"
+#include "diagnosis/advice.h"
+#include "diagnosis/causes.h"
 #include "diagnosis/diagnosis.h"
 #include "probes/host/nics.h"
 #include "probes/placement/partition.h"
@@ -35,6 +37,18 @@ namespace {
 using State = Check::State;
 
 constexpr int kLeastColumns = 20;  // of a check's text
+
+// By the lines that show the cause; those for everybody where none does, as of a signal.
+std::vector<std::string> fixes_of(const std::string& cause, const std::string& log_tail) {
+  for (const Cause& one : diagnose_text(log_tail).causes) {
+    if (one.row != nullptr && one.row->name == cause) return one.fixes;
+  }
+  Cause unseen;
+  unseen.row = &find_cause(cause);
+  if (unseen.row->name != cause) return {};
+  advise(unseen, {});
+  return unseen.fixes;
+}
 
 class StepLine : public SessionObserver {
  public:
@@ -86,11 +100,8 @@ class Findings {
       if (!log_tail.empty())
         std::printf("%s\n%s\n", terminal_text("The end of what it printed:").c_str(),
                     plain_text(log_tail).c_str());
-      for (const Cause& one : diagnose_text(log_tail).causes) {
-        if (one.row == nullptr || one.row->name != cause) continue;
-        for (const std::string& fix : one.fixes) {
-          std::puts(terminal_text("What may help: {}", {fix}).c_str());
-        }
+      for (const std::string& fix : fixes_of(cause, log_tail)) {
+        std::puts(terminal_text("What may help: {}", {fix}).c_str());
       }
       std::puts(terminal_text(fails ? "Not ready: mend what fails, then run ocrtune doctor again."
                                     : "Ready: ocrtune tune")

@@ -430,6 +430,10 @@ std::vector<Reason> further_reasons(const Recommendation& recommended) {
   return further;
 }
 
+bool tells_of_gpus(const Reason& reason) {
+  return reason.is(ReasonCode::gpus_unused) || reason.is(ReasonCode::gpus_idle);
+}
+
 const char* baseline_phrase(const SearchRequest& search) {
   if (!search.baseline_guessed()) return "your setting";
   if (search.baseline_source == kBaselineFirst) return "the first setting of your lists";

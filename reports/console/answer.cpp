@@ -57,7 +57,8 @@ std::string caveat(const RunRecord& run, Language language) {
   const TuneResult& result = run.result;
   if (const Bilingual note = engine_note(run); !note.english.empty()) return in(note, language);
   if (!result.inconclusive.empty()) return sentence(result.inconclusive, language);
-  const auto notes = further_reasons(result.recommendation);
+  auto notes = further_reasons(result.recommendation);
+  std::erase_if(notes, tells_of_gpus);  // a line of their own
   for (const Reason& note : notes) {
     if (note.is(ReasonCode::log_against_clock)) return sentence(note, language);
   }
@@ -83,6 +84,9 @@ void add_found(LabelLines& lines, const RunRecord& run) {
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   lines.add("rate", rate_line(run, language));
   add_held_back(lines, run.result);
+  for (const Reason& note : further_reasons(recommended)) {
+    if (tells_of_gpus(note)) lines.add("GPUs", sentence(note, language));
+  }
   lines.add("memory", memory_line(run, language));
   lines.add("recipe", in(recipe_note(run), language));
   lines.add("note", caveat(run, language));

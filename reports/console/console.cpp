@@ -162,9 +162,7 @@ void add_answer(LabelLines& lines, const RunRecord& run) {
   }
   if (!ties.empty()) lines.add("ties", join(ties, "; "));
   for (const Reason& reason : further_reasons(recommended)) {
-    lines.add(
-        reason.is(ReasonCode::gpus_unused) || reason.is(ReasonCode::gpus_idle) ? "GPUs" : "note",
-        sentence(reason, language));
+    lines.add(tells_of_gpus(reason) ? "GPUs" : "note", sentence(reason, language));
   }
 }
 

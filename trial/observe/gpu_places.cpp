@@ -157,6 +157,10 @@ void GpuPlaces::look(double now_seconds, bool measuring, const std::set<int>& pi
   const bool again = measuring && now_seconds - asked_at_ >= kAskSeconds;
   if (!first && !turned && !again) return;
   asked_at_ = now_seconds;
+  ask(measuring);
+}
+
+void GpuPlaces::ask(bool measuring) {
   asked_while_measuring_ = measuring;
   // Deferred where the system has no thread to spare: then it is never ready and nobody waits.
   asked_ = std::async(std::launch::async | std::launch::deferred,
@@ -165,7 +169,15 @@ void GpuPlaces::look(double now_seconds, bool measuring, const std::set<int>& pi
 
 void GpuPlaces::finish(const std::set<int>& pids) {
   const auto most = std::chrono::duration<double>(kWaitSeconds);
-  if (asked_.valid() && asked_.wait_for(most) == std::future_status::ready) take(pids);
+  const auto answered = [&] {
+    return asked_.valid() && asked_.wait_for(most) == std::future_status::ready;
+  };
+  if (answered()) take(pids);
+  // None of the answers was of its work: the trial was shorter than the driver takes.
+  if (asked_at_ >= 0 && !asked_.valid() && !hung_ && !notes_.any()) {
+    ask(true);
+    if (answered()) take(pids);
+  }
   notes_.know(pids);
 }
 

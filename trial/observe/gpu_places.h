@@ -68,7 +68,8 @@ class GpuPlaces {
   // `pids`: of the trial until now. Takes an answer that is there; asks at the start, when the
   // measuring begins and every few seconds from then on.
   void look(double now_seconds, bool measuring, const std::set<int>& pids);
-  // The answer on its way is waited for, briefly.
+  // Before the processes are ended: the answer on its way is waited for, briefly, and where none
+  // was of their work, one more.
   void finish(const std::set<int>& pids);
   std::vector<GpuShare> shares() const { return notes_.shares(); }
   std::string words() const { return notes_.words(); }
@@ -79,6 +80,7 @@ class GpuPlaces {
   bool asked_while_measuring_ = false, hung_ = false;
   double asked_at_ = -1;
 
+  void ask(bool measuring);
   void take(const std::set<int>& pids);
 };
 

@@ -276,24 +276,31 @@ void recommend_chosen(TuneResult& result, const Choice& verdict, const Recommend
   }
 }
 
-// What the latest trial of these knobs found of GPUs without work, of the requests in flight, and
-// what the server said of itself.
-void add_trial_facts(const std::vector<Trial>& trials, const Knobs& knobs,
-                     std::vector<Reason>& reasons) {
-  const auto latest = std::find_if(trials.rbegin(), trials.rend(), [&](const Trial& trial) {
-    return trial.ok() && trial.knobs == knobs;
-  });
-  if (latest == trials.rend()) return;
+Reason idle_gpus(const std::vector<GpuShare>& gpus) {
   std::vector<std::string> idle;
   int processes = 0;
-  for (const GpuShare& gpu : latest->gpus) {
+  for (const GpuShare& gpu : gpus) {
     if (!gpu.worked) idle.push_back(std::to_string(gpu.index));
     processes += gpu.processes;
   }
-  if (!idle.empty()) {
-    reasons.push_back(idle.size() == latest->gpus.size()
-                          ? reason<ReasonCode::gpus_unused>(join(idle, ", "))
-                          : reason<ReasonCode::gpus_idle>(join(idle, ", "), counted(processes)));
+  if (idle.empty()) return {};
+  if (idle.size() == gpus.size()) return reason<ReasonCode::gpus_unused>(join(idle, ", "));
+  return reason<ReasonCode::gpus_idle>(join(idle, ", "), counted(processes));
+}
+
+// What the latest trial of these knobs found of GPUs without work (the latest in which the driver
+// answered), of the requests in flight, and what the server said of itself.
+void add_trial_facts(const std::vector<Trial>& trials, const Knobs& knobs,
+                     std::vector<Reason>& reasons) {
+  const auto of_knobs = [&](const Trial& trial) { return trial.ok() && trial.knobs == knobs; };
+  const auto latest = std::find_if(trials.rbegin(), trials.rend(), of_knobs);
+  if (latest == trials.rend()) return;
+  const auto answered = std::find_if(latest, trials.rend(), [&](const Trial& trial) {
+    return of_knobs(trial) && !trial.gpus.empty();
+  });
+  if (answered != trials.rend()) {
+    const Reason idle = idle_gpus(answered->gpus);
+    if (!idle.empty()) reasons.push_back(idle);
   }
   const ServiceFacts& service = latest->service;
   if (service.in_flight > 0) {
