@@ -326,4 +326,15 @@ Diagnosis diagnose_text(std::string_view text, const FailureEvidence& evidence) 
   return diagnose({scan_text("log", text)}, evidence);
 }
 
+std::vector<std::string> fixes_of(std::string_view name, std::string_view text) {
+  for (const Cause& cause : diagnose_text(text).causes) {
+    if (cause.row != nullptr && cause.row->name == name) return cause.fixes;
+  }
+  Cause unseen;
+  unseen.row = &find_cause(name);
+  if (unseen.row->name != name) return {};
+  advise(unseen, {});
+  return unseen.fixes;
+}
+
 }  // namespace ocrtune

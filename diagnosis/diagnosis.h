@@ -40,4 +40,8 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
 // The same over one piece of text, such as the last lines of a trial.
 Diagnosis diagnose_text(std::string_view text, const FailureEvidence& evidence = {});
 
+// What to do about the cause that ended what printed `text`: by the lines that show it or, where
+// none does, as of a signal, what is true of everybody. Empty: there is no cause of this name.
+std::vector<std::string> fixes_of(std::string_view cause, std::string_view text);
+
 }  // namespace ocrtune

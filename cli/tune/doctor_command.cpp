@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,6 @@
 #include "cli/shell/terminal.h"
 #include "cli/tune/listening.h"
 #include "cli/tune/tune_flags.h"
-#include "diagnosis/advice.h"
-#include "diagnosis/causes.h"
 #include "diagnosis/diagnosis.h"
 #include "probes/host/nics.h"
 #include "probes/placement/partition.h"
@@ -25,6 +24,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/console/label_lines.h"
+#include "trial/trial.h"
 #include "trial/workloads/engine_parts.h"
 #include "tuner/session/checkup.h"
 #include "tuner/session/session.h"
@@ -37,18 +37,6 @@ namespace {
 using State = Check::State;
 
 constexpr int kLeastColumns = 20;  // of a check's text
-
-// By the lines that show the cause; those for everybody where none does, as of a signal.
-std::vector<std::string> fixes_of(const std::string& cause, const std::string& log_tail) {
-  for (const Cause& one : diagnose_text(log_tail).causes) {
-    if (one.row != nullptr && one.row->name == cause) return one.fixes;
-  }
-  Cause unseen;
-  unseen.row = &find_cause(cause);
-  if (unseen.row->name != cause) return {};
-  advise(unseen, {});
-  return unseen.fixes;
-}
 
 class StepLine : public SessionObserver {
  public:
@@ -83,8 +71,8 @@ class Findings {
   Language language() const { return json_ ? Language::english : terminal_language(); }
   void add(State state, const char* name, const std::string& text) { add({state, name, text}); }
 
-  // `log_tail`: of the step that failed, by `cause` (diagnosis/causes.h).
-  int end(const std::string& log_tail = "", const std::string& cause = "") const {
+  // `failed`: the trial that did, if one did.
+  int end(const std::optional<Trial>& failed = std::nullopt) const {
     const bool fails = std::any_of(checks_.begin(), checks_.end(),
                                    [](const Check& check) { return check.state == State::fails; });
     if (json_) {
@@ -97,12 +85,7 @@ class Findings {
       std::printf("%s\n",
                   nlohmann::ordered_json{{"ready", !fails}, {"checks", rows}}.dump(2).c_str());
     } else {
-      if (!log_tail.empty())
-        std::printf("%s\n%s\n", terminal_text("The end of what it printed:").c_str(),
-                    plain_text(log_tail).c_str());
-      for (const std::string& fix : fixes_of(cause, log_tail)) {
-        std::puts(terminal_text("What may help: {}", {fix}).c_str());
-      }
+      if (failed) say_end(*failed);
       std::puts(terminal_text(fails ? "Not ready: mend what fails, then run ocrtune doctor again."
                                     : "Ready: ocrtune tune")
                     .c_str());
@@ -113,6 +96,16 @@ class Findings {
  private:
   bool json_;
   std::vector<Check> checks_;
+
+  static void say_end(const Trial& failed) {
+    if (!failed.log_tail.empty()) {
+      std::printf("%s\n%s\n", terminal_text("The end of what it printed:").c_str(),
+                  plain_text(failed.log_tail).c_str());
+    }
+    for (const std::string& fix : fixes_of(failed.cause, failed.log_tail)) {
+      std::puts(terminal_text("What may help: {}", {fix}).c_str());
+    }
+  }
 };
 
 std::string data_text(const TuneFlags& flags) {
@@ -121,8 +114,11 @@ std::string data_text(const TuneFlags& flags) {
                      how_many(flags.typed.training.classes, "class"));
 }
 
-void say_what_holds_back(const std::vector<HeldBack>& held, Findings& findings) {
-  for (const HeldBack& one : held) {
+// One trial compares nothing, but its threads show what they waited for.
+void say_what_holds_back(const Trial& trial, const TuneFlags& flags, const Machine& machine,
+                         Findings& findings) {
+  const int cpus = usable_cpu_count(machine.cpu);
+  for (const HeldBack& one : held_back(trial, cpus, flags.search.out_of_reach())) {
     findings.add(State::ok, "why", sentence(held_back_reason(one), findings.language()));
   }
 }
@@ -152,14 +148,15 @@ Result<int> doctor(TuneFlags flags) {
                flags.job.command().empty() ? "the built-in engine, model " + flags.job.model()
                                            : shell_join(flags.job.command()));
   auto states = user_states(flags.job, flags.search);
-  std::vector<HeldBack> held;
+  std::optional<Trial> unread;
   const auto heard =
-      find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json, held);
+      find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json, unread);
   if (!heard && heard.error().kind == ErrorKind::interrupted) return heard.error();
   if (!heard) {
     findings.add(State::fails, "speed", heard.error().what);
-    say_what_holds_back(held, findings);
-    return findings.end();
+    if (!unread) return findings.end();
+    say_what_holds_back(*unread, flags, machine, findings);
+    return heard.error().kind == ErrorKind::failed ? findings.end(*unread) : findings.end();
   }
   if (!heard->empty()) findings.add(State::ok, "speed", *heard);
   TuneRequest request;
@@ -182,12 +179,10 @@ Result<int> doctor(TuneFlags flags) {
                                         static_cast<std::int64_t>(setup->space.size()))) {
     findings.add(check);
   }
-  // One trial compares nothing, but its threads show what they waited for.
   if (trial->ok() || trial->outcome == Outcome::timed_out) {
-    held = held_back(*trial, usable_cpu_count(machine.cpu), flags.search.out_of_reach());
-    say_what_holds_back(held, findings);
+    say_what_holds_back(*trial, flags, machine, findings);
   }
-  return trial->ok() ? findings.end() : findings.end(trial->log_tail, trial->cause);
+  return trial->ok() ? findings.end() : findings.end(*trial);
 }
 
 }  // namespace

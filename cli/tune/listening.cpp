@@ -24,7 +24,6 @@
 #include "tuner/session/run_launch.h"
 #include "tuner/session/tune_loop.h"
 #include "tuner/session/tune_setup.h"
-#include "tuner/verdict/held_back.h"
 
 namespace ocrtune {
 namespace {
@@ -166,7 +165,7 @@ std::string overwritten_note(std::optional<StateFiles>& states) {
 }
 
 Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const Machine& machine,
-                                    bool no_wait, bool silent, std::vector<HeldBack>& held) {
+                                    bool no_wait, bool silent, std::optional<Trial>& unread) {
   if (!job.prints()) return std::string();
   const PreparedCommand ready = OCRTUNE_TRY(prepared_command(user_command(job, search), machine));
   const bool over_hosts = !job.command_job().hosts.empty();
@@ -197,7 +196,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
                      : finder->choice_of_files();
   }
   if (!choice) {
-    held = held_back(trial, usable_cpu_count(machine.cpu), search.out_of_reach());
+    unread = trial;
     return nothing_heard(*finder, trial, job.program().log_file);
   }
   // A rate or a step counts for each process where a launcher has made ranks of them; a program

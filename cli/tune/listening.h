@@ -12,17 +12,16 @@
 #include "trial/state_files.h"
 #include "trial/trial.h"
 #include "tuner/job/job.h"
-#include "tuner/recommendation.h"
 
 namespace ocrtune {
 
 // Sets log_reader or metric of the job's command, and per_rank; gives what was taken, in words.
 // Empty: a reader is named, or nothing of the command's is read. `silent`: nothing is drawn while
 // it listens. usage: no line holds a speed; quotes one, with an option that would read it. failed:
-// the command did not come so far, with its own last words. interrupted. On an error `held` gets
-// what held the command back meanwhile: that shows without a speed.
+// the command did not come so far, with its own last words. interrupted. On an error `unread` gets
+// the trial that was listened to: what held it back and what ended it show without a speed.
 Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const Machine& machine,
-                                    bool no_wait, bool silent, std::vector<HeldBack>& held);
+                                    bool no_wait, bool silent, std::optional<Trial>& unread);
 
 // Where trials of the user's command may write over states that are there; none where no command
 // of the user's runs on this machine.

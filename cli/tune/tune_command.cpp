@@ -32,6 +32,7 @@
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_flags.h"
 #include "cli/tune/tune_inference.h"
+#include "diagnosis/diagnosis.h"
 #include "probes/placement/partition.h"
 #include "probes/probe.h"
 #include "reports/catalogue/headline.h"
@@ -348,6 +349,18 @@ Result<Machine> look_at_machine(TuneFlags& flags, SessionDoors& doors, double& s
   return hosts->machine();
 }
 
+// Of a command in which no speed was found: what held it back and, where it failed, what may help.
+void say_unread(const Trial& trial, ErrorKind kind, const TuneFlags& flags,
+                const Machine& machine) {
+  const int cpus = usable_cpu_count(machine.cpu);
+  for (const HeldBack& one : held_back(trial, cpus, flags.search.out_of_reach())) {
+    say_note("why: " + sentence(held_back_reason(one), terminal_language()));
+  }
+  if (kind != ErrorKind::failed) return;
+  const auto fixes = fixes_of(trial.cause, trial.log_tail);
+  if (!fixes.empty()) say_note(terminal_text("What may help: {}", {fixes[0]}));
+}
+
 Result<int> tune_as_asked(TuneFlags& flags) {
   if (needs_engine(flags)) return engine_elsewhere();
   if (const Status fits = check_resume(flags.words); flags.resuming && !fits) return fits.error();
@@ -380,10 +393,10 @@ Result<int> tune_as_asked(TuneFlags& flags) {
   auto states = flags.dry_run ? std::nullopt : user_states(flags.job, flags.search);
   const double listens = steady_clock().now_seconds();
   if (!flags.dry_run) {
-    std::vector<HeldBack> held;
-    auto heard = find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json, held);
-    for (const HeldBack& one : held)
-      say_note("why: " + sentence(held_back_reason(one), terminal_language()));
+    std::optional<Trial> unread;
+    auto heard =
+        find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json, unread);
+    if (unread) say_unread(*unread, heard.error().kind, flags, machine);
     if (!heard) return heard.error();
     flags.notes.push_back(*std::move(heard));
     flags.notes.push_back(overwritten_note(states));

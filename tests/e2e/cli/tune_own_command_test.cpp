@@ -364,6 +364,18 @@ TEST_F(TuneOwnCommand, ACommandThatDoesNotStartIsRefusedInItsOwnWords) {
   expect_refused("-- sh leaves.sh", "in the background", 3);
 }
 
+TEST_F(TuneOwnCommand, ACommandThatDiesAtItsStartIsHelped) {
+  write("dies.sh",
+        "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'pyclipper'\"; exit 1\n");
+  const Ran tuned = run("2>&1 -- sh dies.sh");
+  EXPECT_THAT(tuned.out, HasSubstr("What may help: pip install pyclipper"));
+  const Ran looked = ocrtune("doctor --cwd " + folder_ + " -- sh dies.sh");
+  EXPECT_THAT(looked.out, HasSubstr("What may help: pip install pyclipper"));
+  write("ill.sh", "#!/bin/sh\necho started\nkill -ILL $$\n");
+  const Ran killed = ocrtune("doctor --cwd " + folder_ + " -- sh ill.sh");
+  EXPECT_THAT(killed.out, HasSubstr("What may help: "));
+}
+
 TEST_F(TuneOwnCommand, RefusesAPresetWhoseConfigIsNotOne) {
   const auto launch = [](const std::string& config) {
     return "--preset paddleocr -- sh -m paddle.distributed.launch train.py -c " + config;

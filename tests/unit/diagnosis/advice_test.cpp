@@ -244,5 +244,14 @@ TEST(Advice, AServerIsNotAskedForItsLoader) {
   EXPECT_THAT(advice_on("  File \"/x/torch/nn.py\", line 1\n" + crash), HasSubstr("num_workers"));
 }
 
+TEST(Advice, WhereNoLineShowsTheCauseItIsWhatHelpsEverybody) {
+  EXPECT_FALSE(fixes_of("illegal_instruction", "step 1 of 300\n").empty());
+  EXPECT_TRUE(fixes_of("no_such_cause", "step 1 of 300\n").empty());
+  const auto by_the_line =
+      fixes_of("missing_module", "ModuleNotFoundError: No module named 'pyclipper'\n");
+  ASSERT_FALSE(by_the_line.empty());
+  EXPECT_THAT(by_the_line[0], HasSubstr("pip install pyclipper"));
+}
+
 }  // namespace
 }  // namespace ocrtune
