@@ -465,7 +465,8 @@ Bilingual headline(const RunRecord& run) {
   }
   if (answer == Answer::inconclusive) {
     Bilingual open = open_sentence(run);
-    const Bilingual texts = result.other_text ? text_words(run) : Bilingual();
+    const bool ended = result.found && run.state != "running";
+    const Bilingual texts = ended || result.other_text ? text_words(run) : Bilingual();
     const bool learned = result.beyond_recipe && result.beyond_recipe->worth;
     const Bilingual recipe = learned ? recipe_words(run) : Bilingual();
     const Bilingual ahead = ahead_as_measured(run);

@@ -100,6 +100,16 @@ TEST(Headline, TextsThatVaryByThemselvesAreNotCalledFew) {
   EXPECT_THAT(told(0, 0), HasSubstr("The same text on all 12 inputs."));
 }
 
+TEST(Headline, AnOpenAnswerSaysOfItsTextsAsWell) {
+  RunRecord run = with_gain(1, 1, 1);
+  run.job = reading_job();
+  run.result.inconclusive = reason<ReasonCode::no_quiet_window>(counted(9));
+  EXPECT_THAT(headline(decided(run)).english,
+              AllOf(StartsWith("Inconclusive"), HasSubstr("The text was not compared.")));
+  run.state = "running";
+  EXPECT_THAT(headline(decided(run)).english, Not(HasSubstr("compared")));
+}
+
 TEST(Headline, OtherTextIsNotAllowedByAUserWhoGaveTrueTexts) {
   RunRecord run = with_gain(1.9, 1.81, 2.0);
   for (SettingSummary& setting : run.result.settings) {
