@@ -1,6 +1,8 @@
 #include "base/cpu_set.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,11 +19,30 @@ constexpr int kMaxCpus = 65536;
 
 // A kernel CPU mask of our own size: cpu_set_t stops at 1,024 CPUs.
 struct KernelMask {
-  std::vector<unsigned long> words = std::vector<unsigned long>(kMaxCpus / kWordBits);
   static constexpr int kWordBits = 8 * sizeof(unsigned long);
-  cpu_set_t* get() { return reinterpret_cast<cpu_set_t*>(words.data()); }
-  std::size_t bytes() const { return words.size() * sizeof(unsigned long); }
+  unsigned long words[kMaxCpus / kWordBits] = {};
+  cpu_set_t* get() { return reinterpret_cast<cpu_set_t*>(words); }
+
+  void set(int cpu) { words[cpu / kWordBits] |= 1UL << (cpu % kWordBits); }
+  CpuSet cpus() const {
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < kMaxCpus; ++cpu) {
+      if ((words[cpu / kWordBits] >> (cpu % kWordBits)) & 1U) cpus.push_back(cpu);
+    }
+    return CpuSet(std::move(cpus));
+  }
 };
+
+constinit KernelMask g_at_start;
+
+// Runs before the constructors of all libraries, so no sanitizer has begun either.
+[[gnu::no_sanitize("address", "thread", "undefined")]] void keep_mask(int /*count*/,
+                                                                      char** /*arguments*/,
+                                                                      char** /*environment*/) {
+  ::syscall(SYS_sched_getaffinity, 0, sizeof g_at_start.words, g_at_start.words);
+}
+[[gnu::section(".preinit_array"), gnu::used]] void (*const g_keep_mask)(int, char**,
+                                                                        char**) = keep_mask;
 
 }  // namespace
 
@@ -89,22 +110,16 @@ std::string CpuSet::text() const {
 
 CpuSet current_affinity() {
   KernelMask mask;
-  if (::sched_getaffinity(0, mask.bytes(), mask.get()) != 0) return CpuSet();
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < kMaxCpus; ++cpu) {
-    const auto word = mask.words[static_cast<std::size_t>(cpu / KernelMask::kWordBits)];
-    if ((word >> (cpu % KernelMask::kWordBits)) & 1U) cpus.push_back(cpu);
-  }
-  return CpuSet(std::move(cpus));
+  if (::sched_getaffinity(0, sizeof mask.words, mask.get()) != 0) return CpuSet();
+  return mask.cpus();
 }
+
+CpuSet affinity_at_start() { return g_at_start.cpus(); }
 
 Status set_affinity(int pid, const CpuSet& set) {
   KernelMask mask;
-  for (int cpu : set.cpus()) {
-    mask.words[static_cast<std::size_t>(cpu / KernelMask::kWordBits)] |=
-        1UL << (cpu % KernelMask::kWordBits);
-  }
-  if (::sched_setaffinity(pid, mask.bytes(), mask.get()) != 0) {
+  for (const int cpu : set.cpus()) mask.set(cpu);
+  if (::sched_setaffinity(pid, sizeof mask.words, mask.get()) != 0) {
     return system_error(errno, "bind to CPUs " + set.text());
   }
   return Status();

@@ -33,7 +33,10 @@ class CpuSet {
   std::vector<int> cpus_;
 };
 
-CpuSet current_affinity();                    // of the calling thread
+CpuSet current_affinity();  // of the calling thread
+// Of this process as it was started: OpenMP's runtime narrows its first thread to one place before
+// main() begins where OMP_PROC_BIND or its like is set, and children would inherit that.
+CpuSet affinity_at_start();
 Status set_affinity(int pid, const CpuSet&);  // pid 0: the calling thread
 
 }  // namespace ocrtune

@@ -263,4 +263,15 @@ std::string without_secrets(std::string_view text, const std::vector<std::string
   return masked_text(out);
 }
 
+bool holds_mask(std::string_view text) {
+  constexpr std::string_view kMasked = kMask;
+  for (std::size_t at = text.find(kMasked); at != std::string_view::npos;
+       at = text.find(kMasked, at + 1)) {
+    std::string filled(text);
+    filled.replace(at, kMasked.size(), "x1y2z3w4");
+    if (masked_text(filled) == text) return true;
+  }
+  return text == kMasked;
+}
+
 }  // namespace ocrtune

@@ -20,6 +20,9 @@ bool looks_secret(std::string_view name);
 // they are (sk-..., hf_..., AKIA...).
 std::string masked_text(std::string_view text);
 
+// Does a mask stand where masked_text() puts it, in place of a value that was there?
+bool holds_mask(std::string_view text);
+
 // Arguments one by one, and the argument after a flag that looks secret: --api-key VALUE.
 std::vector<std::string> masked_arguments(const std::vector<std::string>& arguments);
 

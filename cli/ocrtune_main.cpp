@@ -101,7 +101,14 @@ int engine_version(const std::vector<std::string>& words) {
   return exit_code(error);
 }
 
+// What is started inherits the mask that the user gave, not the place of one OpenMP thread.
+void take_all_cpus() {
+  const CpuSet given = affinity_at_start();
+  if (!given.empty() && given != current_affinity()) static_cast<void>(set_affinity(0, given).ok());
+}
+
 int run_command_line(const std::vector<std::string>& words) {
+  take_all_cpus();
   catch_interrupts();
   std::vector<std::string> arguments = words;
   if (!arguments.empty()) arguments.erase(arguments.begin());

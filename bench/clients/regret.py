@@ -57,7 +57,7 @@ def neighbour(on, seed):
 def tune(given, python, folder, report):
     shutil.copy(CLIENTS / "crnn.yml", folder)
     (folder / "labels.txt").write_text("".join(f"img_{i}.png\tabc\n" for i in range(4000)))
-    command = [given.ocrtune, "tune", "--budget", given.budget, "--json", "--preset", "paddleocr",
+    command = [given.ocrtune, "tune", "--budget", given.budget, "--json", "--batch", "2,4,8,16,32,64", "--preset", "paddleocr",
                "--db", str(folder / "runs.sqlite"), "--cwd", str(folder), "--", python, "-m",
                "paddle.distributed.launch", "--nproc_per_node={nproc}",
                "--log_dir={trial_dir}/log", str(CLIENTS / "paddle_train.py"), "-c", "crnn.yml", "-o",

@@ -249,6 +249,7 @@ Json answer_trial(const Json& request) {
   if (!machine) return {{"error", valid_utf8(machine.error().what)}};
   auto asked = parse_host_trial(request.dump());
   if (!asked) return {{"error", valid_utf8(asked.error().what)}};
+  inherit(*asked);
   const auto ended = [id = message_field(request, "id", std::int64_t{0})] {
     return inbox().ended(id);
   };

@@ -303,6 +303,7 @@ Result<AttemptPlan> parse_host_attempt(const std::string& text, const Machine& m
   AttemptPlan plan = OCRTUNE_TRY(parse_fields<AttemptPlan>(
       kAttemptFields, FieldsJson::parse(text).value("plan", FieldsJson()).dump(),
       "a host's attempt"));
+  inherit(asked);
   asked.place.trial_dir = plan.trial_dir;
   asked.place.port = free_port();
   plan.setting.workload = std::move(asked.workload);

@@ -73,12 +73,13 @@ const AnsweredPart* first_failure(const std::vector<AnsweredPart>& parts) {
 }  // namespace
 
 std::string host_trial_json(const HostTrial& trial) {
-  CommandWorkload workload = trial.workload;
+  const CommandWorkload& workload = trial.workload;
+  FieldsJson json = fields_json(kWorkloadFields, workload);
+  json["inherited_values"] = FieldsJson::object();
   for (const std::string& name : workload.inherited) {
     const char* value = std::getenv(name.c_str());
-    if (value != nullptr) workload.environment.emplace_back(name, value);
+    if (value != nullptr) json["inherited_values"][name] = value;
   }
-  FieldsJson json = fields_json(kWorkloadFields, workload);
   json["ask"] = "trial";
   if (workload.per_rank) json["per_rank"] = *workload.per_rank;
   if (trial.print_interval) json["print_interval"] = *trial.print_interval;
@@ -103,11 +104,23 @@ Result<HostTrial> parse_host_trial(const std::string& text) {
     trial.limits = read_fields<TrialLimits>(kLimitFields, json.at("limits"));
     trial.place = read_fields<TrialPlace>(kPlaceFields, json.at("place"));
     trial.guards = json.value("guards", false);
+    const FieldsJson inherited = json.value("inherited_values", FieldsJson::object());
+    for (const auto& [name, value] : inherited.items()) {
+      workload.inherited.push_back(name);
+      trial.inherited.emplace_back(name, value.get<std::string>());
+    }
     return Status();
   };
   trial.workload =
       OCRTUNE_TRY(parse_fields<CommandWorkload>(kWorkloadFields, text, "host trial", more));
   return trial;
+}
+
+void inherit(const HostTrial& trial) {
+  for (const auto& [name, value] : trial.inherited) {
+    const char* held = std::getenv(name.c_str());
+    if (held == nullptr || held != value) ::setenv(name.c_str(), value.c_str(), 1);
+  }
 }
 
 std::string part_json(const Trial& trial) {

@@ -21,6 +21,7 @@ struct HostTrial {
   Knobs knobs;
   TrialLimits limits;
   TrialPlace place;     // without folder and port
+  Variables inherited;  // of workload.inherited, with the values that the asking process has
   bool guards = false;  // another host's command starts the ranks here: host_guard.h
   bool follows() const { return place.node_rank != "0"; }
 };
@@ -28,6 +29,8 @@ struct HostTrial {
 // With the values of the variables that the workload takes from this process's environment.
 std::string host_trial_json(const HostTrial& trial);
 Result<HostTrial> parse_host_trial(const std::string& text);
+// Sets them in this process, so that they are no words of the command, which are stored.
+void inherit(const HostTrial& trial);
 
 std::string part_json(const Trial& trial);  // what a host's part came to, less its knobs
 Result<Trial> parse_part(const std::string& text);

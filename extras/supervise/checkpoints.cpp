@@ -236,7 +236,16 @@ void SavedStates::look() {
   saved_ = false;
   states_.clear();
   passed_over_.clear();
-  for (const Checkpoint& state : find_checkpoints(name_)) {
+  std::vector<Checkpoint> found = find_checkpoints(name_);
+  // A state that is rewritten in place and was cut has its last whole version beside it, as
+  // PaddleOCR keeps iter_epoch_100 and best_accuracy beside latest.
+  if (found.size() == 1 && !found[0].whole && !is_directory(name_)) {
+    const std::string folder = parent_path(name_);
+    for (const Checkpoint& state : find_checkpoints(folder.empty() ? "." : folder)) {
+      if (state.whole) found.push_back(state);
+    }
+  }
+  for (const Checkpoint& state : found) {
     if (!state.whole) {
       if (states_.empty()) passed_over_.push_back(state.path);
       continue;

@@ -84,11 +84,14 @@ bool is_paddle_ocr(const std::vector<std::string>& command) {
                      [](const std::string& word) { return ends_with(word, "tools/train.py"); });
 }
 
-// PaddleOCR takes one list of overrides, the one after the last -o; other programs none.
+// PaddleOCR and its like take one list of KEY=VALUE, the one after the last -o; of other programs
+// -o may name their output.
 void insert_override(std::vector<std::string>& command, const std::string& word) {
-  const auto list = std::find(command.rbegin(), command.rend(), "-o");
-  if (list != command.rend()) {
-    command.insert(list.base(), word);
+  const auto list = std::find(command.rbegin(), command.rend(), "-o").base();
+  const bool given = list != command.begin();
+  if (given &&
+      (is_paddle_ocr(command) || (list != command.end() && list->find('=') != std::string::npos))) {
+    command.insert(list, word);
   } else if (is_paddle_ocr(command)) {
     command.insert(command.end(), {"-o", word});
   } else {
@@ -173,7 +176,9 @@ std::string untold_checkpoint(const std::string& checkpoint, const std::string& 
 std::vector<std::string> resuming_command(std::vector<std::string> command,
                                           const std::string& resume_argument,
                                           const std::string& checkpoint) {
-  std::vector<std::string> more = words(resume_argument);
+  // What a word is shows before the path is in it, which may hold anything: epoch=3-step=300.ckpt.
+  const std::vector<std::string> asked = words(resume_argument);
+  std::vector<std::string> more = asked;
   for (std::string& word : more) {
     const std::string place = "{checkpoint}";
     const std::size_t at = word.find(place);
@@ -182,8 +187,8 @@ std::vector<std::string> resuming_command(std::vector<std::string> command,
   }
   for (std::size_t i = 0; i < more.size(); ++i) {
     const std::string& word = more[i];
-    const bool flag = word[0] == '-';
-    const std::size_t equal = word.find('=');
+    const bool flag = asked[i][0] == '-';
+    const std::size_t equal = asked[i].find('=');
     if (equal != std::string::npos) {
       std::erase_if(command, [&](const std::string& old) {
         return starts_with(old, std::string_view(word).substr(0, equal + 1));
@@ -193,8 +198,8 @@ std::vector<std::string> resuming_command(std::vector<std::string> command,
       continue;
     }
     const auto at = std::find(command.begin(), command.end(), word);
-    const bool has_value = flag && i + 1 < more.size() && more[i + 1][0] != '-' &&
-                           more[i + 1].find('=') == std::string::npos;
+    const bool has_value = flag && i + 1 < more.size() && asked[i + 1][0] != '-' &&
+                           asked[i + 1].find('=') == std::string::npos;
     if (!has_value) {
       if (at == command.end()) command.push_back(word);
       continue;

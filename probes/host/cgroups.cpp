@@ -1,6 +1,7 @@
 #include "probes/host/cgroups.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 
@@ -50,20 +51,28 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The last mount wins: later ones cover earlier ones.
-const Mount* find_mount(const std::vector<Mount>& mounts, bool unified, std::string_view name) {
-  for (auto mount = mounts.rbegin(); mount != mounts.rend(); ++mount) {
-    if (mount->unified == unified && (unified || has(mount->controllers, name))) return &*mount;
-  }
-  return nullptr;
-}
-
 // "/a/b" below "/a" is "/b"; nothing when it is not below.
 std::optional<std::string> below(const std::string& path, const std::string& folder) {
   if (folder == "/") return path == "/" ? "" : path;
   if (path == folder) return "";
   if (starts_with(path, folder + "/")) return path.substr(folder.size());
   return std::nullopt;
+}
+
+// Of the mounts at one point the last one is seen. Of several points the last one in which `own`
+// is: a container may have the host's hierarchy bound in beside its own.
+const Mount* find_mount(const FileRoot& root, const std::vector<Mount>& mounts, bool unified,
+                        std::string_view name, const std::string& own) {
+  const Mount* last = nullptr;
+  std::set<std::string> points;
+  for (auto mount = mounts.rbegin(); mount != mounts.rend(); ++mount) {
+    const bool holds = mount->unified == unified && (unified || has(mount->controllers, name));
+    if (!points.insert(mount->point).second || !holds) continue;
+    const auto inside = below(own, mount->root);
+    if (inside && root.exists(mount->point + *inside)) return &*mount;
+    if (last == nullptr) last = &*mount;
+  }
+  return last;
 }
 
 bool is_real_root(const FileRoot& root, const Mount& mount) {
@@ -111,10 +120,14 @@ std::optional<CgroupPath> cgroup_path(const FileRoot& root, std::string_view con
     if (has(split(names, ','), controller)) own_v1 = line.substr(second + 1);
   }
   const std::vector<Mount> mounts = cgroup_mounts(root);
-  const Mount* v1 = find_mount(mounts, false, controller);
-  if (own_v1 && v1 != nullptr) return climb(root, *v1, *own_v1);
-  const Mount* v2 = find_mount(mounts, true, "");
-  if (own_v2 && v2 != nullptr) return climb(root, *v2, *own_v2);
+  if (own_v1) {
+    const Mount* v1 = find_mount(root, mounts, false, controller, *own_v1);
+    if (v1 != nullptr) return climb(root, *v1, *own_v1);
+  }
+  if (own_v2) {
+    const Mount* v2 = find_mount(root, mounts, true, "", *own_v2);
+    if (v2 != nullptr) return climb(root, *v2, *own_v2);
+  }
   return std::nullopt;
 }
 

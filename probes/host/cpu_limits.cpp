@@ -1,7 +1,5 @@
 #include "probes/host/cpu_limits.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -24,30 +22,17 @@ std::optional<CpuSet> status_cpus(const FileRoot& root, const std::string& path)
   return *cpus;
 }
 
-// An OpenMP runtime with these set narrows our own mask before main() starts; the parent's mask is
-// then what the user really has.
-bool runtime_narrows_mask(const Environment& environment) {
-  const std::string bind = lower(environment_value(environment, "OMP_PROC_BIND"));
-  const bool binds = !bind.empty() && bind != "false";
-  return binds || environment.count("GOMP_CPU_AFFINITY") != 0 ||
-         environment.count("OMP_PLACES") != 0 || environment.count("KMP_AFFINITY") != 0;
-}
-
 struct Named {
   CpuSet cpus;
   std::string source;
   bool is_effective = false;  // CPUs that are online, by the kernel's own word
 };
 
-std::optional<Named> read_affinity(const FileRoot& root, const Environment& environment) {
+std::optional<Named> read_affinity(const FileRoot& root) {
   if (!root.is_live()) {
     const auto saved = status_cpus(root, "/proc/self/status");
     if (!saved) return std::nullopt;
     return Named{*saved, "affinity"};
-  }
-  if (runtime_narrows_mask(environment)) {
-    const auto parent = status_cpus(root, fmt::format("/proc/{}/status", ::getppid()));
-    if (parent) return Named{*parent, "affinity of the parent process"};
   }
   const CpuSet own = current_affinity();
   if (own.empty()) return std::nullopt;
@@ -218,7 +203,7 @@ CpuLimits read_cpu_limits(const FileRoot& root, const Environment& environment,
                           const CpuSet& online, Notes& notes) {
   CpuLimits found;
   std::vector<Named> sets;
-  if (auto affinity = read_affinity(root, environment)) {
+  if (auto affinity = read_affinity(root)) {
     sets.push_back(*affinity);
   } else {
     notes.unknowns.push_back("CPU affinity: /proc/self/status has no Cpus_allowed_list");

@@ -76,6 +76,16 @@ TEST(Secrets, AreMaskedInArguments) {
   EXPECT_EQ(masked_arguments(once), once);
 }
 
+TEST(Secrets, AMaskIsKnownByWhereItStands) {
+  for (const char* text : {"***", "--api-key=***", "postgres://u:***@h/db",
+                           "cd x && HF_TOKEN=*** python t.py", "*** begin *** API_TOKEN=***"}) {
+    EXPECT_TRUE(holds_mask(text)) << text;
+  }
+  for (const char* text : {"", "echo '*** begin ***'", "a***b", "--lr=0.1"}) {
+    EXPECT_FALSE(holds_mask(text)) << text;
+  }
+}
+
 TEST(Secrets, AreTakenOutByTheirValues) {
   const auto values = secret_values({{"HF_TOKEN", "hf_abc"}, {"A_KEY", "abc"}, {"HOME", "/root"}});
   EXPECT_THAT(values, ElementsAre("hf_abc"));

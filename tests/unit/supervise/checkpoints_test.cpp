@@ -135,6 +135,22 @@ TEST_F(Checkpoints, FormatsSayWhereTheyEnd) {
   EXPECT_FALSE(whole("huge.safetensors", std::string(8, '\xff')));
 }
 
+TEST_F(Checkpoints, ANamedStateThatIsCutHasWholeOnesBesideIt) {
+  const std::string whole = std::string("\x80\x02") + "weights.";
+  put("rec/latest.pdparams", 9, whole);
+  put("rec/iter_epoch_3.pdparams", 3, whole);
+  put("rec/best_accuracy.pdparams", 2, whole);
+  SavedStates states(folder_ + "/rec/latest");
+  EXPECT_EQ(newest(states), "/rec/latest");
+  put("rec/latest.pdparams", 12, whole.substr(0, 5));
+  states.look();
+  EXPECT_EQ(newest(states), "/rec/iter_epoch_3");
+  EXPECT_THAT(states.passed_over(), ElementsAre(folder_ + "/rec/latest"));
+  put("rec/latest.pdparams", 15, whole);
+  states.look();
+  EXPECT_EQ(newest(states), "/rec/latest");
+}
+
 TEST_F(Checkpoints, TheNewestIsTheOneThatCameLastWhateverTheClockSays) {
   put("iter_1.pdparams", 100);
   SavedStates states(folder_);

@@ -73,6 +73,19 @@ TEST(ResumingCommand, AppendsOnce) {
               ElementsAre("train", "--resume=new"));
 }
 
+TEST(ResumingCommand, APathMayHoldAnEqualsSign) {
+  const std::string path = "out/epoch=3-step=300.ckpt";
+  EXPECT_THAT(resuming_command({"train", "-o", "out"}, "--ckpt_path {checkpoint}", path),
+              ElementsAre("train", "-o", "out", "--ckpt_path", path));
+  EXPECT_THAT(
+      resuming_command({"train", "--ckpt_path", "pre.ckpt"}, "--ckpt_path {checkpoint}", path),
+      ElementsAre("train", "--ckpt_path", path));
+  EXPECT_THAT(resuming_command({"train", "-o", "out"}, "trainer.ckpt={checkpoint}", path),
+              ElementsAre("train", "-o", "out", "trainer.ckpt=" + path));
+  EXPECT_THAT(resuming_command({"main", "-o", "a=1"}, "b={checkpoint}", path),
+              ElementsAre("main", "-o", "b=" + path, "a=1"));
+}
+
 TEST(ResumingCommand, IsAskedForWhereACheckpointIsNamedAlone) {
   EXPECT_THAT(untold_checkpoint("ck/state.json", ""),
               testing::AllOf(testing::HasSubstr("goes on from ck/state.json, it begins again"),

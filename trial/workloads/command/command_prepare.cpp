@@ -90,13 +90,14 @@ Status check_prepared(const PreparedCommand& prepared, const Machine& machine) {
   }
   const auto filled =
       OCRTUNE_TRY(fill_for(workload, machine, sample_knobs(workload), {"/trial", 1}));
-  for (const std::string& word : workload.command) {
-    if (word != kMask && !ends_with(word, std::string("=") + kMask)) continue;
+  for (const auto* lines : {&workload.command, &workload.setup, &workload.cleanup}) {
+    const auto masked = std::ranges::find_if(*lines, holds_mask);
+    if (masked == lines->end()) continue;
     return Error{
         ErrorKind::usage,
         fmt::format("the command holds a secret that was not stored ({}): pass it by --env "
                     "NAME, or name the whole command after --",
-                    word)};
+                    *masked)};
   }
   for (const std::string& name : workload.inherited) {
     if (std::getenv(name.c_str()) == nullptr) {
