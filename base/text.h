@@ -17,6 +17,7 @@ std::string join(const std::vector<std::string>& parts, std::string_view between
 bool starts_with(std::string_view text, std::string_view prefix);
 bool ends_with(std::string_view text, std::string_view suffix);
 std::string lower(std::string_view text);  // ASCII only
+void replace_all(std::string& text, std::string_view from, std::string_view to);
 
 // The whole text must be the number; errors are of kind usage and quote the text.
 Result<std::int64_t> parse_integer(std::string_view text);

@@ -41,16 +41,6 @@ std::vector<double> day_of(const CapacityDemand& demand) {
   return arrivals;
 }
 
-QueueModel replica_of(const CapacityPlan& plan) {
-  QueueModel model;
-  model.servers = plan.node.servers;
-  model.batch = batch_of(plan.node.knobs);
-  model.service = measured_service(plan.node.service);
-  model.speed = centre_of(plan.node) / median(plan.node.rates);
-  model.alone_share = plan.node.alone_share;
-  return model;
-}
-
 struct Rule {
   double target = 1;  // in flight of a replica
   int least = 1, most = 1;
@@ -150,11 +140,13 @@ class ScaledLine {
   Day day_;
 };
 
-// Requests in flight of one replica at this rate: Little's law.
-double in_flight_at(const QueueModel& replica, double rate) {
-  const auto run =
-      simulate_queue(replica, take_arrivals(Arrivals::poisson(rate, kDaySeed), 20000), kDaySeed);
-  return rate * mean(run.latency_seconds);
+// Pages (requests of a service) in flight of one replica at this rate of lines: Little's law.
+double in_flight_at(const QueueModel& replica, double rate,
+                    const std::vector<int>& lines_per_page) {
+  const double pages = rate / mean_requests(lines_per_page);
+  const auto arrivals = take_arrivals(Arrivals::poisson(pages, kDaySeed), 20000);
+  const auto run = simulate_pages(replica, arrivals, lines_per_page, kDaySeed);
+  return pages * mean(run.latency_seconds);
 }
 
 }  // namespace
@@ -178,20 +170,20 @@ std::optional<AutoscalePlan> plan_autoscale(const CapacityPlan& plan, const Year
   const int zones = year != nullptr ? year->demand.zones.value : 1;
   Rule rule;
   rule.least = std::max(machines_for(*std::min_element(rates.begin(), rates.end())), zones);
-  rule.most = year != nullptr ? year->rows.back().fleet.bought : plan.spare_machines;
+  rule.most = year != nullptr ? largest_month(*year).fleet.bought : plan.spare_machines;
   if (rule.least >= rule.most) return std::nullopt;
   rule.start_seconds = scale.start_seconds;
   scale.min_replicas = rule.least;
   scale.max_replicas = rule.most;
-  const QueueModel replica = replica_of(plan);
-  scale.target_in_flight = rule.target = in_flight_at(replica, sure);
+  const QueueModel replica = queue_of(plan.node, 1);
+  scale.target_in_flight = rule.target = in_flight_at(replica, sure, demand.lines_per_page);
   // Pages of many lines come as bursts, which the one line does not follow.
   if (lines > 1 || demand.daily_requests > kMaxSimulated) return scale;
   const std::vector<double> arrivals = day_of(demand);
   const double limit = demand.slo ? demand.slo->seconds : HUGE_VAL;
   Day day;
   for (const double share : kShares) {
-    rule.target = in_flight_at(replica, share * sure);
+    rule.target = in_flight_at(replica, share * sure, demand.lines_per_page);
     day = ScaledLine(replica, rule, machines_for(rates.front())).run(arrivals, limit);
     if (!demand.slo || day.late <= (1 - demand.slo->percentile) * day.requests) break;
   }

@@ -45,17 +45,6 @@ Interval interval_of(std::vector<double> draws, double centre, double confidence
   return {centre, quantile(draws, tail), quantile(std::move(draws), 1 - tail)};
 }
 
-// A machine of so many times the speed that the node's rate states.
-QueueModel queue_of(const NodeMeasurement& node, double speed) {
-  QueueModel model;
-  model.servers = node.servers;
-  model.batch = batch_of(node.knobs);
-  model.service = measured_service(node.service);
-  model.speed = speed * centre_of(node) / median(node.rates);
-  model.alone_share = node.alone_share;
-  return model;
-}
-
 // Line images per second that a machine of this speed serves within the latency target.
 double served_lines(const NodeMeasurement& node, const CapacityDemand& demand, double speed,
                     int requests) {

@@ -266,6 +266,10 @@ void describe(const RunRecord& run, double noise, NodeMeasurement& node) {
   node.run = run.id;
   node.work = what_it_does(run);
   node.batched = !node.knobs.absent.contains("batch");
+  node.on_gpus = run.job.on_gpus() || run.job.command_gpus() > 0 ||
+                 std::ranges::any_of(run.trials, [](const Trial& trial) {
+                   return std::ranges::any_of(trial.gpus, &GpuShare::worked);
+                 });
   node.machine = machine_words(run);
   node.started = run.started;
   node.unit = counted_unit(run);
@@ -407,6 +411,16 @@ Result<std::vector<NodeMeasurement>> measure_settings(const RecordedTable& table
   add_others(measured_settings(table), nodes);
   for (std::size_t i = 1; i < nodes.size(); ++i) describe(table, name, nodes[i]);
   return nodes;
+}
+
+QueueModel queue_of(const NodeMeasurement& node, double speed) {
+  QueueModel model;
+  model.servers = node.servers;
+  model.batch = batch_of(node.knobs);
+  model.service = measured_service(node.service);
+  model.speed = speed * centre_of(node) / median(node.rates);
+  model.alone_share = node.alone_share;
+  return model;
 }
 
 }  // namespace ocrtune

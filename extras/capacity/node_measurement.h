@@ -42,6 +42,7 @@ struct NodeMeasurement {
   std::string started;               // when it was measured, UTC, ISO 8601; empty: unknown
   std::optional<RunWork> work;       // none: a table does not say, or a command may do either
   bool batched = true;               // the settings have a batch
+  bool on_gpus = false;              // it computed on them, or may have
   Knobs knobs;                       // the best setting on one node
   std::vector<double> rates;         // its repeats, samples per second
   std::string unit = "line images";  // what `rates` count
@@ -105,6 +106,9 @@ double speed_error();
 // The node's rate, and its relative standard error: of the stated 95 % interval, or of the repeats.
 double centre_of(const NodeMeasurement& node);
 double rate_error(const NodeMeasurement& node);
+
+// A machine of so many times the speed that the node's rate states.
+QueueModel queue_of(const NodeMeasurement& node, double speed);
 
 double normal_quantile(double share);  // the normal deviate that this share lies below
 

@@ -58,7 +58,7 @@ namespace {
 
 // Measurements that say nothing of another machine's cores.
 Status check_scalable(const NodeMeasurement& node) {
-  if (node.knobs.backend == "cuda") {
+  if (node.on_gpus || node.knobs.backend == "cuda") {
     return Error{ErrorKind::unsupported,
                  node.source +
                      " was measured on GPUs, and another machine's cores say nothing "

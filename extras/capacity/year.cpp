@@ -115,6 +115,14 @@ FleetSize fleet_for(int needed, const YearDemand& demand) {
   return fleet;
 }
 
+const YearRow& largest_month(const YearPlan& year) {
+  const YearRow* largest = &year.rows.front();
+  for (const YearRow& row : year.rows) {
+    if (row.fleet.bought >= largest->fleet.bought) largest = &row;
+  }
+  return *largest;
+}
+
 YearPlan plan_year(const CapacityPlan& plan, const YearDemand& demand) {
   OCRTUNE_CHECK(plan.demand.inference() && !plan.refused() && demand.zones >= 1);
   YearPlan year;
@@ -129,10 +137,10 @@ YearPlan plan_year(const CapacityPlan& plan, const YearDemand& demand) {
     year.rows.push_back(fleet.month(month, peak));
     peak *= 1 + demand.growth;
   }
-  const YearRow& last = year.rows.back();
+  const YearRow& largest = largest_month(year);
   for (const YearRow& row : year.rows) {
-    if (&row == &last) break;  // it begins the year after
-    year.fixed_machine_hours += last.fixed_hours;
+    if (&row == &year.rows.back()) break;  // it begins the year after
+    year.fixed_machine_hours += largest.fixed_hours;
     year.scaled_machine_hours += row.scaled_hours;
   }
   if (!plan.demand.profile.parts.empty()) {

@@ -52,9 +52,11 @@ struct YearPlan {
   double sure_rate = 0;  // requests per second that one machine carries with 95 %
   std::vector<YearRow> rows;
   std::vector<HourOfFleet> hours;  // of the profile, now; empty without one
-  double fixed_machine_hours = 0;  // of the year, bought for its last month
+  double fixed_machine_hours = 0;  // of the year, bought for its largest month
   double scaled_machine_hours = 0;
 };
+
+const YearRow& largest_month(const YearPlan& year);  // the latest of those that need the most
 
 // The least k with which `needed` of needed + k machines are up for this share of the time.
 int spares_for(int needed, double machine_availability, double availability);

@@ -8,6 +8,10 @@
 
 namespace ocrtune {
 
+// A driver that hangs in the kernel holds each process that asks, and its pipe, until the machine
+// starts anew.
+constexpr int kMostUnanswered = 3;
+
 std::optional<GpuMemory> fullest_gpu(const GpuReport& report) {
   std::optional<GpuMemory> fullest;
   const auto share = [](const GpuMemory& gpu) {
@@ -27,7 +31,8 @@ std::optional<GpuReport> GpuMemoryWatch::look(double now_seconds, double every_s
   if (asked_.valid()) {
     if (asked_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return report;
     report = asked_.get();
-    none_ = report->gpus.empty() && asked_at_ >= 0 && !fullest_;
+    unanswered_ = report->answered ? 0 : unanswered_ + 1;
+    none_ = unanswered_ == kMostUnanswered || (report->gpus.empty() && asked_at_ >= 0 && !fullest_);
     if (const auto fullest = fullest_gpu(*report)) {
       fullest_ = fullest;
       peak_bytes_ = std::max(peak_bytes_, fullest->used_bytes);

@@ -19,7 +19,7 @@ struct GpuMemory {
 class GpuMemoryWatch {
  public:
   // Takes an answer that is there, and gives it, and asks again when `every_seconds` have passed.
-  // Once the answer was "no GPU", it asks no more.
+  // Once the answer was "no GPU", or there was none three times in a row, it asks no more.
   std::optional<GpuReport> look(double now_seconds, double every_seconds);
   const std::optional<GpuMemory>& fullest() const { return fullest_; }
   std::uint64_t peak_bytes() const { return peak_bytes_; }
@@ -28,6 +28,7 @@ class GpuMemoryWatch {
   std::future<GpuReport> asked_;
   double asked_at_ = -1;
   bool none_ = false;
+  int unanswered_ = 0;  // in a row
   std::optional<GpuMemory> fullest_;
   std::uint64_t peak_bytes_ = 0;
 };

@@ -85,7 +85,8 @@ class Supervisor {
   Journal journal_;
   LaunchSetting setting_;
   SavedStates states_;
-  std::string resumed_from_;  // by this attempt; empty: it was handed no state
+  std::vector<std::string> secrets_;  // of this attempt's command
+  std::string resumed_from_;          // by this attempt; empty: it was handed no state
   GrowthWatch growth_;
   std::map<std::string, double> warned_at_;  // kind -> second of this attempt
   std::vector<std::string> warnings_;        // of this attempt
@@ -139,6 +140,10 @@ Result<AttemptPlan> Supervisor::plan_attempt(int number) {
   }
   plan.process.oom_score_adjust = options_.oom_score_adjust;
   OCRTUNE_TRY(fill_attempt(options_.machine, place, plan));
+  Launch launch;
+  launch.arguments = plan.process.arguments;
+  launch.environment = plan.setting.workload.environment;
+  secrets_ = secrets_of(launch);
   plan.log_path = join_path(options_.run_directory, fmt::format("attempt-{}.log", number));
   plan.trace_path = join_path(options_.run_directory, fmt::format("attempt-{}.csv", number));
   plan.silence_seconds = options_.silence_seconds;
@@ -240,6 +245,13 @@ Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number,
     lost.fixes = {lost.row->fixes.begin(), lost.row->fixes.end()};
     diagnosis.failed = true;
     diagnosis.causes.insert(diagnosis.causes.begin(), std::move(lost));
+  }
+  for (Cause& cause : diagnosis.causes) {
+    for (EvidenceLine& line : cause.evidence) line.text = without_secrets(line.text, secrets_);
+  }
+  for (StoryEvent& event : diagnosis.story) event.text = without_secrets(event.text, secrets_);
+  for (EvidenceLine& line : diagnosis.consequences) {
+    line.text = without_secrets(line.text, secrets_);
   }
   return diagnosis;
 }

@@ -70,12 +70,6 @@ std::string summary_of(const RunRecord& run) {
   return text;
 }
 
-void replace_word(std::string& text, const std::string& from, const std::string& to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-    text.replace(at, from.size(), to);
-  }
-}
-
 // "<HTTP_PROXY>" of http_proxy, as placeholders_of() finds it.
 std::string placeholder_of(const std::string& variable) {
   std::string name = variable;
@@ -92,9 +86,9 @@ std::optional<DeployedService> service_of(const RunRecord& run, Launch& launch) 
   std::string url = run.job.url();
   if (url.find("{port}") != std::string::npos) {
     const std::string port = fmt::format("{}", kLaunchPort);
-    replace_word(url, "{port}", kPort);
-    for (std::string& argument : launch.arguments) replace_word(argument, port, kPort);
-    for (auto& [name, value] : launch.environment) replace_word(value, port, kPort);
+    replace_all(url, "{port}", kPort);
+    for (std::string& argument : launch.arguments) replace_all(argument, port, kPort);
+    for (auto& [name, value] : launch.environment) replace_all(value, port, kPort);
   }
   const bool copies = url.find("{copy}") != std::string::npos;
   for (int copy = 0; copy < (copies ? run.result.recommendation.knobs.nproc : 1); ++copy) {

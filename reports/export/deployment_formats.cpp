@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <yaml-cpp/yaml.h>
 
+#include "base/files.h"
 #include "base/plural.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -156,12 +158,6 @@ std::string write_compose(const Deployment& deployment) {
         deployment.gpus);
   }
   return text;
-}
-
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-    text.replace(at, from.size(), to);
-  }
 }
 
 // The command starts the other hosts' part itself: trial/workloads/command/command_fill.h.
@@ -335,8 +331,12 @@ std::string write_systemd(const Deployment& deployment) {
   text += "ExecStart=";
   bool first = true;
   for (const std::string& word : deployment.launch.arguments) {
-    // The manager searches fewer folders than a shell.
-    const std::string full = first ? find_executable(word).value_or(word) : word;
+    // The manager searches fewer folders than a shell, and takes no path that begins elsewhere.
+    std::string full = word;
+    if (first && word.find('/') == std::string::npos) full = find_executable(word).value_or(word);
+    if (first && full.find('/') != std::string::npos && full[0] != '/') {
+      full = join_path(folder, full);
+    }
     text += (first ? "" : " ") + systemd_text(full, !first);
     first = false;
   }
@@ -465,6 +465,23 @@ bool is_config_word(const std::string& text) {
   });
 }
 
+// A list, a mapping or a quoted text, which -o reads as YAML: true of one line that is one.
+bool is_flow_yaml(const std::string& text) {
+  if (text.empty() || std::string_view("[{'\"").find(text[0]) == std::string_view::npos)
+    return false;
+  if (text.find('\n') != std::string::npos) return false;
+  try {
+    return YAML::Load(text).IsDefined();
+  } catch (const YAML::Exception&) {
+    return false;
+  }
+}
+
+std::string config_value(const std::string& text) {
+  if (text.empty()) return "null";
+  return is_config_word(text) || is_flow_yaml(text) ? text : yaml_text(text);
+}
+
 std::string write_paddleocr_yaml(const Deployment& deployment) {
   ConfigTree tree;
   bool group = false;
@@ -479,8 +496,7 @@ std::string write_paddleocr_yaml(const Deployment& deployment) {
       at = &at->below[key];
     }
     if (at == nullptr) continue;
-    const std::string value = word.substr(equals + 1);
-    at->value = is_config_word(value) ? value : yaml_text(value);
+    at->value = config_value(word.substr(equals + 1));
   }
   std::string text = head(deployment, "Use: put these keys into the config given with -c");
   if (tree.below.empty()) {

@@ -85,7 +85,7 @@ Bilingual load_words(const CapacityPlan& plan) {
 // What to buy, now and for the year.
 Bilingual year_words(const YearPlan& year, const Bilingual& kind) {
   const FleetSize& now = year.rows.front().fleet;
-  const FleetSize& last = year.rows.back().fleet;
+  const FleetSize& last = largest_month(year).fleet;
   const int zones = year.demand.zones;
   const std::string months = fmt::format("{}", year.rows.back().month);
   const Bilingual made_of =

@@ -63,6 +63,21 @@ TEST(Autoscale, ASlowStartIsPaidForWithLateness) {
   EXPECT_GT(late.autoscale->late_share, 0.05);
 }
 
+// The metric counts requests, which here are pages of eight lines each.
+TEST(Autoscale, ATargetOfPagesCountsPages) {
+  CapacityDemand pages = day("3x 9-11");
+  const double lines = fleet(pages).autoscale->target_in_flight;
+  pages.lines_per_page = {8};
+  pages.profile = scale_to_day(pages.profile, 100000);
+  pages.daily_requests = 100000;
+  pages.requests_per_second = 8 * busiest_part(pages.profile).requests_per_second;
+  pages.slo = LatencySlo{0.95, 10};
+  const FleetPlan plan = fleet(pages);
+  ASSERT_TRUE(plan.autoscale.has_value());
+  EXPECT_GT(plan.autoscale->target_in_flight, 1);
+  EXPECT_LT(plan.autoscale->target_in_flight, lines);
+}
+
 TEST(Autoscale, NoRuleWhereTheNumberNeverChanges) {
   CapacityDemand quiet = day("2x 9-11");
   quiet.profile = scale_to_day(quiet.profile, 40000);

@@ -70,10 +70,14 @@ TEST(ScaleToMachine, ARateWithinAnSloIsNotCarriedOver) {
 
 TEST(ScaleToMachine, CoresSayNothingOfGpus) {
   NodeMeasurement node = measured();
+  NodeMeasurement command = measured();
   node.knobs.backend = "cuda";
-  const auto other = scale_to_machine(node, machine_of(16));
-  ASSERT_FALSE(other.ok());
-  EXPECT_THAT(other.error().what, HasSubstr("on GPUs"));
+  command.on_gpus = true;
+  for (const NodeMeasurement& one : {node, command}) {
+    const auto other = scale_to_machine(one, machine_of(16));
+    ASSERT_FALSE(other.ok());
+    EXPECT_THAT(other.error().what, HasSubstr("on GPUs"));
+  }
 }
 
 TEST(ScaleToMachine, LessBandwidthBoundsTheGain) {

@@ -76,6 +76,15 @@ TEST(PlanYear, GrowthIsCompounded) {
   EXPECT_LT(year.scaled_machine_hours, year.fixed_machine_hours);
 }
 
+TEST(PlanYear, ALoadThatShrinksIsBoughtForItsFirstMonth) {
+  YearDemand demand;
+  demand.growth = -0.05;
+  const YearPlan year = plan_year(plan_of(1000), demand);
+  EXPECT_LT(year.rows.back().fleet.bought, year.rows[0].fleet.bought);
+  EXPECT_EQ(largest_month(year).fleet.bought, year.rows[0].fleet.bought);
+  EXPECT_NEAR(year.fixed_machine_hours, 12 * year.rows[0].fixed_hours, 1e-6);
+}
+
 // Machines of a fleet differ, so that ten may be too few of a load that each of ten carries alone.
 TEST(PlanYear, BeginsWithThePlansOwnCount) {
   CapacityPlan plan = plan_of(1000);

@@ -24,6 +24,25 @@ TEST(DeploymentFormats, ComposeTakesNoFolderForAVariable) {
   EXPECT_THAT(text, HasSubstr("source: \"/home/me/$$run/a\", target: \"/home/me/$$run/a\"}"));
 }
 
+TEST(DeploymentFormats, AUnitNamesItsProgramFromTheRoot) {
+  Deployment deployment;
+  deployment.launch.arguments = {"./serve.sh", "--port", "8000"};
+  deployment.launch.directory = "/srv/ocr";
+  EXPECT_THAT(file_of("systemd", deployment), HasSubstr("ExecStart=\"/srv/ocr/./serve.sh\""));
+}
+
+TEST(DeploymentFormats, AConfigKeepsListsAndTexts) {
+  Deployment deployment;
+  deployment.launch.arguments = {"train.py",     "-o",      "T.files=['a.txt','b.txt']",
+                                 "T.map={a: 1}", "T.none=", "T.text='1'",
+                                 "T.word=a:b"};
+  const std::string text = file_of("paddleocr-yaml", deployment);
+  for (const char* line : {"files: ['a.txt','b.txt']\n", "map: {a: 1}\n", "none: null\n",
+                           "text: '1'\n", "word: \"a:b\"\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
 TEST(DeploymentFormats, EnvHasACommandOfSeveralLinesOnOne) {
   Deployment deployment;
   deployment.launch.arguments = {"python", "-c", "import a\na.b()"};
