@@ -44,6 +44,7 @@ std::string rate_line(const RunRecord& run, Language language) {
 std::string memory_line(const RunRecord& run, Language language) {
   const Resource& memory = main_resource(run);
   const double free = free_share(run);
+  if (memory.peak == 0) return sentence(reason<ReasonCode::memory_not_measured>(), language);
   if (free < 0) {
     return in(phrase("peak {}, limit unknown", {format_bytes(memory.peak)}), language);
   }

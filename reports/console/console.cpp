@@ -80,7 +80,10 @@ void add_memory(LabelLines& lines, const RunRecord& run) {
                        ? phrase("peak {} of {} on the fullest GPU, {} used",
                                 {peak, limit, format_percent(1 - free)})
                        : phrase("peak {} of {}, {} used", {peak, limit, format_percent(1 - free)});
-  if (memory.possible > memory.peak) {
+  if (memory.peak == 0) {
+    const Reason unseen = reason<ReasonCode::memory_not_measured>();
+    used = {sentence(unseen), sentence(unseen, Language::chinese)};
+  } else if (memory.possible > memory.peak) {
     used = phrase("{}; up to {} possible between readings", {used, format_bytes(memory.possible)});
   }
   lines.add("memory", used);

@@ -405,7 +405,7 @@ Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObse
   const std::uint64_t now_bytes = memory_limit(here);
   std::uint64_t& limit_bytes = run.search.memory_limit_bytes;
   if (now_bytes > 0) limit_bytes = limit_bytes == 0 ? now_bytes : std::min(limit_bytes, now_bytes);
-  OCRTUNE_TRY(store.take_run(run.id));
+  OCRTUNE_TRY(store.take_run(run.id, run.search));
   const double before = doors.clock->now_seconds();
   const auto turn = take_turn(request.wait, observer, doors);
   if (!turn) {

@@ -222,7 +222,7 @@ Status Store::remove_run(const std::string& run_id) {
   });
 }
 
-Status Store::take_run(const std::string& run_id) {
+Status Store::take_run(const std::string& run_id, const SearchRequest& search) {
   const Sqlite& sqlite = *connection_->sqlite;
   return connection_->transaction([&]() -> Status {
     RunHolder holder;
@@ -232,9 +232,9 @@ Status Store::take_run(const std::string& run_id) {
                                                   "wait for its end, or end it first",
                                                   run_id, holder.pid)};
     }
-    Statement row =
-        sqlite.prepare("UPDATE run SET state = 'running', verdict = '', holder = ? WHERE id = ?");
-    row << holder_text(this_holder()) << run_id;
+    Statement row = sqlite.prepare(
+        "UPDATE run SET state = 'running', verdict = '', holder = ?, search = ? WHERE id = ?");
+    row << holder_text(this_holder()) << search_json(search) << run_id;
     return row.run();
   });
 }

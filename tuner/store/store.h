@@ -51,8 +51,9 @@ class Store {
   Status check_name_free(const std::string& name) const;
   // With all that belongs to it. Errors: missing; usage if a living process measures it.
   Status remove_run(const std::string& run_id);
-  // This process goes on with a stored run. Errors: usage if another living process holds it.
-  Status take_run(const std::string& run_id);
+  // This process goes on with a stored run, which is judged by `search` from now on. Errors: usage
+  // if another living process holds it.
+  Status take_run(const std::string& run_id, const SearchRequest& search);
   // Commits the trial with its samples and gives it its id.
   Status add_trial(const std::string& run_id, Trial& trial);
   Status add_event(const std::string& run_id, const std::string& text);

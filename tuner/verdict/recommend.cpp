@@ -216,6 +216,7 @@ Reason no_answer(const std::vector<Setting>& settings, const std::vector<Trial>&
   for (const Setting& setting : settings) {
     if (!setting.works()) continue;
     const SettingSummary& best = setting.summary;
+    if (best.peak_bytes == 0) return reason<ReasonCode::memory_not_measured>();
     const Reason broken =
         broken_constraint(objective, best.samples_per_second.median, best.step_seconds,
                           static_cast<double>(best.peak_bytes));
@@ -342,11 +343,7 @@ Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
     setting.forecast = search.predict(setting.summary.knobs).objective_value.median;
   }
   chosen.rehearsed_bytes = weigh_rehearsals(options.rehearsals, chosen.settings);
-  for (Setting& setting : chosen.settings) {
-    if (const Trial* soak = latest_of(options.soaks, setting.summary.knobs)) {
-      add_peaks(*soak, setting.summary);
-    }
-  }
+  weigh_soaks(options.soaks, chosen.settings);
   mark_untaken_batches(chosen.settings, options.baseline);
   const int crowding = freed_of_load ? mark_crowding(chosen.settings, trials, options.cpus) : 0;
   chosen.verdict = choose(chosen.settings, options, chosen.noise);

@@ -7,7 +7,6 @@
 #include "tuner/models/repeats.h"
 #include "tuner/verdict/beside_load.h"
 #include "tuner/verdict/growth.h"
-#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 namespace {
@@ -41,6 +40,21 @@ FullLoad full_load(const std::vector<Trial>& trials, const Knobs& knobs) {
   return {};
 }
 
+void weigh_soaks(const std::vector<Trial>& soaks, std::vector<Setting>& settings) {
+  for (Setting& setting : settings) {
+    SettingSummary& summary = setting.summary;
+    const Trial* soak = latest_of(soaks, summary.knobs);
+    if (soak == nullptr) continue;
+    add_peaks(*soak, summary);
+    const bool broke = soak->outcome == Outcome::crashed || soak->outcome == Outcome::hung;
+    summary.crashes += broke ? 1 : 0;
+    if (soak->outcome != Outcome::out_of_memory) continue;
+    summary.outcome = soak->outcome;
+    summary.reason = verbatim(soak->reason);
+  }
+  std::ranges::stable_partition(settings, &Setting::works);
+}
+
 Reason soak_reason(const std::vector<Trial>& soaks, const Knobs& knobs, std::uint64_t limit_bytes,
                    bool counts_requests) {
   const Trial* soak = latest_of(soaks, knobs);
@@ -51,11 +65,11 @@ Reason soak_reason(const std::vector<Trial>& soaks, const Knobs& knobs, std::uin
   }
   const double room = static_cast<double>(limit_bytes) - static_cast<double>(found.last_bytes);
   const bool grows = found.certain && soak->samples_per_second > 0;
-  if (!grows || limit_bytes == 0 || room <= 0) {
+  if (!grows) {
     return reason<ReasonCode::soak_steady>(in_seconds(found.watched_seconds),
                                            in_bytes(static_cast<double>(soak->peak_bytes)));
   }
-  if (!is_surely_a_leak(found)) {
+  if (limit_bytes == 0 || room <= 0 || !is_surely_a_leak(found)) {
     return reason<ReasonCode::soak_may_grow>(in_seconds(found.watched_seconds),
                                              in_bytes(found.bytes_per_second));
   }

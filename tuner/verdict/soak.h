@@ -7,6 +7,7 @@
 
 #include "trial/reason.h"
 #include "trial/trial.h"
+#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
 
@@ -17,6 +18,10 @@ struct FullLoad {
   double start_seconds = 0;
 };
 FullLoad full_load(const std::vector<Trial>& trials, const Knobs& knobs);
+
+// The peaks of each setting's last soak; one that crashed or hung counts among its crashes, and one
+// that ran out of memory turns the setting away. Settings that work come first, in their order.
+void weigh_soaks(const std::vector<Trial>& soaks, std::vector<Setting>& settings);
 
 // What the last soak of these knobs showed; empty: there was none. `counts_requests`: the rate is
 // of requests, after so many of which a server can be started anew.

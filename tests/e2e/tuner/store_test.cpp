@@ -148,7 +148,7 @@ TEST_F(StoreTest, AVerdictIsListedToTheVersionThatGaveItUntilTheRunGoesOn) {
   for (const RunListing& run : *listings) verdicts[run.id] = run.verdict;
   EXPECT_EQ(verdicts[run_.id], "") << "of another version";
   EXPECT_EQ(verdicts[ours.id], "safe");
-  ASSERT_TRUE(store->take_run(ours.id));
+  ASSERT_TRUE(store->take_run(ours.id, ours.search));
   EXPECT_EQ(store->list_runs()->at(0).verdict, "");
   EXPECT_EQ(store->list_runs()->at(1).verdict, "");
 }
@@ -191,8 +191,11 @@ TEST_F(StoreTest, RunOfADeadProcessHasDiedAndMayBeTaken) {
   EXPECT_EQ(open(Store::Mode::read)->load_run(run_.id)->state, "died");
   EXPECT_EQ(open(Store::Mode::read)->list_runs()->at(0).state, "died");
   auto store = open();
-  ASSERT_TRUE(store->take_run(run_.id));
+  SearchRequest search = run_.search;
+  search.memory_limit_bytes = 12345;  // less than there was
+  ASSERT_TRUE(store->take_run(run_.id, search));
   EXPECT_EQ(store->load_run(run_.id)->state, "running");
+  EXPECT_EQ(store->load_run(run_.id)->search.memory_limit_bytes, 12345U);
   ASSERT_TRUE(store->finish_run(run_.id, "done", "budget"));
   EXPECT_EQ(store->load_run(run_.id)->state, "done");
 }
@@ -200,7 +203,7 @@ TEST_F(StoreTest, RunOfADeadProcessHasDiedAndMayBeTaken) {
 TEST_F(StoreTest, RunOfALivingProcessIsNotTaken) {
   auto store = open();
   ASSERT_TRUE(store->begin_run(run_));
-  const Status taken = store->take_run(run_.id);
+  const Status taken = store->take_run(run_.id, run_.search);
   ASSERT_FALSE(taken);
   EXPECT_NE(taken.error().what.find("process " + std::to_string(getpid())), std::string::npos);
   EXPECT_EQ(store->load_run(run_.id)->state, "running");

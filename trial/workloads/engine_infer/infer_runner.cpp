@@ -231,6 +231,13 @@ class InferRunner : public Runner {
     Trial trial = watch_trial(plan, limits);
     hide_secrets(filled->launch, trial);
     (void)remove_tree(*folder);
+    if (spec.command.empty()) {  // the server runs elsewhere; what was read is the load generator
+      trial.peak_bytes = trial.host_peak_bytes = trial.possible_peak_bytes = 0;
+      trial.memory_trace.clear();
+      trial.growth = {};
+      trial.tasks = {};
+      trial.files = {};
+    }
     return trial;
   }
 

@@ -51,6 +51,28 @@ TEST(Soak, AHeapThatFillsIsNoLeakInAMinute) {
   EXPECT_EQ(told.code, ReasonCode::soak_grows_by_request);
 }
 
+TEST(Soak, GrowthIsNeverCalledSteady) {
+  EXPECT_EQ(soak_reason({soaked(kMebibyte)}, Knobs(), 0, true).code, ReasonCode::soak_may_grow);
+  EXPECT_EQ(soak_reason({soaked(kMebibyte)}, Knobs(), 1, true).code, ReasonCode::soak_may_grow);
+}
+
+TEST(Soak, OneThatFailsSpeaksAgainstItsSetting) {
+  const auto weighed = [](Outcome outcome) {
+    Trial soak = soaked(0);
+    soak.outcome = outcome;
+    Setting setting;
+    setting.summary.outcome = Outcome::ok;
+    setting.rates = {40};
+    std::vector<Setting> settings = {setting};
+    weigh_soaks({soak}, settings);
+    return settings[0];
+  };
+  EXPECT_EQ(weighed(Outcome::ok).summary.crashes, 0);
+  EXPECT_EQ(weighed(Outcome::crashed).summary.crashes, 1);
+  EXPECT_EQ(weighed(Outcome::hung).summary.crashes, 1);
+  EXPECT_FALSE(weighed(Outcome::out_of_memory).works());
+}
+
 Trial at_rate(double rate, double seconds) {
   Trial trial;
   trial.outcome = Outcome::ok;
