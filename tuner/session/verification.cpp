@@ -49,6 +49,22 @@ Rates rates_of(const std::vector<Trial>& trials, const std::vector<Setting>& set
 
 std::string percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
+bool is_beyond(std::uint64_t bytes, const RunRecord& run, const Verification& verification) {
+  const double usable =
+      static_cast<double>(verification.limit_bytes) * (1 - run.search.memory_margin);
+  return verification.limit_bytes > 0 && static_cast<double>(bytes) > usable;
+}
+
+// That it may have held too much between two readings, which the claim did not say.
+std::string open_memory(const RunRecord& run, const Verification& verification) {
+  if (!is_beyond(verification.possible_peak_bytes, run, verification)) return "";
+  if (run.result.verdict.safety.state == SafetyState::unsure) return "";
+  return fmt::format(
+      "the recommended setting took {} and may have held {} between two readings, of {}",
+      format_bytes(verification.peak_bytes), format_bytes(verification.possible_peak_bytes),
+      format_bytes(verification.limit_bytes));
+}
+
 // The first failure of the recommended setting, or memory beyond its limit, in words.
 std::string danger(const RunRecord& run, const Verification& verification) {
   for (const Trial& trial : verification.trials) {
@@ -57,9 +73,7 @@ std::string danger(const RunRecord& run, const Verification& verification) {
     return fmt::format("the recommended setting failed: {}{}", outcome_name(trial.outcome),
                        trial.reason.empty() ? "" : ", " + trial.reason);
   }
-  const double usable =
-      static_cast<double>(verification.limit_bytes) * (1 - run.search.memory_margin);
-  if (verification.limit_bytes > 0 && static_cast<double>(verification.peak_bytes) > usable) {
+  if (is_beyond(verification.peak_bytes, run, verification)) {
     return fmt::format("the recommended setting took {} of {}, more than leaves the margin of {}",
                        format_bytes(verification.peak_bytes),
                        format_bytes(verification.limit_bytes),
@@ -87,6 +101,16 @@ struct Compared {
   Interval gain, base_ratio;
 };
 
+// The gain is of what the run was tuned for.
+Interval gain_of(const RunRecord& run, const Verification& verification,
+                 const std::vector<Trial>& trials, double noise) {
+  const std::vector<Setting> settings = settings_of(trials, noise, run.search.objective);
+  const Setting* recommended = find_setting(settings, verification.recommended);
+  const Setting* baseline = find_setting(settings, verification.baseline);
+  if (recommended == nullptr || baseline == nullptr) return {};
+  return ratio_interval(*recommended, *baseline);
+}
+
 // The claims are the run's own; a run that was not judged speaks through its trials.
 void claim(const RunRecord& run, const Verification& verification, double noise, Compared& all) {
   const std::vector<Setting> settings = settings_of(run.trials, noise);
@@ -97,9 +121,7 @@ void claim(const RunRecord& run, const Verification& verification, double noise,
   all.gain_then = run.result.gain;
   if (all.then.median <= 0 && recommended != nullptr) all.then = recommended->mean_rate;
   if (all.base_then.median <= 0 && baseline != nullptr) all.base_then = baseline->mean_rate;
-  if (all.gain_then.median <= 0 && recommended != nullptr && baseline != nullptr) {
-    all.gain_then = ratio_interval(*recommended, *baseline);
-  }
+  if (all.gain_then.median <= 0) all.gain_then = gain_of(run, verification, run.trials, noise);
 }
 
 bool no_window_is_clean(const std::vector<Trial>& trials, const Knobs& knobs) {
@@ -132,11 +154,7 @@ Compared compare(const RunRecord& run, const Verification& verification) {
   all.same = verification.baseline == verification.recommended;
   all.unit = rate_name(workload_of(run.job, run.search)->unit());
   claim(run, verification, noise, all);
-  const Setting* recommended = find_setting(settings, verification.recommended);
-  const Setting* baseline = find_setting(settings, verification.baseline);
-  if (recommended != nullptr && baseline != nullptr) {
-    all.gain = ratio_interval(*recommended, *baseline);
-  }
+  all.gain = gain_of(run, verification, trials, measured);
   all.base_ratio = ratio_interval(all.base_now.undisturbed, all.base_then);
   return all;
 }
@@ -162,12 +180,13 @@ void fill_figures(const RunRecord& run, const Compared& all, const VerifyOptions
   verification.clean_samples = all.now.clean;
   verification.discarded_samples = all.now.discarded;
   verification.limit_bytes = limit_now(run, options);
-  verification.peak_bytes = 0;
+  verification.peak_bytes = verification.possible_peak_bytes = 0;
   for (const Trial& trial : verification.trials) {
-    if (trial.knobs == verification.recommended) {
-      verification.peak_bytes = std::max({verification.peak_bytes, trial.peak_bytes,
-                                          run.job.on_gpus() ? 0 : trial.possible_peak_bytes});
-    }
+    if (!(trial.knobs == verification.recommended)) continue;
+    verification.peak_bytes = std::max(verification.peak_bytes, trial.peak_bytes);
+    if (run.job.on_gpus()) continue;
+    verification.possible_peak_bytes =
+        std::max(verification.possible_peak_bytes, trial.possible_peak_bytes);
   }
 }
 
@@ -241,7 +260,8 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
 std::string drift_reason(const VerifyOptions& options, const Compared& all,
                          const Verification& verification) {
   const Interval& ratio = verification.ratio;
-  if (gain_counts(all) && all.gain.high < 1) {
+  const bool faster_then = all.gain_then.median <= 0 || all.gain_then.low >= 1;
+  if (gain_counts(all) && all.gain.high < 1 && faster_then) {
     return fmt::format("the recommended setting is now slower than the baseline: {}",
                        ratio_text(all.gain));
   }
@@ -276,7 +296,10 @@ void judge_verification(const RunRecord& run, const VerifyOptions& options,
     verification.state = VerifyState::drift;
     return;
   }
-  verification.reason = undecided_reason(options, all, verification.ratio);
+  verification.reason = open_memory(run, verification);
+  if (verification.reason.empty()) {
+    verification.reason = undecided_reason(options, all, verification.ratio);
+  }
   if (!verification.reason.empty()) {
     verification.state = VerifyState::undecided;
     return;

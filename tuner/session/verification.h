@@ -45,6 +45,7 @@ struct Verification {
   double p_against_then = 1, p_against_baseline = 1;  // of differences by chance alone
   int clean_samples = 0, discarded_samples = 0;       // of the recommended setting, now
   std::uint64_t peak_bytes = 0, limit_bytes = 0;
+  std::uint64_t possible_peak_bytes = 0;  // between two readings
   double seconds = 0;
 };
 

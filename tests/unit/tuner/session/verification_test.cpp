@@ -24,6 +24,7 @@ class ScriptedRunner : public Runner {
     clock_.now += 2;
     Trial trial = make(knobs, rates[knobs]);
     trial.peak_bytes = peak_bytes;
+    trial.possible_peak_bytes = possible_peak_bytes;
     if (fails) {
       trial.outcome = Outcome::out_of_memory;
       trial.reason = "the kernel killed rank 1";
@@ -59,7 +60,7 @@ class ScriptedRunner : public Runner {
   std::map<Knobs, double>
       waits;  // seconds of each second for which its two threads wait for others
   std::vector<Knobs> order;
-  std::uint64_t peak_bytes = 1 << 30;
+  std::uint64_t peak_bytes = 1 << 30, possible_peak_bytes = 0;
   bool fails = false, discarded = false;
   double between_trials = 0.005;
 
@@ -132,6 +133,25 @@ TEST_F(VerificationTest, AFailureIsUnsafeAtOnce) {
 TEST_F(VerificationTest, MemoryBeyondTheMarginIsUnsafe) {
   runner_.peak_bytes = static_cast<std::uint64_t>(3.9 * (1ULL << 30));
   EXPECT_EQ(check().state, VerifyState::unsafe);
+}
+
+// tune calls the same evidence MEMORY NOT SURE.
+TEST_F(VerificationTest, MemoryThatMayHaveBeenHeldIsOpen) {
+  runner_.possible_peak_bytes = 5ULL << 30;
+  const Verification verification = check();
+  EXPECT_EQ(verification.state, VerifyState::undecided);
+  EXPECT_THAT(verification.reason, testing::HasSubstr("1.0 GiB and may have held 5.0 GiB"));
+  run_.result.verdict.safety.state = SafetyState::unsure;  // as the claim said
+  EXPECT_EQ(check().state, VerifyState::ok);
+}
+
+// Chosen for something else than its rate, as the least memory is.
+TEST_F(VerificationTest, ASettingThatWasClaimedToBeSlowerMayBe) {
+  runner_.rates = {{base_, 195}, {best_, 180}};
+  run_.result.gain = {0.92, 0.9, 0.94};
+  run_.result.recommendation.samples_per_second = {180, 175, 185};
+  run_.result.baseline.samples_per_second = {195, 190, 200};
+  EXPECT_EQ(check().state, VerifyState::ok) << check().reason;
 }
 
 TEST_F(VerificationTest, BaselineAndRecommendationMayBeOne) {
