@@ -344,6 +344,9 @@ Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
   }
   chosen.rehearsed_bytes = weigh_rehearsals(options.rehearsals, chosen.settings);
   weigh_soaks(options.soaks, chosen.settings);
+  if (options.baseline) {
+    weigh_texts(trials, *options.baseline, options.max_change, chosen.settings);
+  }
   mark_untaken_batches(chosen.settings, options.baseline);
   const int crowding = freed_of_load ? mark_crowding(chosen.settings, trials, options.cpus) : 0;
   chosen.verdict = choose(chosen.settings, options, chosen.noise);

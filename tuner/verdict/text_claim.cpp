@@ -5,6 +5,7 @@
 
 #include "base/stats.h"
 #include "trial/answers/same_gate.h"
+#include "tuner/verdict/beside_load.h"
 
 namespace ocrtune {
 namespace {
@@ -12,18 +13,24 @@ namespace {
 std::vector<const SameResult*> texts_of(const std::vector<Trial>& trials, const Knobs& knobs) {
   std::vector<const SameResult*> texts;
   for (const Trial& trial : trials) {
-    if (trial.knobs == knobs) texts.push_back(&trial.same);
+    const bool read = has_read(trial) || trial.cause == kTextCause;
+    if (read && trial.knobs == knobs) texts.push_back(&trial.same);
   }
   return texts;
 }
 
-// Of the trials that were turned away for their text alone; none: all zero.
-Interval rate_of_refused(const std::vector<Trial>& trials, const Knobs& knobs) {
+// Of a setting that was turned away for its text alone; none: all zero. `as_told`: rates are told
+// as they were measured beside other load.
+Interval rate_of_refused(const std::vector<Trial>& trials, const SettingSummary& setting,
+                         bool as_told) {
   std::vector<double> rates;
+  const bool all = setting.same.differs && !setting.same.allowed;
   for (const Trial& trial : trials) {
     const bool refused = trial.outcome == Outcome::wrong_result && trial.cause == kTextCause;
-    const double rate = trial.samples_per_second;
-    if (refused && trial.knobs == knobs && rate > 0) rates.push_back(rate);
+    const double rate = as_told ? measured_rate(trial) : trial.samples_per_second;
+    if ((refused || (all && trial.ok())) && trial.knobs == setting.knobs && rate > 0) {
+      rates.push_back(rate);
+    }
   }
   if (rates.empty()) return {};
   const auto [low, high] = std::minmax_element(rates.begin(), rates.end());
@@ -31,6 +38,21 @@ Interval rate_of_refused(const std::vector<Trial>& trials, const Knobs& knobs) {
 }
 
 }  // namespace
+
+void weigh_texts(const std::vector<Trial>& trials, const Knobs& present, double max_change,
+                 std::vector<Setting>& settings) {
+  const auto reference = texts_of(trials, present);
+  for (Setting& setting : settings) {
+    SettingSummary& summary = setting.summary;
+    if (!setting.works() || summary.knobs == present) continue;
+    const SameJudgement found =
+        judge_same(texts_of(trials, summary.knobs), reference, max_change, kTextComparisons);
+    if (!found.differs || found.allowed) continue;
+    summary.outcome = Outcome::wrong_result;
+    summary.reason = verbatim(other_text_words(found));
+  }
+  std::ranges::stable_partition(settings, &Setting::works);
+}
 
 void claim_texts(const std::vector<Trial>& trials, const Knobs& present, double max_change,
                  TuneResult& result) {
@@ -43,7 +65,7 @@ void claim_texts(const std::vector<Trial>& trials, const Knobs& present, double 
     if (setting.knobs == result.recommendation.knobs && setting.same.compared) {
       result.verdict.text = setting.same.differs ? TextClaim::allowed : TextClaim::same;
     }
-    const Interval rate = rate_of_refused(trials, setting.knobs);
+    const Interval rate = rate_of_refused(trials, setting, result.verdict.beside_load);
     if (!(rate.median > best.median) || !(best.low > 0)) continue;
     if (result.other_text && result.other_text->ratio.median > rate.median / best.median) continue;
     result.other_text = {setting.knobs,

@@ -4,8 +4,15 @@
 #include <vector>
 
 #include "tuner/recommendation.h"
+#include "tuner/verdict/settings.h"
 
 namespace ocrtune {
+
+// Turns away, as SameGate does, settings whose trials all together read otherwise than is allowed:
+// what the present setting varies by itself may show after the last of their trials. Settings that
+// work come first, in their order.
+void weigh_texts(const std::vector<Trial>& trials, const Knobs& present, double max_change,
+                 std::vector<Setting>& settings);
 
 // Fills the settings' judgements, the verdict's claim, and the fastest setting that reads
 // otherwise. `result` has its settings and its recommendation; `max_change` as judge_same() takes
