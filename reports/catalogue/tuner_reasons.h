@@ -355,8 +355,11 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::name_its_values, "name its values with the knobs' flags and tune again",
      "用可调参数的选项列出这些值，再次调优"},
     // Two runs compared.
-    {ReasonCode::compared_without_recommendation, "One of the runs has no recommendation.",
-     "其中一次运行没有推荐配置。"},
+    {ReasonCode::compared_without_recommendation,
+     "The recommended rates do not compare: a run has none, is open, was told beside other load "
+     "that "
+     "the other had not, or was tuned for something else.",
+     "推荐速度无法比较：其中一次没有推荐、结论未定、在另一次没有的其他负载下测得，或目标不同。"},
     {ReasonCode::compared_faster, "The recommended setting is faster by {} %.",
      "推荐配置快了 {} %。"},
     {ReasonCode::compared_slower, "The recommended setting is slower by {} %.",

@@ -126,7 +126,8 @@ LongLook long_look(const std::vector<Trial>& trials) {
   return look;
 }
 
-std::vector<Trial> by_long_look(std::vector<Trial> trials, const LongLook& look) {
+std::vector<Trial> by_long_look(std::vector<Trial> trials, const LongLook& look,
+                                std::vector<Trial>* cold) {
   if (!look.changes()) return trials;
   for (Trial& trial : trials) {
     if (is_long(trial)) trial = lasting_part(std::move(trial));
@@ -134,11 +135,15 @@ std::vector<Trial> by_long_look(std::vector<Trial> trials, const LongLook& look)
   const std::map<Knobs, double> factors = factors_of(trials);
   double others = factors.empty() ? look.change : std::numeric_limits<double>::infinity();
   for (const auto& [knobs, factor] : factors) others = std::min(others, factor);
-  for (Trial& trial : trials) {
-    if (is_long(trial)) continue;
-    const auto own = factors.find(trial.knobs);
-    scale(own == factors.end() ? others : own->second, trial);
-  }
+  const auto scale_usual = [&](std::vector<Trial>& usual) {
+    for (Trial& trial : usual) {
+      if (is_long(trial)) continue;
+      const auto own = factors.find(trial.knobs);
+      scale(own == factors.end() ? others : own->second, trial);
+    }
+  };
+  scale_usual(trials);
+  if (cold != nullptr) scale_usual(*cold);
   return trials;
 }
 

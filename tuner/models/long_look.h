@@ -28,8 +28,9 @@ Trial later_half(Trial trial);
 
 // The trials by their rates after `look`: long ones are the part that lasts, the others are scaled
 // to that of their own setting, or else, as nobody saw how long theirs lasts, by the least factor
-// of such settings. Untouched where nothing changes.
-std::vector<Trial> by_long_look(std::vector<Trial> trials, const LongLook& look);
+// of such settings. Untouched where nothing changes. `cold`: trials beside them, scaled alike.
+std::vector<Trial> by_long_look(std::vector<Trial> trials, const LongLook& look,
+                                std::vector<Trial>* cold = nullptr);
 
 Reason long_look_reason(const LongLook& look);  // empty: nothing changes
 

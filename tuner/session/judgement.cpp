@@ -32,13 +32,14 @@ void tell_launch(RunRecord& run) {
 // Tells `search` the trials, and fills run.result.
 void judge_by(RunRecord& run, const TuneSetup& setup, Search& search) {
   const LongLook look = long_look(run.trials);
-  const std::vector<Trial> trials = by_long_look(run.trials, look);
+  RecommendOptions options = setup.recommend;
+  options.cold = run.cold;
+  const std::vector<Trial> trials = by_long_look(run.trials, look, &options.cold);
   double seconds = 0;
   for (const Trial& trial : trials) {
     search.tell(trial);
     seconds += trial.seconds;
   }
-  RecommendOptions options = setup.recommend;
   options.run_id = run.id;
   options.stop_reason = run.stop_reason;
   for (const auto* part : {&run.rehearsals, &run.soaks, &run.cold, &run.learning}) {
@@ -47,7 +48,6 @@ void judge_by(RunRecord& run, const TuneSetup& setup, Search& search) {
   options.seconds = seconds;
   options.rehearsals = run.rehearsals;
   options.soaks = run.soaks;
-  options.cold = run.cold;
   options.learning = run.learning;
   options.max_change = run.job.max_change();
   const UserCommandOptions* user = run.job.user();

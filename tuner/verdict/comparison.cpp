@@ -125,7 +125,10 @@ std::vector<Difference> differences_of(const RunRecord& a, const RunRecord& b) {
 }
 
 Interval best_ratio_of(const RunRecord& before, const RunRecord& after) {
-  if (!before.result.found || !after.result.found) return {};
+  const TuneResult &one = before.result, &other = after.result;
+  if (!one.found || !other.found || one.objective != other.objective) return {};
+  if (!one.inconclusive.empty() || !other.inconclusive.empty()) return {};
+  if (one.verdict.beside_load != other.verdict.beside_load) return {};
   const Interval& a = before.result.recommendation.samples_per_second;
   const Interval& b = after.result.recommendation.samples_per_second;
   if (a.median <= 0 || a.low <= 0) return {};

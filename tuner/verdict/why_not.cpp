@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tuner/models/long_look.h"
 #include "tuner/verdict/beside_load.h"
 #include "tuner/verdict/explain.h"
 #include "tuner/verdict/possible.h"
@@ -85,7 +86,7 @@ void from_prediction(WhyNot& why, const Prediction& prediction, const TuneResult
   }
   why.kind = WhyNotKind::predicted;
   Reason better;
-  if (why.ratio.high > 1) {
+  if (why.ratio.high > 1 && !result.verdict.beside_load) {
     better = reason<ReasonCode::could_be_better>(counted(percent_of_gain(why.ratio.high - 1)));
   }
   why.answer = reason<ReasonCode::was_predicted>(rate_beside_recommended(why, unit),
@@ -118,7 +119,10 @@ WhyNot why_not(const Knobs& knobs, const Space& space, const Search& search,
     why.answer = reason<ReasonCode::outside_searched_space>();
     why.to_find_out = reason<ReasonCode::name_its_values>();
   } else {
-    from_prediction(why, search.predict(knobs), result, search.objective().rate);
+    Prediction prediction = search.predict(knobs);
+    const auto told = std::ranges::find(result.predicted, knobs, &PredictedSetting::knobs);
+    if (told != result.predicted.end()) prediction.samples_per_second = told->samples_per_second;
+    from_prediction(why, prediction, result, search.objective().rate);
   }
   return why;
 }
@@ -137,7 +141,10 @@ Result<WhyNot> why_not(const std::vector<std::string>& assignments, const Space&
     OCRTUNE_TRY(set_knob(knobs, name, assignment.substr(equals + 1)));
     if (run.search.absent.contains(name)) untouched = name;
   }
-  if (untouched.empty()) return why_not(knobs, space, search, run.trials, run.result);
+  if (untouched.empty()) {
+    const auto trials = by_long_look(run.trials, long_look(run.trials));
+    return why_not(knobs, space, search, trials, run.result);
+  }
   WhyNot why;
   why.knobs = knobs;
   why.kind = WhyNotKind::outside;

@@ -202,6 +202,19 @@ TEST(Comparison, NamesWhatDiffers) {
   EXPECT_EQ(found.verdict.back().code, ReasonCode::machines_differ);
 }
 
+TEST(Comparison, LoadThatWentAwayIsNoFasterProgram) {
+  RunRecord before = run_of("a", 70), after = run_of("b", 100);
+  EXPECT_EQ(compare_runs(before, after).verdict[0].code, ReasonCode::compared_faster);
+  before.result.verdict.beside_load = true;
+  EXPECT_EQ(compare_runs(before, after).best_ratio.median, 0);
+  before.result.verdict.beside_load = false;
+  after.result.inconclusive = reason<ReasonCode::only_rate>();
+  EXPECT_EQ(compare_runs(before, after).best_ratio.median, 0);
+  after.result.inconclusive = {};
+  after.result.objective = "memory";
+  EXPECT_EQ(compare_runs(before, after).best_ratio.median, 0);
+}
+
 TEST(Comparison, StandsWithoutTrialsAndWithoutAnAnswer) {
   const RunComparison none = compare_runs(RunRecord(), RunRecord());
   EXPECT_TRUE(none.settings.empty());

@@ -33,6 +33,18 @@ TEST_F(WhyNotTest, EveryKindHasItsAnswer) {
   EXPECT_FALSE(ask(1).answer.empty());
 }
 
+// The search predicts for an idle machine, and the answer beside load is as it was measured.
+TEST_F(WhyNotTest, APredictionIsToldBesideTheSameLoad) {
+  race(setting(4), 120, 4);
+  TuneResult found = result();
+  found.verdict.beside_load = true;
+  found.predicted = {{setting(2), {63, 50, 80}, 0, true, {}}};
+  const WhyNot why = why_not(setting(2), space_, *search_, trials_, found);
+  EXPECT_EQ(why.samples_per_second.median, 63);
+  const double chosen = found.recommendation.samples_per_second.median;
+  EXPECT_NEAR(why.ratio.median, 63 / chosen, 1e-9);
+}
+
 TEST_F(WhyNotTest, AKnobThatWasLeftToTheCommandIsOutside) {
   race(setting(4), 120, 4);
   RunRecord run;
