@@ -35,15 +35,4 @@ NotCompared parse_not_compared(std::string_view name) {
   return row == std::end(kNotComparedNames) ? NotCompared::not_asked : row->why;
 }
 
-double SameResult::changed_share() const {
-  if (characters <= 0) return 0;
-  double changed = 0;
-  for (const InputDifference& one : differing) {
-    const double share = static_cast<double>(one.differing) /
-                         static_cast<double>(std::max<std::int64_t>(1, one.answers));
-    changed += share * static_cast<double>(one.characters);
-  }
-  return changed / static_cast<double>(characters);
-}
-
 }  // namespace ocrtune

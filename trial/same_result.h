@@ -68,8 +68,6 @@ struct SameResult {
 
   bool compared() const { return not_compared == NotCompared::no; }
   std::int64_t differing_inputs() const { return static_cast<std::int64_t>(differing.size()); }
-  // Of the characters of the references, each input with the share of its answers that differ.
-  double changed_share() const;
 };
 
 }  // namespace ocrtune

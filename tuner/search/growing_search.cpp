@@ -18,7 +18,7 @@ constexpr double kBrought = 1.05;   // by which the last value must be faster th
 
 class GrowingSearch final : public Search {
  public:
-  GrowingSearch(const Space& space, const SearchOptions& options, MakeOnSpace make)
+  GrowingSearch(const Space& space, const SearchOptions& options, SearchMaker make)
       : options_(options), make_(make) {
     use(std::make_unique<const Space>(space));
   }
@@ -47,7 +47,7 @@ class GrowingSearch final : public Search {
 
  private:
   SearchOptions options_;
-  MakeOnSpace make_;
+  SearchMaker make_;
   std::unique_ptr<const Space> space_;
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Search> inner_;
@@ -129,7 +129,7 @@ class GrowingSearch final : public Search {
 }  // namespace
 
 std::unique_ptr<Search> make_growing_search(const Space& space, const SearchOptions& options,
-                                            MakeOnSpace make) {
+                                            SearchMaker make) {
   const bool any = std::any_of(options.further.begin(), options.further.end(),
                                [&](const auto& list) { return space.axis(list.first) >= 0; });
   if (!any || options.cpus <= 0 || options.objective.goal != Goal::throughput) {

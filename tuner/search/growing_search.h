@@ -13,11 +13,9 @@
 
 namespace ocrtune {
 
-using MakeOnSpace = std::unique_ptr<Search> (*)(const Space& space, const SearchOptions& options);
-
 // What `make` makes, anew for each space that a list which goes on gives. Without
 // SearchOptions::further, or without such lists in the space, it is that alone.
 std::unique_ptr<Search> make_growing_search(const Space& space, const SearchOptions& options,
-                                            MakeOnSpace make);
+                                            SearchMaker make);
 
 }  // namespace ocrtune

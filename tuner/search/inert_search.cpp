@@ -89,7 +89,7 @@ std::unique_ptr<Search> make_silent_search(const Space& /*space*/, const SearchO
 
 class InertSearch : public Search {
  public:
-  InertSearch(const Space& space, const SearchOptions& options, std::string knob, MakeSearch make)
+  InertSearch(const Space& space, const SearchOptions& options, std::string knob, SearchMaker make)
       : space_(space),
         options_(options),
         knob_(std::move(knob)),
@@ -148,7 +148,7 @@ class InertSearch : public Search {
   const Space& space_;
   SearchOptions options_;
   std::string knob_;
-  MakeSearch make_;
+  SearchMaker make_;
   SearchBoard board_;
   std::unique_ptr<Search> inner_;
   std::unique_ptr<const Space> narrowed_;
@@ -330,7 +330,7 @@ EffectFound effect_of(const std::vector<InertPair>& pairs, double noise) {
 }
 
 std::unique_ptr<Search> make_inert_search(const Space& space, const SearchOptions& options,
-                                          const std::string& knob, MakeSearch inner) {
+                                          const std::string& knob, SearchMaker inner) {
   if (space.axis(knob) < 0 || options.first.empty()) return inner(space, options);
   return std::make_unique<InertSearch>(space, options, knob, inner);
 }

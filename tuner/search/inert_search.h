@@ -38,9 +38,8 @@ EffectFound effect_of(const std::vector<InertPair>& pairs, double noise);
 
 // `inner` with the test of one knob in front of it. Spaces without the knob, or where nobody gave a
 // setting, get `inner` alone.
-using MakeSearch = std::unique_ptr<Search> (*)(const Space& space, const SearchOptions& options);
 std::unique_ptr<Search> make_inert_search(const Space& space, const SearchOptions& options,
-                                          const std::string& knob, MakeSearch inner);
+                                          const std::string& knob, SearchMaker inner);
 
 // The test alone, for runs that are over: it proposes and predicts nothing.
 std::unique_ptr<Search> make_inert_test(const Space& space, const SearchOptions& options);

@@ -154,6 +154,7 @@ class ModelSearch : public Search {
   HintQueue hints_;
   Random random_;
   Race race_;
+  int rounds_before_ = 0;  // of other races, which were run at another time
   int shares_tried_ = 0, trades_ = 0, little_in_a_row_ = 0;
   std::string explored_ = "budget";  // why improvement() proposes nothing
 
@@ -257,6 +258,7 @@ class ModelSearch : public Search {
       std::vector<int> runners = leaders(turn);
       if (runners.empty()) return std::nullopt;
       runners.resize(std::min(runners.size(), turn.trials.max_runners()));
+      rounds_before_ = board_.last_round;
       race_ = Race(std::move(runners), {BudgetShares::kMaxRaceTrials, kSettled,
                                         board_.options.seed + 1, board_.baseline()});
     }
@@ -266,8 +268,8 @@ class ModelSearch : public Search {
     };
     const auto point = race_.next(board_.ledger, standing, turn.trials.left);
     if (!point) return std::nullopt;
-    turn.round = race_.round();
-    turn.why = fmt::format("round {} of the leaders", turn.round);
+    turn.round = rounds_before_ + race_.round();
+    turn.why = fmt::format("round {} of the leaders", race_.round());
     return point;
   }
 };

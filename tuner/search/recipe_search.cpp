@@ -20,7 +20,7 @@ Space within_recipe(const Space& space, std::int64_t global) {
 
 class RecipeSearch final : public Search {
  public:
-  RecipeSearch(const Space& space, const SearchOptions& options, Space kept, MakeOfSpace make)
+  RecipeSearch(const Space& space, const SearchOptions& options, Space kept, SearchMaker make)
       : space_(space),
         kept_space_(std::move(kept)),
         kept_(make(kept_space_, options)),
@@ -94,7 +94,7 @@ class RecipeSearch final : public Search {
 }  // namespace
 
 std::unique_ptr<Search> make_recipe_search(const Space& space, const SearchOptions& options,
-                                           MakeOfSpace make) {
+                                           SearchMaker make) {
   Space kept = within_recipe(space, options.recipe_batch);
   if (kept.size() < 2 || kept.size() == space.size()) return make(space, options);
   return std::make_unique<RecipeSearch>(space, options, std::move(kept), make);

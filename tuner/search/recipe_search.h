@@ -8,11 +8,9 @@
 
 namespace ocrtune {
 
-using MakeOfSpace = std::unique_ptr<Search> (*)(const Space& space, const SearchOptions& options);
-
 // Searches with options.recipe_batch samples between two updates, above 0, by what `make` makes.
 // Where all settings keep the recipe, or only one does, it is that alone.
 std::unique_ptr<Search> make_recipe_search(const Space& space, const SearchOptions& options,
-                                           MakeOfSpace make);
+                                           SearchMaker make);
 
 }  // namespace ocrtune

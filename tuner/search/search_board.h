@@ -38,10 +38,12 @@ struct SearchBoard {
   LaunchGate safety;
   std::vector<int> always;  // the points of options.first
   std::string stop_reason;
+  int last_round = 0;  // of any race, as Trial::round
 
   void tell(const Trial& trial) {
     const int point = ledger.add(trial);
     if (point >= 0) safety.tell(point, trial);
+    last_round = std::max(last_round, trial.round);
   }
 
   // May be run now: admitted, or one step of guarded exploration.

@@ -120,12 +120,12 @@ void note_growth(Trial& trial, const TrialLimits& limits) {
   trial.evidence.push_back(forecast_trial(trial.growth, limits.memory_limit_bytes).words);
 }
 
-// What the trial of a proposal belongs to; `rounds` were run in earlier sessions.
-void mark(Trial& trial, const Proposal& proposal, int rounds, int repetition) {
+// What the trial of a proposal belongs to.
+void mark(Trial& trial, const Proposal& proposal, int repetition) {
   trial.knobs = proposal.knobs;
   trial.phase = proposal.phase;
   trial.why = proposal.why;
-  trial.round = proposal.round > 0 ? rounds + proposal.round : 0;
+  trial.round = proposal.round;
   trial.repetition = repetition;
 }
 
@@ -157,12 +157,7 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     progress.under_way = under_way;
     if (callbacks.on_progress) callbacks.on_progress(progress);
   };
-  int rounds = 0;  // of earlier sessions: theirs are not ours
-  for (const Trial& trial : options.earlier) {
-    rounds = std::max(rounds, trial.round);
-    take(trial);
-  }
-
+  for (const Trial& trial : options.earlier) take(trial);
   const std::size_t earlier = end.trials.size();
   const int told = static_cast<int>(earlier);
   while (true) {
@@ -194,7 +189,7 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
     const TrialLimits limits = limits_of(*proposal, options.limits, std::min(most, share));
     Trial trial = runner.run(proposal->knobs, limits);
     note_growth(trial, limits);
-    mark(trial, *proposal, rounds, repetitions[proposal->knobs]);
+    mark(trial, *proposal, repetitions[proposal->knobs]);
     // A trial that Ctrl-C broke is not evidence against its setting.
     if (interrupted() && !trial.ok()) continue;
     forgive_cut(trial, cut_seconds, end.trials.empty());

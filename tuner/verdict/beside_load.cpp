@@ -13,14 +13,6 @@ namespace {
 constexpr double kOpenGain = 1.2;
 constexpr int kTurns = 3;  // changes between the two: A B A B
 
-const Setting* next_best(const Choice& choice, const std::vector<Setting>& settings) {
-  const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
-    return &setting != choice.chosen && setting.works() &&
-           keeps_recipe(choice.recipe_batch, setting.summary.knobs);
-  });
-  return next == settings.end() ? nullptr : &*next;
-}
-
 bool may_be_ahead(const Choice& choice, const Setting& other) {
   return &other != choice.chosen && other.works() && !other.set_aside() &&
          keeps_recipe(choice.recipe_batch, other.summary.knobs);
@@ -33,6 +25,14 @@ bool nothing_open(const Choice& choice, const std::vector<Setting>& settings) {
 }
 
 }  // namespace
+
+const Setting* next_best(const Choice& choice, const std::vector<Setting>& settings) {
+  const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
+    return &setting != choice.chosen && setting.works() &&
+           keeps_recipe(choice.recipe_batch, setting.summary.knobs);
+  });
+  return next == settings.end() ? nullptr : &*next;
+}
 
 double measured_rate(const Trial& trial) {
   double samples = 0, seconds = 0;

@@ -11,6 +11,7 @@
 #include "base/stats.h"
 #include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_fill.h"
+#include "tuner/verdict/beside_load.h"
 
 namespace ocrtune {
 namespace {
@@ -255,11 +256,7 @@ const Setting* ahead_on_paper(const Choice& verdict, const std::vector<Setting>&
   if (verdict.baseline != nullptr) {
     return verdict.baseline == verdict.chosen ? nullptr : verdict.baseline;
   }
-  const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
-    return &setting != verdict.chosen && setting.works() &&
-           keeps_recipe(verdict.recipe_batch, setting.summary.knobs);
-  });
-  return next == settings.end() ? nullptr : &*next;
+  return next_best(verdict, settings);
 }
 
 // All windows of the settings that work, where each of them was disturbed; else 0.
@@ -353,7 +350,7 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
 Reason noise_statement(const Choice& verdict) {
   if (verdict.unsettled.empty()) return {};
   const Setting& rival = *verdict.unsettled[0];
-  const double behind = std::max(log_behind(*verdict.chosen, rival), 0.0);
+  const double behind = std::fabs(log_behind(*verdict.chosen, rival));
   const int wanted = rounds_to_settle(behind, verdict.noise);
   const int have = static_cast<int>(std::min(verdict.chosen->rates.size(), rival.rates.size()));
   const double seconds = 2.0 * std::max(1, wanted - have) * verdict.trial_seconds;

@@ -77,7 +77,6 @@ std::optional<Growth> fit_growth(const std::vector<TracePoint>& trace, double se
   const auto windows = lowest_points(settled, std::min(kMaxWindows, settled.size() / 2));
   Growth growth;
   growth.seconds = settled.back().seconds - settled.front().seconds;
-  growth.windows = static_cast<int>(windows.size());
   growth.now = windows.back().value;
   set_slope(windows, growth);
   growth.rise = growth.per_second * growth.seconds;

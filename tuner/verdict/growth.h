@@ -27,7 +27,6 @@ struct Growth {
   double rise = 0;                           // over that time, by the slope
   double recent_low = 0;                     // the same slope of the last half alone, its lower end
   double now = 0;                            // level of the last window
-  int windows = 0;
 
   // It grows, and has not come to an end meanwhile: a start or a ramp that is over forecasts
   // nothing.

@@ -64,6 +64,7 @@ class Problem {
   }
 
   const std::vector<std::size_t>& columns() const { return columns_; }
+  double noise(std::size_t setting) const { return own_noise_[setting]; }
 
   Solved run() {
     Solved best = likeliest();
@@ -274,6 +275,7 @@ RateFit::RateFit(const std::vector<RateObservation>& observations, std::size_t s
                  double noise)
     : settings_(settings),
       log_rates_(settings, -std::numeric_limits<double>::infinity()),
+      noises_(settings, noise),
       noise_covariance_(settings * settings, 0),
       model_covariance_(settings * settings, 0),
       dof_(settings, kPriorDof - 1) {
@@ -313,6 +315,7 @@ void RateFit::fit_alone(const std::vector<RateObservation>& observations,
         median_error(std::hypot(std::sqrt(variance), median(errors)), static_cast<int>(count));
     const double model_error = median(model_errors);
     log_rates_[setting] = median(logs);
+    noises_[setting] = std::sqrt(variance);
     noise_covariance_[setting * settings_ + setting] = error * error;
     model_covariance_[setting * settings_ + setting] = model_error * model_error;
   }
@@ -328,6 +331,7 @@ void RateFit::fit_jointly(const std::vector<RateObservation>& observations, doub
   for (std::size_t a = 0; a < columns.size(); ++a) {
     const auto row = static_cast<Eigen::Index>(a);
     log_rates_[columns[a]] = solved.rates[row];
+    noises_[columns[a]] = problem.noise(columns[a]);
     for (std::size_t b = 0; b < columns.size(); ++b) {
       const auto column = static_cast<Eigen::Index>(b);
       const double model = covariances.model(row, column);

@@ -37,10 +37,13 @@ class RateFit {
   Interval rate(std::size_t setting) const;                               // at 95 %
   Interval ratio(std::size_t a, std::size_t b) const;                     // of a's rate to b's
   double chance_above(std::size_t a, std::size_t b, double ratio) const;  // that a / b > ratio
+  // Of the setting's own repeats, relative: what they show, held to what is pooled where they are
+  // few.
+  double noise(std::size_t setting) const { return noises_[setting]; }
 
  private:
   std::size_t settings_ = 0;
-  std::vector<double> log_rates_;
+  std::vector<double> log_rates_, noises_;
   // settings x settings: of noise, which few repeats measure, and of what the model does not know.
   std::vector<double> noise_covariance_, model_covariance_;
   std::vector<double> dof_;

@@ -421,7 +421,9 @@ Settled settle_trials(const Space& space, const Search& search, const std::vecto
     result.baseline.outcome = Outcome::skipped;
     if (baseline != nullptr) result.baseline = baseline->summary;
   }
-  verdict.trial_seconds = result.trials > 0 ? result.seconds / result.trials : 0;
+  for (const Trial& trial : trials) {
+    verdict.trial_seconds += trial.seconds / static_cast<double>(trials.size());
+  }
   if (verdict.chosen == nullptr) return all;
   result.found = true;
   recommend_chosen(result, verdict, options);

@@ -257,7 +257,8 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     if (learns_rates(objective)) setting.max_rate = max_rate_of(gathered);
     const double most = gathered.max_answered;
     setting.mean_rate = within(told_rate(rates->rate(setting.place), gathered, noise), most);
-    setting.summary.samples_per_second = within(of_next_launch(setting.mean_rate, noise), most);
+    const double launch = std::max(noise, rates->noise(setting.place));
+    setting.summary.samples_per_second = within(of_next_launch(setting.mean_rate, launch), most);
     setting.summary.modelled = gathered.modelled && !setting.rates.empty();
     setting.summary.cpu_seconds_per_sample = median(
         gathered.cpu_seconds.empty() ? gathered.disturbed_cpu_seconds : gathered.cpu_seconds);

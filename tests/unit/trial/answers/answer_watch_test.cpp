@@ -122,7 +122,6 @@ TEST(AnswerWatch, ASettingThatReadsOtherwiseIsNoFaultOfTheLoad) {
   EXPECT_EQ(result.differing[0].differing, 20);
   EXPECT_EQ(result.examples.size(), 3U);
   EXPECT_EQ(result.examples[0].input, "0.png");
-  EXPECT_GT(result.changed_share(), 0.1);
   // And a fault of the load is one of this setting too.
   load(watch, 16, 50, 5, [&](int i) { return service.answer(i % 5, ", \"garbage\""); });
   EXPECT_EQ(watch.wrong_in_flight(), 16);

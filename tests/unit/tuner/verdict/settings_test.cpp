@@ -215,6 +215,24 @@ TEST(ToldRate, OfAServerIsWhatItServed) {
   EXPECT_GT(settings.at(0).estimate.high, 1.5 * 3038) << "what load took of it is not known";
 }
 
+// Where a setting's launches differ by themselves, the next one may be any of them.
+TEST(SettingsOf, TheNextLaunchOfAnUnevenSettingIsAsUneven) {
+  std::vector<Trial> trials;
+  for (const double rate : {70.0, 100.0, 98.0, 71.0, 102.0, 69.0}) {
+    trials.push_back(ran(1, rate, "model"));
+  }
+  for (int i = 0; i < 20; ++i) trials.push_back(ran(2 + i / 2, 50 + 0.5 * (i % 2), "model"));
+  for (const Setting& setting : settings_of(trials, 0.03)) {
+    const Interval& rate = setting.summary.samples_per_second;
+    if (setting.summary.knobs.nproc == 1) {
+      EXPECT_LT(rate.low, 70);
+      EXPECT_GT(rate.high, 100);
+    } else {
+      EXPECT_LT(rate.high / rate.low, 1.3);
+    }
+  }
+}
+
 TEST(RepeatNoise, IsNotMeasuredWhereNothingWasRepeated) {
   const std::vector<Trial> once = {ran(1, 100, "model"), ran(2, 150, "model")};
   EXPECT_FALSE(noise_is_measured(once));
