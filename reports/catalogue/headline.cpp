@@ -314,8 +314,8 @@ Bilingual beside_load(const TuneResult& result) {
   if (answers == 1) return phrase(" Measured beside other load.");
   return result.verdict.same_when_idle
              ? phrase(
-                   " Measured in turns beside other load; its own CPU time says the same for an "
-                   "idle machine.")
+                   " Measured in turns beside other load; by its own CPU time it is the faster one "
+                   "on an idle machine too.")
              : phrase(" Measured in turns beside other load; on an idle machine: open.");
 }
 

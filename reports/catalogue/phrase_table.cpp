@@ -249,8 +249,9 @@ const std::vector<Phrase>& phrase_table() {
       {" Measured beside other load.", "在其他负载下测得。"},
       {" Measured in turns beside other load; on an idle machine: open.",
        "在其他负载下轮流测得；空闲机器上的情况未定。"},
-      {" Measured in turns beside other load; its own CPU time says the same for an idle machine.",
-       "在其他负载下轮流测得；按其自身 CPU 时间推算，空闲机器上结论相同。"},
+      {" Measured in turns beside other load; by its own CPU time it is the faster one on an idle "
+       "machine too.",
+       "在其他负载下轮流测得；按其自身 CPU 时间推算，空闲机器上也是它更快。"},
       {"How much GPU memory it takes was not seen.", "未能观测到它占用多少显存。"},
       {"A memory peak between two readings may have left less than the margin.",
        "两次读数之间的内存峰值可能使余量不足。"},
