@@ -208,7 +208,7 @@ TEST(Comparison, LoadThatWentAwayIsNoFasterProgram) {
   before.result.verdict.beside_load = true;
   EXPECT_EQ(compare_runs(before, after).best_ratio.median, 0);
   before.result.verdict.beside_load = false;
-  after.result.inconclusive = reason<ReasonCode::only_rate>();
+  after.result.inconclusive = reason<ReasonCode::no_quiet_window>(counted(9));
   EXPECT_EQ(compare_runs(before, after).best_ratio.median, 0);
   after.result.inconclusive = {};
   after.result.objective = "memory";
