@@ -33,7 +33,7 @@ std::vector<Bilingual> malloc_notes(const RunRecord& run);
 
 // The recommendation's reasons, less those that its figures say: rate, gain, memory, ties.
 std::vector<Reason> further_reasons(const Recommendation& recommended);
-bool tells_of_gpus(const Reason& reason);  // of GPUs without work
+bool tells_of_gpus(const Reason& reason);                  // of GPUs without work
 const char* baseline_phrase(const SearchRequest& search);  // "your setting", "a plain start", ...
 Bilingual phase_text(const std::string& phase);  // of the search: "race" -> "leaders, again"
 const char* rate_unit(const RunRecord& run);     // samples/s | requests/s | steps/s | runs/s

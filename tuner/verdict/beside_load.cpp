@@ -26,14 +26,6 @@ bool nothing_open(const Choice& choice, const std::vector<Setting>& settings) {
 
 }  // namespace
 
-const Setting* next_best(const Choice& choice, const std::vector<Setting>& settings) {
-  const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
-    return &setting != choice.chosen && setting.works() &&
-           keeps_recipe(choice.recipe_batch, setting.summary.knobs);
-  });
-  return next == settings.end() ? nullptr : &*next;
-}
-
 double measured_rate(const Trial& trial) {
   double samples = 0, seconds = 0;
   for (const Sample& sample : trial.samples) {

@@ -32,10 +32,6 @@ double measured_noise(const std::vector<Trial>& trials);
 // Whether the two settings were visited in turns: at least twice each, never all of one first.
 bool in_turns(const std::vector<Trial>& trials, const Knobs& a, const Knobs& b);
 
-// The first of `settings`, which are in their order, beside the chosen one: it works and keeps the
-// recipe. Null: none.
-const Setting* next_best(const Choice& choice, const std::vector<Setting>& settings);
-
 // Whether a choice among settings of as_measured() trials is an answer: clearly faster than the
 // baseline (or, without one, than the next) in turns, or the baseline with nothing left that may be
 // faster by more than a fifth.

@@ -11,7 +11,6 @@
 #include "base/stats.h"
 #include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_fill.h"
-#include "tuner/verdict/beside_load.h"
 
 namespace ocrtune {
 namespace {
@@ -345,6 +344,14 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   if (behind != nullptr) return in_too_few_turns(chosen, *behind);
   const int disturbed = disturbed_windows(settings);
   return disturbed > 0 ? reason<ReasonCode::no_quiet_window>(counted(disturbed)) : Reason();
+}
+
+const Setting* next_best(const Choice& choice, const std::vector<Setting>& settings) {
+  const auto next = std::find_if(settings.begin(), settings.end(), [&](const Setting& setting) {
+    return &setting != choice.chosen && setting.works() &&
+           keeps_recipe(choice.recipe_batch, setting.summary.knobs);
+  });
+  return next == settings.end() ? nullptr : &*next;
 }
 
 Reason noise_statement(const Choice& verdict) {

@@ -55,4 +55,8 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
 // Empty when the chosen setting is clearly ahead of all that do not tie with it.
 Reason noise_statement(const Choice& verdict);
 
+// The first of `settings`, which are in their order, beside the chosen one: it works and keeps the
+// recipe. Null: none.
+const Setting* next_best(const Choice& choice, const std::vector<Setting>& settings);
+
 }  // namespace ocrtune

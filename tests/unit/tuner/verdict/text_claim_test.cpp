@@ -1,4 +1,4 @@
-// Texts are judged by all trials together, whichever came last.
+// All trials of a setting together judge its texts, whichever came last.
 #include "tuner/verdict/text_claim.h"
 
 #include <gtest/gtest.h>
