@@ -165,6 +165,7 @@ void add_answer(LabelLines& lines, const RunRecord& run) {
   }
   if (!ties.empty()) lines.add("ties", join(ties, "; "));
   for (const Reason& reason : further_reasons(recommended)) {
+    if (reason.is(ReasonCode::memory_not_measured)) continue;  // the line of memory says it
     lines.add(tells_of_gpus(reason) ? "GPUs" : "note", sentence(reason, language));
   }
 }

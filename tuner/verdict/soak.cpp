@@ -52,7 +52,8 @@ void weigh_soaks(const std::vector<Trial>& soaks, std::vector<Setting>& settings
     summary.outcome = soak->outcome;
     summary.reason = verbatim(soak->reason);
   }
-  std::ranges::stable_partition(settings, &Setting::works);
+  std::stable_partition(settings.begin(), settings.end(),
+                        [](const Setting& setting) { return setting.works(); });
 }
 
 Reason soak_reason(const std::vector<Trial>& soaks, const Knobs& knobs, std::uint64_t limit_bytes,

@@ -51,7 +51,8 @@ void weigh_texts(const std::vector<Trial>& trials, const Knobs& present, double 
     summary.outcome = Outcome::wrong_result;
     summary.reason = verbatim(other_text_words(found));
   }
-  std::ranges::stable_partition(settings, &Setting::works);
+  std::stable_partition(settings.begin(), settings.end(),
+                        [](const Setting& setting) { return setting.works(); });
 }
 
 void claim_texts(const std::vector<Trial>& trials, const Knobs& present, double max_change,
