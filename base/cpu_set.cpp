@@ -41,8 +41,8 @@ constinit KernelMask g_at_start;
                                                                       char** /*environment*/) {
   ::syscall(SYS_sched_getaffinity, 0, sizeof g_at_start.words, g_at_start.words);
 }
-[[gnu::section(".preinit_array"), gnu::used]] void (*const g_keep_mask)(int, char**,
-                                                                        char**) = keep_mask;
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kKeepMask)(int, char**,
+                                                                      char**) = keep_mask;
 
 }  // namespace
 

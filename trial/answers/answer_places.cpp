@@ -21,8 +21,8 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxInputs = 20'000;
-constexpr std::uint64_t kMaxFileBytes = 1 << 20;  // of one answer
-constexpr std::size_t kMaxLineBytes = 65'536;     // of a line, that are matched
+constexpr std::uint64_t kMaxFileBytes = 64 << 20;  // of one answer
+constexpr std::size_t kMaxLineBytes = 65'536;      // of a line, that are matched
 
 bool matches(const re2::RE2& pattern, const std::string& line) {
   return RE2::PartialMatch(re2::StringPiece(line.data(), std::min(line.size(), kMaxLineBytes)),
@@ -170,7 +170,7 @@ void AnswerCollector::read_files(const std::vector<std::string>& patterns, doubl
         if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
         if (changed_seconds(facts) < begin || changed_seconds(facts) > end) continue;
         const auto text = read_file(path, kMaxFileBytes);
-        if (!text) continue;
+        if (!text || text->size() == kMaxFileBytes) continue;
         const bool json = nlohmann::json::parse(*text, nullptr, false).is_structured();
         answers_.json = answers_.json || json;
         add(base_name(path), json ? *text : text_answer(split(*text, '\n')));

@@ -64,7 +64,7 @@ struct PathPairs {
 
   void add(const Texts& a, const Texts& b) {
     countable = countable && std::all_of(a.begin(), a.end(), looks_counted);
-    dated = dated || std::any_of(a.begin(), a.end(), looks_dated);
+    dated = dated || (!a.empty() && std::all_of(a.begin(), a.end(), looks_dated));
     if (a == b) return;
     if (sorted(a) == sorted(b)) {
       unordered = true;
@@ -147,12 +147,6 @@ bool AnswerReference::counts(const std::string& path) const {
       [](const PathRule& one, const std::string& wanted) { return one.path < wanted; });
   // A path that no answer had before is a difference.
   return rule == rules_.end() || rule->path != path || rule->counts;
-}
-
-bool AnswerReference::reads_as_it_stands() const {
-  return std::none_of(rules_.begin(), rules_.end(), [](const PathRule& rule) {
-    return rule.counts && (rule.unordered || rule.composed);
-  });
 }
 
 Texts AnswerReference::texts_of(std::string_view body) const {

@@ -41,7 +41,6 @@ class AnswerReference {
   // Of any answer, those that count, in the order in which they are compared.
   std::vector<std::string> texts_of(std::string_view body) const;
   bool counts(const std::string& path) const;
-  bool reads_as_it_stands() const;  // no rule changes order or form
 
   const std::vector<InputReference>& inputs() const { return inputs_; }
   const std::vector<PathRule>& rules() const { return rules_; }

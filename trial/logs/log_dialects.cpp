@@ -18,7 +18,7 @@ namespace ocrtune {
 namespace {
 
 std::optional<double> seconds_of(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, double>, 11> kWords = {{
+  static constexpr std::array<std::pair<std::string_view, double>, 19> kWords = {{
       {"s", 1},
       {"sec", 1},
       {"secs", 1},
@@ -26,22 +26,23 @@ std::optional<double> seconds_of(std::string_view word) {
       {"seconds", 1},
       {"ms", 0.001},
       {"msec", 0.001},
+      {"millisecond", 0.001},
+      {"milliseconds", 0.001},
       {"us", 1e-6},
+      {"\xc2\xb5s", 1e-6},
       {"min", 60},
+      {"mins", 60},
       {"minute", 60},
+      {"minutes", 60},
       {"h", 3600},
+      {"hr", 3600},
+      {"hour", 3600},
+      {"hours", 3600},
   }};
   for (const auto& [name, seconds] : kWords) {
     if (word == name) return seconds;
   }
   return std::nullopt;
-}
-
-bool is_step_word(std::string_view word) {
-  static constexpr std::array<std::string_view, 12> kWords = {
-      "it",    "its",     "iter",   "iters", "iteration", "iterations",
-      "batch", "batches", "update", "step",  "steps",     "updates"};
-  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
 bool is_noun(std::string_view word) {
@@ -185,7 +186,10 @@ std::optional<LogReading> read_metric(const std::string& text, const std::string
     std::string_view rest = line.substr(number->end);
     while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
     std::size_t size = 0;
-    while (size < rest.size() && (in_a_word(rest[size]) || rest[size] == '/')) ++size;
+    const auto of_unit = [](char c) {
+      return in_a_word(c) || c == '/' || static_cast<unsigned char>(c) >= 0x80;
+    };
+    while (size < rest.size() && of_unit(rest[size])) ++size;
     const auto printed = tail && tail->unit ? tail->unit : parse_metric_unit(rest.substr(0, size));
     LogReading reading;
     set_metric(reading, given ? *given : printed.value_or(MetricUnit()), number->value);
@@ -194,25 +198,38 @@ std::optional<LogReading> read_metric(const std::string& text, const std::string
   return std::nullopt;
 }
 
-// A number, or text that is one. `key` may be a path, "metrics.throughput", or stand deeper.
-std::optional<double> json_number(const nlohmann::json& object, const std::string& key,
-                                  int depth = 0) {
-  if (!object.is_object() || depth > 4) return std::nullopt;
+// A number, or text that begins with one. `key` may be a path, "metrics.throughput", or stand
+// deeper. Null: there is none.
+const nlohmann::json* json_field(const nlohmann::json& object, const std::string& key,
+                                 int depth = 0) {
+  if (!object.is_object() || depth > 4) return nullptr;
   const auto found = object.find(key);
-  if (found != object.end()) {
-    if (found->is_number()) return found->get<double>();
-    if (found->is_string()) return leading_number(found->get_ref<const std::string&>());
-  }
+  if (found != object.end() && (found->is_number() || found->is_string())) return &*found;
   const std::size_t dot = key.find('.');
   if (dot != std::string::npos && object.contains(key.substr(0, dot))) {
-    return json_number(object[key.substr(0, dot)], key.substr(dot + 1), depth + 1);
+    return json_field(object[key.substr(0, dot)], key.substr(dot + 1), depth + 1);
   }
   for (const auto& [name, value] : object.items()) {
     if (names_evaluation(name)) continue;
-    const auto deeper = json_number(value, key, depth + 1);
-    if (deeper) return deeper;
+    if (const auto* deeper = json_field(value, key, depth + 1)) return deeper;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+std::optional<double> json_number(const nlohmann::json& object, const std::string& key) {
+  const auto* field = json_field(object, key);
+  if (field == nullptr) return std::nullopt;
+  return field->is_number() ? field->get<double>()
+                            : leading_number(field->get_ref<const std::string&>());
+}
+
+// "img/min" of "40 img/min".
+std::optional<MetricUnit> json_unit(const nlohmann::json& object, const std::string& key) {
+  const auto* field = json_field(object, key);
+  if (field == nullptr || !field->is_string()) return std::nullopt;
+  const std::string_view text = field->get_ref<const std::string&>();
+  const auto number = number_at(text, 0);
+  return number ? parse_metric_unit(trim(text.substr(number->end))) : std::nullopt;
 }
 
 // An object in a line, behind a logger's prefix; also as Python prints a dict.
@@ -257,13 +274,16 @@ void read_speed(const nlohmann::json& object, const std::string& key,
                 const std::optional<MetricUnit>& unit, LogReading& reading) {
   if (!key.empty()) {
     const auto value = positive(json_number(object, key));
-    if (value) set_metric(reading, unit.value_or(MetricUnit()), *value);
+    const auto printed = json_unit(object, key);
+    if (value) set_metric(reading, unit ? *unit : printed.value_or(MetricUnit()), *value);
     return;
   }
   for (const SpeedKey& one : kSpeedKeys) {
     const auto value = positive(json_number(object, one.name));
     if (!value) continue;
-    set_metric(reading, unit ? *unit : parse_metric_unit(one.unit).value_or(MetricUnit()), *value);
+    const auto printed = json_unit(object, one.name);
+    const auto usual = printed ? printed : parse_metric_unit(one.unit);
+    set_metric(reading, unit ? *unit : usual.value_or(MetricUnit()), *value);
     return;
   }
 }
@@ -311,8 +331,14 @@ LogDialect json_dialect(const std::string& key, const std::optional<MetricUnit>&
     if (!object) return std::nullopt;
     LogReading reading;
     read_speed(*object, key, unit, reading);
-    reading.samples = positive(json_number(*object, "samples"));
-    reading.seconds = positive(json_number(*object, "seconds"));
+    const bool said = reading.samples_per_second || reading.steps_per_second;
+    const auto samples = positive(json_number(*object, "samples"));
+    const auto seconds = positive(json_number(*object, "seconds"));
+    // Beside a speed they are totals as often as those of a step.
+    if (key.empty() && !said && samples && seconds) {
+      reading.samples = samples;
+      reading.seconds = seconds;
+    }
     reading.loss = json_number(*object, "loss");
     const bool speaks = reading.samples_per_second || reading.steps_per_second ||
                         (reading.samples && reading.seconds);
@@ -343,7 +369,7 @@ std::optional<MetricUnit> parse_metric_unit(std::string_view text) {
   }
   if (!seconds || !is_noun(counted)) return std::nullopt;
   unit.seconds = *seconds;
-  unit.of_steps = is_step_word(counted);
+  unit.of_steps = is_step_noun(counted);
   return unit;
 }
 

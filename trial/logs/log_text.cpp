@@ -292,4 +292,11 @@ std::optional<int> process_named(std::string_view line, int ranks) {
   return std::nullopt;
 }
 
+bool is_step_noun(std::string_view word) {
+  static constexpr std::array<std::string_view, 13> kNouns = {
+      "it",      "its",  "iter",  "iters",  "iteration", "iterations", "batch",
+      "batches", "step", "steps", "update", "updates",   "ba"};
+  return std::find(kNouns.begin(), kNouns.end(), word) != kNouns.end();
+}
+
 }  // namespace ocrtune

@@ -134,7 +134,8 @@ void RateCheck::look(std::string_view line, double now_seconds, double ranks, Lo
   }
   const double between = last_.seconds > 0 ? now_seconds - last_.seconds : 0;
   auto& rate = reading.samples_per_second ? reading.samples_per_second : reading.steps_per_second;
-  if (step && last_step_ && between > 0) {
+  // Lines that come at once were kept back by a buffer: their distance is not that of the steps.
+  if (step && last_step_ && between > kAtOnceSeconds) {
     const bool anew = *step < *last_step_ / 2;  // an epoch; ranks that print lag by less
     const double steps = anew ? *step : *step - *last_step_;
     if (steps > 0) judge_by_pace(between / steps, *rate);

@@ -30,13 +30,6 @@ bool is_sample_noun(std::string_view word) {
   return is_one_of(word, kNouns);
 }
 
-bool is_step_noun(std::string_view word) {
-  static constexpr std::array<std::string_view, 13> kNouns = {
-      "it",      "its",  "iter",  "iters",  "iteration", "iterations", "batch",
-      "batches", "step", "steps", "update", "updates",   "ba"};
-  return is_one_of(word, kNouns);
-}
-
 bool is_second(std::string_view word) {
   static constexpr std::array<std::string_view, 5> kWords = {"s", "sec", "secs", "second",
                                                              "seconds"};

@@ -26,8 +26,7 @@ constexpr double kMinListenSeconds = 2;      // of listening to a counter
 constexpr double kScopePatienceSeconds = 3;  // with a rate: the clock may say whose it is
 constexpr std::int64_t kHopelessLines = 40;  // of any form, behind what a launcher prints
 constexpr double kHopelessSeconds = 8, kTrainingSeconds = 5;
-constexpr double kNear = 1.4;            // factor within which two rates are the same
-constexpr double kAtOnceSeconds = 0.01;  // lines that come within it are of one text
+constexpr double kNear = 1.4;  // factor within which two rates are the same
 
 // In the order in which they are preferred: a program's own words, then samples, then steps.
 constexpr std::array<const char*, 6> kRows = {"paddleocr",  "paddleocr-infer", "burn",
@@ -81,7 +80,9 @@ ReaderChoice counted(const FoundCounter& found) {
 }
 
 ReaderChoice timed(const FoundTime& found) {
-  if (!found.counter.empty()) return {found.counter, Reads::samples, {}, found.line};
+  if (!found.counter.empty()) {  // each file counts once, whichever process names it
+    return {found.counter, Reads::samples, false, found.line};
+  }
   return {found.reader,
           found.of_a_step ? Reads::seconds_per_step : Reads::seconds_per_sample,
           {},

@@ -249,7 +249,11 @@ Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const M
   auto prepared = prepare(workload, machine, choose);
   if (!prepared || prepared->workload.serves) return prepared;
   CommandWorkload& ready = prepared->workload;
-  if (starts_copies(ready) && !ready.per_rank) ready.per_rank = true;  // each tells its own speed
+  // Each copy tells its own speed, but for readers that count what any of them prints.
+  if (starts_copies(ready) && !ready.per_rank) {
+    ready.per_rank = ready.log_reader != "paddleocr-infer" &&
+                     ready.log_reader.find("<file>") == std::string::npos;
+  }
   OCRTUNE_TRY(name_the_metric(ready));
   OCRTUNE_TRY(check_reader(*prepared));
   for (std::string& warning : general_warnings(*prepared, workload)) {

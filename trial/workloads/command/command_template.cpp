@@ -31,10 +31,12 @@ std::size_t name_end(const std::string& text, std::size_t at) {
 void each_piece(const std::string& text, const std::function<void(const std::string&)>& on_text,
                 const std::function<void(const std::string&)>& on_name) {
   std::string plain;
+  int open = 0;  // "{{": a "}}" without one closes two objects of JSON or blocks of a script
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     const bool doubled = at + 1 < text.size() && text[at + 1] == c;
-    if ((c == '{' || c == '}') && doubled) {
+    if (doubled && (c == '{' || (c == '}' && open > 0))) {
+      open += c == '{' ? 1 : -1;
       plain += c;
       ++at;
       continue;
@@ -102,9 +104,13 @@ Result<std::string> fill_placeholders(const std::string& text,
 
 std::string template_of(const std::string& text) {
   std::string doubled;
+  int open = 0;
   for (const char c : text) {
     doubled += c;
-    if (c == '{' || c == '}') doubled += c;
+    const bool closes = c == '}' && open > 0;
+    if (c != '{' && !closes) continue;
+    doubled += c;
+    open += closes ? -1 : 1;
   }
   return doubled;
 }

@@ -9,8 +9,9 @@
 
 namespace ocrtune {
 
-// Names in braces: {nproc}, and in {name?--flag=}. "{{" and "}}" stand for the braces themselves;
-// braces around anything but a name (JSON, a Python dict), and a shell's ${NAME}, stay as they are.
+// Names in braces: {nproc}, and in {name?--flag=}. "{{" and its "}}" stand for the braces
+// themselves; braces around anything but a name (JSON, a Python dict), and a shell's ${NAME}, stay
+// as they are.
 std::vector<std::string> placeholder_names(const std::string& text);
 
 // usage: a name that `values` lacks, with the nearest one that it has.

@@ -28,6 +28,8 @@ struct CommandTargetOptions {
   AnswerCheck check{};  // of each answer, a line of JSON; may be empty
 };
 
+inline constexpr std::size_t kMaxAnswerBytes = 64 << 20;  // as of an answer by HTTP
+
 class CommandTarget final : public LoadTarget {
  public:
   // Starts the command and waits for its first answer. missing, denied: no such program; failed: it
@@ -55,7 +57,7 @@ class CommandTarget final : public LoadTarget {
   int input_ = -1;  // our end of its standard input; -1 once it is closed
   std::vector<std::string> inputs_;
   std::string outbox_;
-  LineSplitter lines_;
+  LineSplitter lines_{kMaxAnswerBytes};
   AnswerCheck check_;
   std::unordered_map<std::uint64_t, int> waiting_;  // their kinds
   std::vector<Completion> answers_;

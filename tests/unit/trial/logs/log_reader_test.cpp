@@ -482,6 +482,21 @@ TEST(JsonReader, TakesAKeyOrOurNames) {
   EXPECT_NEAR(rate(exact[0]), 200, 1e-6);
 }
 
+TEST(LogReader, ANumberHasTheUnitThatStandsBesideIt) {
+  const auto told = [](const std::string& reader, const std::string& line) {
+    const auto steps = steps_of(reader, LogContext(), {line, line});
+    return steps.empty() ? 0.0 : rate(steps.back());
+  };
+  EXPECT_NEAR(told("metric:throughput", "throughput: 36000 pages/hour"), 10, 1e-6);
+  EXPECT_NEAR(told("json-lines:throughput", R"({"throughput":"1200 img/min"})"), 20, 1e-6);
+  EXPECT_NEAR(told("json-lines:throughput", R"({"throughput":20,"samples":9000,"seconds":9})"), 20,
+              1e-6);
+  const double by_words = told("metric:latency", "latency: 12 milliseconds");
+  EXPECT_GT(by_words, 1);
+  EXPECT_NEAR(told("metric:latency", "latency: 12000 \xc2\xb5s"), by_words, 1e-6);
+  EXPECT_NEAR(told("metric:latency", "latency: 12 ms"), by_words, 1e-6);
+}
+
 TEST(RegexReader, UnderstandsUnits) {
   LogContext context;
   context.batch = 10;

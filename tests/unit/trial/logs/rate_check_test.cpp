@@ -156,6 +156,17 @@ TEST(RateCheck, APauseThatThePrintedRateLeavesOutCounts) {
   EXPECT_NEAR(read("torch", LogContext(), lines).rate(), 390 * 8 / (39 * 0.4 + 3 * 4), 5);
 }
 
+// A pipe that is full each 12 s lets go of 30 lines at once.
+TEST(RateCheck, LinesThatABufferLetsGoAtOnceHaveNoPace) {
+  std::vector<TimedLine> lines;
+  for (int step = 1; step <= 300; ++step) {
+    const int burst = (step - 1) / 30 + 1;
+    lines.push_back(
+        {12.0 * burst + 1e-6 * step, "step " + std::to_string(step) + " 20.0 samples/s"});
+  }
+  EXPECT_NEAR(read("torch", LogContext(), lines).rate(), 20, 0.5);
+}
+
 // Each seventh line was timed by a clock that jumped back, or far ahead.
 TEST(RateCheck, ARateThatItsStepsRefuteCountsByThem) {
   for (const double factor : {300.0, 0.01}) {

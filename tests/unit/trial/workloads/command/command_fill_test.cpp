@@ -29,6 +29,15 @@ CommandWorkload turning_threads() {
   return workload;
 }
 
+TEST(Template, BracesThatCloseTwoObjectsStayAsTheyAre) {
+  for (const char* text : {R"({"pass_config":{"enable_fusion":true}})", "cp x ${OUT:-${HOME}}",
+                           "{if($1){print}}", "a}b", "a}}b", "{}}", "}{"}) {
+    EXPECT_EQ(*fill_placeholders(template_of(text), {}), text);
+  }
+  EXPECT_EQ(*fill_placeholders(R"({"a":{"b":{nproc}}})", {{"nproc", "2"}}), R"({"a":{"b":2}})");
+  EXPECT_EQ(*fill_placeholders("{{nproc}} {{a}}", {}), "{nproc} {a}");
+}
+
 TEST(CommandFill, ThreadsReachEveryRuntime) {
   const Variables environment = environment_of(turning_threads(), 3);
   for (const char* name :
