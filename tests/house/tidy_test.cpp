@@ -277,6 +277,20 @@ TEST(Tidy, TheNormalDistributionStandsOnce) {
   }
 }
 
+// A member that stands before it in braces is not destroyed when it returns (GCC, bug 66139).
+TEST(Tidy, NoAggregateIsLeftHalfMade) {
+  constexpr std::string_view kTry = "OCRTUNE_TRY(";
+  for (const SourceFile& file : sources()) {
+    for (std::size_t at = file.text.find(kTry); at != std::string::npos;
+         at = file.text.find(kTry, at + 1)) {
+      const std::size_t begin = file.text.find_last_of("{};()", at - 1);
+      if (begin == std::string::npos || file.text[begin] != '{') continue;
+      const std::string before = file.text.substr(begin, at - begin);
+      EXPECT_EQ(before.find(','), std::string::npos) << file.name << ": " << before;
+    }
+  }
+}
+
 TEST(Tidy, NoEmptyWordsInNames) {
   const std::regex empty("(^|[/_])(util|utils|helper|helpers|manager|misc|common)([_.]|$)");
   for (const SourceFile& file : sources()) {

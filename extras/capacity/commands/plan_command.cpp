@@ -59,7 +59,8 @@ Result<std::vector<MachineKind>> kinds_of(const PlanFlags& flags) {
     kinds.push_back({flags.table, std::move(settings), {}});
   } else {
     const std::string run = flags.run.empty() ? "last" : flags.run;
-    kinds.push_back({run, OCRTUNE_TRY(measure_run(flags.db, run)), {}});
+    auto settings = OCRTUNE_TRY(measure_run(flags.db, run));
+    kinds.push_back({run, std::move(settings), {}});
   }
   if (!flags.machine.empty()) {
     const auto machine = OCRTUNE_TRY(read_machine(flags.machine));
