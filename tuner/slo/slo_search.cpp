@@ -157,7 +157,7 @@ class Search {
   bool proved_by_all(double rate) const {
     double judged = 0, over = 0, late = 0, effect = 1;
     for (auto one = result_.probes.rbegin(); one != result_.probes.rend(); ++one) {
-      if (one->requests_per_second < rate) return false;
+      if (one->requests_per_second < rate || one->breaks_a_kind) return false;
       judged += static_cast<double>(one->judged);
       over += one->late_share * static_cast<double>(one->judged);
       late += static_cast<double>(one->over);
@@ -236,9 +236,8 @@ class Search {
     made.over = load.over;
     made.late_share = load.late_share;
     made.design_effect = load.design_effect;
-    if (made.verdict == SloVerdict::met && breaks_a_kind(load)) {
-      made.verdict = SloVerdict::violated;
-    }
+    made.breaks_a_kind = breaks_a_kind(load);
+    if (made.verdict == SloVerdict::met && made.breaks_a_kind) made.verdict = SloVerdict::violated;
     if (made.verdict == SloVerdict::met && load.seconds < kLeastLimits * limit) {
       made.verdict = SloVerdict::undecided;  // it was not seen to last
     }

@@ -40,6 +40,7 @@ struct RateProbe {
   std::int64_t refused = 0;  // of those over: turned away because of the load
   double late_share = 0;     // over / judged, less what the arrivals alone explain
   double design_effect = 1;
+  bool breaks_a_kind = false;  // one input's requests are late for themselves, however many others
 };
 
 struct SloSearchOptions {

@@ -258,12 +258,14 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
   launch.directory = workload.directory;
   filled.setup = OCRTUNE_TRY(fill_lines(workload.setup, values));
   filled.cleanup = OCRTUNE_TRY(fill_lines(workload.cleanup, values));
-  filled.log_file = OCRTUNE_TRY(fill_placeholders(workload.log_file, values));
+  const auto from_its_folder = [&](const std::string& path) {
+    const bool relative = !path.empty() && path.front() != '/' && !workload.directory.empty();
+    return relative ? join_path(workload.directory, path) : path;
+  };
+  filled.log_file = from_its_folder(OCRTUNE_TRY(fill_placeholders(workload.log_file, values)));
   const AnswerPlaces places = OCRTUNE_TRY(AnswerPlaces::parse(workload.answers));
   for (const std::string& file : places.files) {
-    const std::string path = OCRTUNE_TRY(fill_placeholders(file, values));
-    const bool relative = path.front() != '/' && !workload.directory.empty();
-    filled.answer_files.push_back(relative ? join_path(workload.directory, path) : path);
+    filled.answer_files.push_back(from_its_folder(OCRTUNE_TRY(fill_placeholders(file, values))));
   }
   const bool typed = workload.as_typed && workload.present == knobs;
   if (!typed) set_knob_variables(workload, knobs, launch);
