@@ -23,6 +23,8 @@
 #include "probes/gpu/gpu.h"
 #include "probes/gpu/gpu_ids.h"
 #include "probes/machine_gpus.h"
+#include "trial/ipc/copy_mark.h"
+#include "trial/ipc/events.h"
 #include "trial/observe/rank_binding.h"
 #include "trial/workloads/command/copy_number.h"
 
@@ -97,11 +99,7 @@ std::string filled_for(std::string text, const std::string& gpu, std::size_t num
     values.emplace_back("CUDA_VISIBLE_DEVICES={gpu}", "CUDA_VISIBLE_DEVICES=" + gpu);
     values.emplace_back("{gpu}", "0");
   }
-  for (const auto& [name, value] : values) {
-    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += value.size()) {
-      text.replace(at, name.size(), value);
-    }
-  }
+  for (const auto& [name, value] : values) replace_all(text, name, value);
   return text;
 }
 
@@ -110,6 +108,7 @@ std::string filled_for(std::string text, const std::string& gpu, std::size_t num
 class Copies {
  public:
   Status start(const std::vector<std::string>& command, const std::vector<std::string>& gpus) {
+    const bool measured = std::getenv(kEventPathVariable) != nullptr;
     std::vector<CpuSet> masks;
     if (const char* text = std::getenv(kRankCpusVariable); text != nullptr && *text != '\0') {
       masks = OCRTUNE_TRY(parse_rank_cpus(text));
@@ -126,8 +125,9 @@ class Copies {
       if (!gpus[i].empty()) show_gpu(gpus[i], options);
       options.environment.emplace_back(kRankCpusVariable, std::nullopt);
       if (i < masks.size()) options.cpus = masks[i];
+      const std::string mark = measured ? copy_mark(static_cast<int>(i)) : "";
       copies_.push_back(
-          {OCRTUNE_TRY(tree_.start(std::move(options))), LineSplitter(), gpus[i], ""});
+          {OCRTUNE_TRY(tree_.start(std::move(options))), LineSplitter(), gpus[i], mark, ""});
     }
     return Status();
   }
@@ -168,6 +168,7 @@ class Copies {
     Process* process = nullptr;
     LineSplitter lines;
     std::string gpu;
+    std::string mark;       // of its lines, in a trial
     std::string last_line;  // that is not blank
   };
 
@@ -182,7 +183,7 @@ class Copies {
   // Whole lines, so that those of two copies do not mix.
   static void pass_on(Copy& copy) {
     const auto print = [&copy](const std::string& line) {
-      std::fputs((line + "\n").c_str(), stdout);
+      std::fputs((copy.mark + line + "\n").c_str(), stdout);
       if (!trim(line).empty()) copy.last_line = trim(line);
     };
     while (copy.process->output_descriptor() >= 0 &&

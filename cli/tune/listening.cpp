@@ -208,6 +208,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   const bool several = names_used(ready.workload).contains("nproc");
   const bool of_samples = choice->reads == Reads::samples_per_second;
   std::string aside;
+  if (counts_for_all(choice->log_reader)) choice->per_rank = false;
   // Where lines name the processes of a program's own that print them, each speaks of itself.
   const bool own = trial.launched_ranks == 0 && !says_it_itself && !choice->per_rank;
   const int heard = own ? finder->processes_heard(*choice) : 0;

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "trial/answers/answer_fields.h"
+#include "trial/ipc/copy_mark.h"
 #include "trial/logs/log_text.h"
 #include "trial/logs/named_pattern.h"
 
@@ -110,11 +111,10 @@ void AnswerCollector::add(const std::string& input, std::string body) {
   }
 }
 
-// The answer that lines were gathered for is whole.
-void AnswerCollector::flush() {
-  if (open_) add(input_, text_answer(texts_));
-  open_ = false;
-  texts_.clear();
+// The answer is whole.
+void AnswerCollector::flush(Gathering& gathering) {
+  if (gathering.open) add(gathering.input, text_answer(gathering.texts));
+  gathering = {};
 }
 
 void AnswerCollector::keep(const std::string& text) {
@@ -123,18 +123,19 @@ void AnswerCollector::keep(const std::string& text) {
   answers_.passes.back().push_back(valid_utf8(std::string(trim(text))));
 }
 
-void AnswerCollector::take(const std::optional<std::string>& input,
+void AnswerCollector::take(Gathering& gathering, const std::optional<std::string>& input,
                            const std::optional<std::string>& text) {
+  auto& texts = gathering.texts;
   // The same input with another text goes on; with its first one it is asked again.
-  const bool on =
-      open_ && input && text && *input == input_ && !texts_.empty() && texts_[0] != *text;
+  const bool on = gathering.open && input && text && *input == gathering.input && !texts.empty() &&
+                  texts[0] != *text;
   if (input && !on) {
-    flush();
-    input_ = *input;
-    open_ = true;
+    flush(gathering);
+    gathering.input = *input;
+    gathering.open = true;
   }
-  if (text && open_) texts_.push_back(*text);
-  if (text && !open_) keep(*text);
+  if (text && gathering.open) texts.push_back(*text);
+  if (text && !gathering.open) keep(*text);
 }
 
 void AnswerCollector::read_line(const std::string& printed) {
@@ -143,18 +144,19 @@ void AnswerCollector::read_line(const std::string& printed) {
                                    [&](const auto& pattern) { return matches(*pattern, line); });
   if (ignored) return;
   if (answers_.passes.empty()) answers_.passes.emplace_back();
+  Gathering& gathering = gatherings_[marked_copy(printed).value_or(0)];
   for (const AnswerPlaces::Pattern& pattern : places_.patterns) {
     std::size_t begin = 0;
     for (Matched found = match(pattern, line, begin); found.any;
          found = match(pattern, line, begin)) {
-      take(found.input, found.text);
+      take(gathering, found.input, found.text);
     }
   }
   if (places_.lines) keep(line);
 }
 
 void AnswerCollector::end_run() {
-  flush();
+  for (auto& [copy, gathering] : gatherings_) flush(gathering);
   ++answers_.runs_ended;
   answers_.passes.emplace_back();
 }

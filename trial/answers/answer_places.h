@@ -41,7 +41,8 @@ struct AnswerPlaces {
 
   bool empty() const { return patterns.empty() && files.empty() && !lines; }
 
-  // Several processes print at once: a line belongs to no input that another line names.
+  // Several processes print at once, and no line is marked as one's: a line belongs to no input
+  // that another line names.
   void part_lines();
 
   // usage: a pattern that does not compile, or has neither group.
@@ -71,18 +72,24 @@ class AnswerCollector {
   CommandAnswers take();
 
  private:
+  // The answer that lines are being gathered for.
+  struct Gathering {
+    std::string input;
+    bool open = false;
+    std::vector<std::string> texts;
+  };
+
   void add(const std::string& input, std::string body);
-  void flush();
+  void flush(Gathering& gathering);
   void keep(const std::string& text);
-  void take(const std::optional<std::string>& input, const std::optional<std::string>& text);
+  void take(Gathering& gathering, const std::optional<std::string>& input,
+            const std::optional<std::string>& text);
 
   const AnswerPlaces& places_;
   CommandAnswers answers_;
   std::map<std::string, std::size_t> index_;  // of an input
   std::size_t lines_ = 0;
-  std::string input_;  // that lines belong to
-  bool open_ = false;
-  std::vector<std::string> texts_;
+  std::map<int, Gathering> gatherings_;  // by copy of the command, where lines are marked
 };
 
 }  // namespace ocrtune

@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -291,8 +290,9 @@ void read_speed(const nlohmann::json& object, const std::string& key,
 }  // namespace
 
 LogDialect paddleocr_dialect(std::optional<int> print_interval) {
-  auto state = std::make_shared<PaddleOcr>(print_interval);
-  return [state](const std::string& line) { return state->read(line); };
+  return [reader = PaddleOcr(print_interval)](const std::string& line) mutable {
+    return reader.read(line);
+  };
 }
 
 LogDialect paddleocr_infer_dialect() {
@@ -316,8 +316,7 @@ LogDialect runs_dialect(double samples) {
 }
 
 LogDialect burn_dialect() {
-  auto state = std::make_shared<Burn>();
-  return [state](const std::string& line) { return state->read(line); };
+  return [reader = Burn()](const std::string& line) mutable { return reader.read(line); };
 }
 
 LogDialect metric_dialect(const std::string& name, const std::optional<MetricUnit>& unit) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "trial/ipc/copy_mark.h"
 #include "trial/logs/counter_series.h"
 #include "trial/logs/event_reader.h"
 #include "trial/logs/log_dialects.h"
@@ -69,7 +70,8 @@ class DialectReader : public LogReader {
     // Where every rank prints, the first one that was heard speaks for all; of numbers that are
     // each process's own, all are added up.
     const bool own = context_.per_rank.value_or(false);
-    const auto rank = own ? process_named(text, nproc_) : rank_named(text, nproc_);
+    auto rank = own ? process_named(text, nproc_) : rank_named(text, nproc_);
+    if (const auto copy = marked_copy(line); copy && own) rank = copy;
     if (rank && !speaker_) speaker_ = rank;
     if (rank && rank != speaker_) {
       if (own) hear_other(*rank, line, now_seconds, events);
@@ -478,6 +480,10 @@ bool reads_steps(const std::string& name) {
   if (kind != "metric" && kind != "json-lines") return false;
   const auto unit = parse_metric_unit(argument.substr(argument.rfind(':') + 1));
   return unit && unit->of_steps;
+}
+
+bool counts_for_all(const std::string& name) {
+  return name == "paddleocr-infer" || name.find("<file>") != std::string::npos;
 }
 
 Result<std::unique_ptr<LogReader>> make_log_reader(const std::string& name,

@@ -60,6 +60,9 @@ class LogReader {
 // that finds either in its lines is taken to read samples.
 bool reads_steps(const std::string& name);
 
+// What it reads, such as the name of a file, counts once whichever process prints it.
+bool counts_for_all(const std::string& name);
+
 // `name`: a row's name, "torch:steps", "json-lines:KEY[:UNIT]", "metric:NAME[:UNIT]"
 // (trial/logs/log_dialects.h), or "regex:PATTERN" with named groups (trial/logs/log_dialects.h).
 // usage: no such row, a pattern that does not compile or names no known number.

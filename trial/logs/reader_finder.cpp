@@ -80,9 +80,7 @@ ReaderChoice counted(const FoundCounter& found) {
 }
 
 ReaderChoice timed(const FoundTime& found) {
-  if (!found.counter.empty()) {  // each file counts once, whichever process names it
-    return {found.counter, Reads::samples, false, found.line};
-  }
+  if (!found.counter.empty()) return {found.counter, Reads::samples, {}, found.line};
   return {found.reader,
           found.of_a_step ? Reads::seconds_per_step : Reads::seconds_per_sample,
           {},
@@ -282,7 +280,7 @@ std::optional<ReaderChoice> ReaderFinder::choice_at_end() const {
 std::optional<ReaderChoice> ReaderFinder::choice_of_files() const {
   const auto found = unread_.tell_of_training() ? std::nullopt : files_.found(kFormLines);
   if (!found) return std::nullopt;
-  return ReaderChoice{found->pattern, Reads::samples, false, found->line};  // of all processes
+  return ReaderChoice{found->pattern, Reads::samples, false, found->line};
 }
 
 std::optional<ReaderChoice> ReaderFinder::offer() const {

@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "base/plural.h"
 #include "base/text.h"
+#include "trial/ipc/copy_mark.h"
 #include "trial/observe/gpu_places.h"
 #include "trial/observe/wait_states.h"
 #include "trial/proc/listening_ports.h"
@@ -305,7 +306,7 @@ class TrialWatch {
     facts_.oom = processes_.judge_kills(begin_, pids, counters);
     for (const auto& root : tree_.roots()) {
       const auto lines = static_cast<std::size_t>(std::max(1, plan_.log_lines));
-      const std::string tail = root->output().tail(lines);
+      const std::string tail = without_copy_marks(root->output().tail(lines));
       if (!tail.empty()) trial_.log_tail += tail + "\n";
     }
     facts_.kill_told = facts_.oom.killed && tells_of_kill(trial_.log_tail);

@@ -216,12 +216,13 @@ Reason no_answer(const std::vector<Setting>& settings, const std::vector<Trial>&
   for (const Setting& setting : settings) {
     if (!setting.works()) continue;
     const SettingSummary& best = setting.summary;
-    if (best.peak_bytes == 0) return reason<ReasonCode::memory_not_measured>();
+    const std::string knobs = knobs_text(best.knobs);
     const Reason broken =
         broken_constraint(objective, best.samples_per_second.median, best.step_seconds,
                           static_cast<double>(best.peak_bytes));
-    return broken.empty() ? reason<ReasonCode::margin_not_met>(knobs_text(best.knobs))
-                          : reason<ReasonCode::constraints_not_met>(knobs_text(best.knobs), broken);
+    if (!broken.empty()) return reason<ReasonCode::constraints_not_met>(knobs, broken);
+    return best.peak_bytes == 0 ? reason<ReasonCode::memory_not_measured>()
+                                : reason<ReasonCode::margin_not_met>(knobs);
   }
   const Trial& failure = typical_failure(trials);
   const Reason outcome = outcome_reason(failure.outcome);
@@ -471,7 +472,7 @@ TuneResult judge_trials(const Space& space, const Search& search, const std::vec
     if (!note.empty()) result.recommendation.reasons.push_back(note);
   }
   add_trial_facts(trials, verdict.chosen->summary.knobs, result.recommendation.reasons);
-  if (options.baseline) claim_texts(trials, *options.baseline, options.max_change, result);
+  if (options.baseline) claim_texts(trials, result);
   result.held_back =
       held_back(trials, settings, verdict.chosen->summary.knobs, options.cpus, options.fixed,
                 options.cold, static_cast<double>(options.host_limit_bytes));

@@ -42,18 +42,12 @@ std::string failure_words(const Trial& rehearsal) {
 std::uint64_t weigh_rehearsals(const std::vector<Trial>& rehearsals,
                                std::vector<Setting>& settings) {
   std::uint64_t most = 0;  // that a rehearsal took beyond its setting's other trials
-  for (Setting& setting : settings) {
-    SettingSummary& summary = setting.summary;
-    const Trial* rehearsal = latest_of(rehearsals, summary.knobs);
-    if (rehearsal == nullptr) continue;
-    if (rehearsal->peak_bytes > summary.peak_bytes) {
-      most = std::max(most, rehearsal->peak_bytes - summary.peak_bytes);
-    }
-    add_peaks(*rehearsal, summary);
-    if (rehearsal->outcome != Outcome::out_of_memory) continue;
-    summary.outcome = rehearsal->outcome;
-    summary.reason = verbatim(rehearsal->reason);
+  for (const Setting& setting : settings) {
+    const Trial* rehearsal = latest_of(rehearsals, setting.summary.knobs);
+    if (rehearsal == nullptr || rehearsal->peak_bytes < setting.summary.peak_bytes) continue;
+    most = std::max(most, rehearsal->peak_bytes - setting.summary.peak_bytes);
   }
+  weigh_beside(rehearsals, settings);
   for (Setting& setting : settings) {
     SettingSummary& summary = setting.summary;
     if (summary.peak_bytes == 0 || latest_of(rehearsals, summary.knobs) != nullptr) continue;
@@ -61,8 +55,6 @@ std::uint64_t weigh_rehearsals(const std::vector<Trial>& rehearsals,
     if (summary.host.peak > 0) summary.host.peak += most;
     summary.host.possible += most;
   }
-  std::stable_partition(settings.begin(), settings.end(),
-                        [](const Setting& setting) { return setting.works(); });
   return most;
 }
 

@@ -190,6 +190,24 @@ void add_peaks(const Trial& trial, SettingSummary& summary) {
   keep_fullest(summary.files, trial.files.peak, trial.files.limit);
 }
 
+void weigh_beside(const std::vector<Trial>& trials, std::vector<Setting>& settings) {
+  for (Setting& setting : settings) {
+    SettingSummary& summary = setting.summary;
+    const Trial* trial = latest_of(trials, summary.knobs);
+    if (trial == nullptr) continue;
+    add_peaks(*trial, summary);
+    if (trial->outcome != Outcome::out_of_memory) continue;
+    summary.outcome = trial->outcome;
+    summary.reason = verbatim(trial->reason);
+  }
+  put_working_first(settings);
+}
+
+void put_working_first(std::vector<Setting>& settings) {
+  std::stable_partition(settings.begin(), settings.end(),
+                        [](const Setting& setting) { return setting.works(); });
+}
+
 double repeat_noise(const std::vector<Trial>& trials, double prior, const Objective& objective) {
   const auto quiet = repeats_of(trials, objective, false);
   return pooled_noise(quiet.empty() ? repeats_of(trials, objective, true) : quiet, prior);

@@ -47,6 +47,12 @@ int cpus_in_reach(const std::vector<Trial>& trials, const Knobs& knobs, int cpus
 // What one trial, rehearsal or soak adds to the peaks of its setting.
 void add_peaks(const Trial& trial, SettingSummary& summary);
 
+// The same, for each setting that `trials` beside the search's own have run: the latest counts, and
+// memory that ran out there is the setting's outcome. Settings that work stay in front.
+void weigh_beside(const std::vector<Trial>& trials, std::vector<Setting>& settings);
+
+void put_working_first(std::vector<Setting>& settings);  // each part in its order
+
 // Best first by their own trials; failed ones last. `noise` (relative, between repeats) gives few
 // repeats their spread.
 std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,

@@ -42,18 +42,12 @@ FullLoad full_load(const std::vector<Trial>& trials, const Knobs& knobs) {
 
 void weigh_soaks(const std::vector<Trial>& soaks, std::vector<Setting>& settings) {
   for (Setting& setting : settings) {
-    SettingSummary& summary = setting.summary;
-    const Trial* soak = latest_of(soaks, summary.knobs);
+    const Trial* soak = latest_of(soaks, setting.summary.knobs);
     if (soak == nullptr) continue;
-    add_peaks(*soak, summary);
     const bool broke = soak->outcome == Outcome::crashed || soak->outcome == Outcome::hung;
-    summary.crashes += broke ? 1 : 0;
-    if (soak->outcome != Outcome::out_of_memory) continue;
-    summary.outcome = soak->outcome;
-    summary.reason = verbatim(soak->reason);
+    setting.summary.crashes += broke ? 1 : 0;
   }
-  std::stable_partition(settings.begin(), settings.end(),
-                        [](const Setting& setting) { return setting.works(); });
+  weigh_beside(soaks, settings);
 }
 
 Reason soak_reason(const std::vector<Trial>& soaks, const Knobs& knobs, std::uint64_t limit_bytes,

@@ -44,25 +44,19 @@ void weigh_texts(const std::vector<Trial>& trials, const Knobs& present, double 
   const auto reference = texts_of(trials, present);
   for (Setting& setting : settings) {
     SettingSummary& summary = setting.summary;
-    if (!setting.works() || summary.knobs == present) continue;
-    const SameJudgement found =
+    summary.same =
         judge_same(texts_of(trials, summary.knobs), reference, max_change, kTextComparisons);
-    if (!found.differs || found.allowed) continue;
+    if (summary.knobs == present) summary.same.differs = false;
+    if (!setting.works() || !summary.same.differs || summary.same.allowed) continue;
     summary.outcome = Outcome::wrong_result;
-    summary.reason = verbatim(other_text_words(found));
+    summary.reason = verbatim(other_text_words(summary.same));
   }
-  std::stable_partition(settings.begin(), settings.end(),
-                        [](const Setting& setting) { return setting.works(); });
+  put_working_first(settings);
 }
 
-void claim_texts(const std::vector<Trial>& trials, const Knobs& present, double max_change,
-                 TuneResult& result) {
-  const auto reference = texts_of(trials, present);
+void claim_texts(const std::vector<Trial>& trials, TuneResult& result) {
   const Interval& best = result.recommendation.samples_per_second;
-  for (SettingSummary& setting : result.settings) {
-    setting.same =
-        judge_same(texts_of(trials, setting.knobs), reference, max_change, kTextComparisons);
-    if (setting.knobs == present) setting.same.differs = false;
+  for (const SettingSummary& setting : result.settings) {
     if (setting.knobs == result.recommendation.knobs && setting.same.compared) {
       result.verdict.text = setting.same.differs ? TextClaim::allowed : TextClaim::same;
     }

@@ -114,19 +114,31 @@ TEST(Copies, ARunAddsThemUp) {
   ASSERT_TRUE(remove_tree(folder));
 }
 
-// Each copy reads its share of the pages and names them, and that is all it prints.
-TEST(Copies, PagesThatAreNamedAreCounted) {
+// Each copy of a program reads its share of the pages and prints `line` for every one; $i is the
+// page and $n how many it has read.
+void expect_twice_as_fast_with_two(const std::string& line) {
+  SCOPED_TRACE(line);
   const std::string folder = make_temporary_directory("pages").value();
   const Ran said = run_line(
       std::string(OCRTUNE_BINARY) + " tune --db " + folder + "/runs.sqlite --trial-time 1s " +
-      "--budget 15s --nproc 1,2 --json -- sh -c 'i=$0; while :; do i=$((i + $1)); " +
-      "sleep 0.1; echo read page_$i.png; done' {copy} {nproc} 2>" + folder + "/log");
+      "--budget 15s --nproc 1,2 --json -- sh -c 'i=$0; while :; do i=$((i + $1)); n=$((n + 1)); " +
+      "sleep 0.1; echo \"" + line + "\"; done' {copy} {nproc} 2>" + folder + "/log");
   EXPECT_TRUE(remove_tree(folder));
   const auto answer = nlohmann::json::parse(said.out, nullptr, false);
   ASSERT_FALSE(answer.is_discarded()) << said.out;
   EXPECT_EQ(answer["recommendation"]["knobs"]["nproc"], 2) << said.out;
   EXPECT_NEAR(answer["gain"]["median"], 2, 0.5);
 }
+
+TEST(Copies, PagesThatAreNamedAreCounted) { expect_twice_as_fast_with_two("read page_$i.png"); }
+
+TEST(Copies, PagesOfPaddleOcrAreCountedOnce) {
+  expect_twice_as_fast_with_two(
+      "[2024/09/13 15:19:38] ppocr DEBUG: 3  Predict time of imgs/$i.jpg: 0.122s");
+}
+
+// The counters of several copies come through one pipe.
+TEST(Copies, CountersAreEachCopysOwn) { expect_twice_as_fast_with_two("page $n/50000"); }
 
 }  // namespace
 }  // namespace ocrtune

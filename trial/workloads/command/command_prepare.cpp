@@ -249,11 +249,8 @@ Result<PreparedCommand> prepare_command(const CommandWorkload& workload, const M
   auto prepared = prepare(workload, machine, choose);
   if (!prepared || prepared->workload.serves) return prepared;
   CommandWorkload& ready = prepared->workload;
-  // Each copy tells its own speed, but for readers that count what any of them prints.
-  if (starts_copies(ready) && !ready.per_rank) {
-    ready.per_rank = ready.log_reader != "paddleocr-infer" &&
-                     ready.log_reader.find("<file>") == std::string::npos;
-  }
+  // Each copy tells its own speed.
+  if (starts_copies(ready) && !ready.per_rank) ready.per_rank = !counts_for_all(ready.log_reader);
   OCRTUNE_TRY(name_the_metric(ready));
   OCRTUNE_TRY(check_reader(*prepared));
   for (std::string& warning : general_warnings(*prepared, workload)) {

@@ -111,10 +111,11 @@ class CommandRunner : public Runner {
     const CommandWorkload& workload = command_.workload;
     auto places = AnswerPlaces::parse(workload.answers);
     if (!places || places->empty() || !workload.present) return;  // fill_for() says what is wrong
-    // Of processes that print at once nobody knows whose line names an input.
+    // Of ranks that print at once nobody knows whose line names an input.
     const bool pinned = std::ranges::find(workload.fixed, "nproc") != workload.fixed.end();
     const bool one = pinned && workload.present->nproc == 1;
-    if (turns(workload, "nproc") && !one) places->part_lines();
+    const bool ranks = turns(workload, "nproc") && !starts_copies(workload);
+    if (ranks && !one) places->part_lines();
     same_.emplace(std::move(*places), workload.truth, workload.max_change);
   }
 

@@ -28,8 +28,6 @@ struct CommandTargetOptions {
   AnswerCheck check{};  // of each answer, a line of JSON; may be empty
 };
 
-inline constexpr std::size_t kMaxAnswerBytes = 64 << 20;  // as of an answer by HTTP
-
 class CommandTarget final : public LoadTarget {
  public:
   // Starts the command and waits for its first answer. missing, denied: no such program; failed: it

@@ -115,7 +115,6 @@ Status start_curl() {
                "pip install ocrtune-engine, which has it"};
 }
 
-constexpr std::size_t kMaxAnswerBytes = 64 << 20;
 constexpr std::size_t kQuotedBytes = 200;  // of an answer that nothing is wanted of
 constexpr const char* kWithoutBody = " to a GET; --input FILE posts a file instead";
 constexpr const char* kPlainBody =

@@ -2,11 +2,14 @@
 // a scripted server in scripted time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace ocrtune {
+
+inline constexpr std::size_t kMaxAnswerBytes = 64 << 20;  // a longer answer is a failure
 
 struct Completion {
   std::uint64_t request = 0;

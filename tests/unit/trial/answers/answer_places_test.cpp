@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "trial/ipc/copy_mark.h"
+
 namespace ocrtune {
 namespace {
 
@@ -45,6 +47,17 @@ TEST(AnswerPlacesTest, TextFollowsTheLineThatNamesTheInput) {
   EXPECT_THAT(answers.inputs, ElementsAre("1.jpg", "2.jpg"));
   EXPECT_THAT(answers.bodies[0], ElementsAre(R"({"text":["one","two"]})"));
   EXPECT_THAT(answers.bodies[1], ElementsAre(R"({"text":[]})"));
+}
+
+// Two copies of a command print through one pipe.
+TEST(AnswerPlacesTest, TextFollowsTheNameThatTheSameCopyPrinted) {
+  const CommandAnswers answers =
+      read({"regex:^page (?<input>.+)$", "regex:^text (?<text>.*)$"},
+           {copy_mark(0) + "page 1.png", copy_mark(1) + "page 2.png", copy_mark(0) + "text one",
+            copy_mark(1) + "text two", "END"});
+  EXPECT_THAT(answers.inputs, ElementsAre("1.png", "2.png"));
+  EXPECT_THAT(answers.bodies[0], ElementsAre(R"({"text":["one"]})"));
+  EXPECT_THAT(answers.bodies[1], ElementsAre(R"({"text":["two"]})"));
 }
 
 TEST(AnswerPlacesTest, AnInputThatIsAskedAgainHasTwoAnswers) {

@@ -18,21 +18,6 @@ using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Field;
 
-TEST_F(Recommend, HeadlineIsTheCommonestFailure) {
-  trials_.push_back(failed(setting(1), Outcome::crashed, "images not found"));
-  trials_.push_back(failed(setting(2), Outcome::crashed, "images not found"));
-  trials_.push_back(failed(setting(8), Outcome::unsupported, "8 ranks with a batch of 16"));
-  EXPECT_EQ(result().answer,
-            reason<ReasonCode::none_works>(knobs_text(setting(1)), outcome_reason(Outcome::crashed),
-                                           verbatim("images not found")));
-}
-
-TEST_F(Recommend, InterruptedBeforeAnyTrialSaysHowToGoOn) {
-  options_.stop_reason = "interrupted";
-  options_.run_id = "2026-11-21-abcde";
-  EXPECT_EQ(result().answer, reason<ReasonCode::interrupted_before_first>("2026-11-21-abcde"));
-}
-
 TEST_F(Recommend, ChoosesTheFastestAndPricesTheBaseline) {
   options_.baseline = setting(1);
   options_.expected_noise = 0.01;
