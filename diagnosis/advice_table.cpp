@@ -197,6 +197,11 @@ kernel_oom_policy numactl --interleave=all CMD or --preferred=N in place of --me
 ~mapfull lmdb.open(PATH, map_size=1 << 40)   # Linux: grows with what is written; Windows: what the disk has
 ~readersfull lmdb.open(PATH, max_readers=1024, lock=False) for reading
 ~drivernotloaded modprobe nvidia; nvidia-smi is to work on the host before any container
+~ratelimit docker login, or a mirror of the registry; the limit is of an hour or some, of an address or an account
+~toomanyrequests docker login, or a mirror of the registry; the limit is of an hour or some, of an address or an account
+~gated ask for access on the model's page and accept its licence, with the account that the token is of
+~authorizedlist ask for access on the model's page and accept its licence, with the account that the token is of
+~mdbcorrupted mdb_stat -e FOLDER; copy or build the whole LMDB anew: no single sample is at fault
 ~413 client_max_body_size 64m   # nginx
 ~grpc: grpc.max_receive_message_length
 ~encrypted qpdf --decrypt --password=PASSWORD IN.pdf OUT.pdf

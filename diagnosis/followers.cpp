@@ -36,6 +36,12 @@ bool is_looked_up(const Clue& clue) {
          listed(" container_setup no_place ", clue.signature);
 }
 
+// A connection that broke while data was on its way, beside another rank that had failed by then.
+bool left_hanging(const Clue& clue, const Clue& other) {
+  return clue.signature == "nccl_ib_completion" && tier(other.role) >= 2 && other.rank &&
+         other.rank != clue.rank && other.name() != clue.name() && !is_witness(other.name());
+}
+
 // Did `a` happen before `b`, as far as lines and clocks say? Unknown counts as yes. A cause that
 // the table names for `b` alone may be told a few lines later: a driver, an allocator says why at
 // last.
@@ -107,7 +113,7 @@ void CauseRanker::explain_followers() {
       const int least = level == 3 ? 2 : 1;
       if (&other == &clue || other.weight < 0.25 || tier(other.role) < least) return false;
       if (kill_of_supervisor(clue, other)) return false;
-      if (!produces(other.name(), clue.name())) return false;
+      if (!produces(other.name(), clue.name()) && !left_hanging(clue, other)) return false;
       // Who gave up waiting aborts, and a launcher sees that it did: not the other way round.
       if (is_generic(other.name()) && !other.is_exception() &&
           in_table(clue.name(), other.name()) &&

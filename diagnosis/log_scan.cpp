@@ -17,6 +17,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "diagnosis/causes.h"
+#include "diagnosis/consequences.h"
 #include "diagnosis/context/card_report.h"
 #include "diagnosis/context/log_encoding.h"
 #include "diagnosis/context/log_time.h"
@@ -324,8 +325,9 @@ void LogScanner::State::take_matches(const Told& told) {
     only_kernel = only_kernel && starts_with(match.signature->id, "kernel_");
   }
   if (ended) scan.finished = true;
-  // The kernel's log is mostly looked up, and pasted, after the end.
-  if (failing && !only_kernel) scan.finished = false;
+  // The kernel's log is mostly looked up, and pasted, after the end; and what a run warns of while
+  // it takes itself down ends nothing.
+  if (failing && !only_kernel && !is_warning(told.line.text)) scan.finished = false;
   if (failing && !failing_since_start) {
     failing_since_start = true;
     step_at_failure = step_of(scan.last_progress.text);

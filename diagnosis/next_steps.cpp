@@ -42,9 +42,10 @@ host_cards driver_mismatch container_setup_failed neither nvidia-smi   # on the 
 module_version driver_mismatch no_gpu_visible both cat /proc/driver/nvidia/version; nvidia-smi
 module_version driver_mismatch cuda_driver_too_old neither cat /proc/driver/nvidia/version; nvidia-smi
 pull_by_hand access_refused image_pull_failed others crictl pull IMAGE
-pull_by_hand access_refused remote_unreachable others curl -sSI URL
+pull_by_hand access_refused remote_unreachable both curl -sSI URL
 pull_from_registry remote_unreachable image_pull_failed neither crictl pull IMAGE
-date_and_sync clock_wrong tls_failed,access_refused both date -u; timedatectl show -p NTPSynchronized
+date_and_sync clock_wrong access_refused first date -u; timedatectl show -p NTPSynchronized
+date_and_sync clock_wrong tls_failed both date -u; timedatectl show -p NTPSynchronized
 handshake tls_failed remote_unreachable neither openssl s_client -connect HOST:443 </dev/null | grep -i verif
 small_request request_too_large remote_unreachable first curl -sS -F file=@SMALL_IMAGE URL
 kernel_kill host_out_of_memory health_check_failed others dmesg -T | grep -iE 'oom-kill|killed process'

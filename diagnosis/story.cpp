@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "diagnosis/consequences.h"
 #include "diagnosis/context/line_origin.h"
@@ -110,11 +111,13 @@ class Teller {
 };
 
 // Adds a rank, a host or a file to those that an event speaks of. Files where each host counts
-// anew.
+// anew, in folders of its own.
 void Teller::join(StoryEvent& event, int file, std::optional<int> rank, std::string name) const {
   if (name.empty() || logs_.size() > 1) name = logs_[static_cast<std::size_t>(file)].file;
-  const bool twice = rank && std::ranges::count_if(
-                                 logs_, [&](const LogScan& log) { return log.rank == rank; }) > 1;
+  const std::string folder = parent_path(logs_[static_cast<std::size_t>(file)].file);
+  const bool twice = rank && std::ranges::any_of(logs_, [&](const LogScan& log) {
+                       return log.rank == rank && parent_path(log.file) != folder;
+                     });
   if (rank && !twice) {
     if (std::ranges::find(event.ranks, *rank) == event.ranks.end()) {
       event.ranks.push_back(*rank);
@@ -270,9 +273,11 @@ std::vector<StoryEvent> Teller::tell(const FailureEvidence& evidence, const Caus
     add(StoryCode::ended, std::nullopt, false).text = decode_exit(*evidence.exit_code).text;
   }
   if (story_.size() > kMaxStory) story_.resize(kMaxStory);
-  // Of several logs, which rank failed is a story of its own.
+  // Of several logs, and where a launcher saw who failed first, which rank it was is a story of its
+  // own.
   const auto tells = [&] {
-    const bool which = logs_.size() > 1 && story_[0].code == StoryCode::failed;
+    const bool several = logs_.size() > 1 || ranker_.first_failed();
+    const bool which = several && story_[0].code == StoryCode::failed;
     return story_[0].ranks.size() >= (which ? 1 : 2);
   };
   if (story_.size() == 1 && !tells()) story_.clear();

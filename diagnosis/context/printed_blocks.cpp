@@ -45,12 +45,13 @@ bool LauncherReport::begins(std::string_view line) {
 void LauncherReport::take_line(std::string_view line, std::int64_t number) {
   // Of srun's lines the first is of the task that ended first.
   static const re2::RE2 kTask(
-      R"((?:srun: error: \S+: tasks? |that process rank )(\d+).*[ (](Killed|Memory|Segm|Abort|Bus|code \d+))");
+      R"((?:srun: error: \S+: tasks? |that process rank )(\d+).*[ (](Killed|Memory|Segm|Abort|Bus|Illegal|Floating|code \d+))");
   FirstFailure task;
   std::string end;
   if (re2::RE2::PartialMatch(line, kTask, &task.rank, &end)) {
     constexpr std::pair<std::string_view, int> kEnds[] = {
-        {"Killed", -9}, {"Memory", -9}, {"Segm", -11}, {"Abort", -6}, {"Bus", -7}};
+        {"Killed", -9}, {"Memory", -9},  {"Segm", -11},   {"Abort", -6},
+        {"Bus", -7},    {"Illegal", -4}, {"Floating", -8}};
     const auto known = std::ranges::find(kEnds, end, &std::pair<std::string_view, int>::first);
     task.exit_code =
         known == std::end(kEnds) ? parse_integer(end.substr(5)).value_or(1) : known->second;

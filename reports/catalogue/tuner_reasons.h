@@ -467,9 +467,8 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::held_by_cpus,
      "{1:The one CPU is|All CPUs are} busy: {} threads run on {} {1:CPU|CPUs}",
      "所有 CPU 都在忙：{} 个线程，{} 个 CPU"},
-    {ReasonCode::rate_falls,
-     "The rate falls while it runs: from {} to {} samples/s, by {} a minute",
-     "速率在运行中下降：从 {} 降到 {} 样本/秒，每分钟下降 {}"},
+    {ReasonCode::rate_falls, "The rate falls while it runs: from {} to {} a second, by {} a minute",
+     "速率在运行中下降：从每秒 {} 降到每秒 {}，每分钟下降 {}"},
     {ReasonCode::reads_from_memory,
      "It read {} a second, all from memory: what it read of its files ({}) was there already",
      "每秒读取 {}，全部来自内存：其文件（共 {}）中读到的部分已在缓存中"},
@@ -532,13 +531,13 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "Next: expect a slower first pass, from the disk, where the files are not in memory.",
      "下一步：若文件不在内存中，第一遍从磁盘读取会更慢。"},
     {ReasonCode::next_cold_slower,
-     "Next: expect a slower first epoch; with the files out of memory it made {} samples/s (in "
+     "Next: expect a slower first epoch; with the files out of memory it made {} a second (in "
      "memory {}) and read {}/s from the disk.",
-     "下一步：第一个 epoch 会更慢；文件不在内存中时为 {} 样本/秒（在内存中为 {}），从磁盘每秒读取 "
+     "下一步：第一个 epoch 会更慢；文件不在内存中时每秒 {} 个（在内存中为 {}），从磁盘每秒读取 "
      "{}。"},
     {ReasonCode::next_cold_alike,
-     "Next: nothing; with the files out of memory it made {} samples/s (in memory {}).",
-     "下一步：无需处理；文件不在内存中时为 {} 样本/秒（在内存中为 {}）。"},
+     "Next: nothing; with the files out of memory it made {} a second (in memory {}).",
+     "下一步：无需处理；文件不在内存中时每秒 {} 个（在内存中为 {}）。"},
     {ReasonCode::next_beyond_memory,
      "Next: expect the disk's rate in every epoch: its files ({}) do not fit into memory ({}).",
      "下一步：每个 epoch 都会按磁盘的速度读取：其文件（{}）超过内存容量（{}）。"},

@@ -1,0 +1,110 @@
+// How a run ended: by the word of what started it, by its own, and of whom.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/diagnosis.h"
+#include "diagnosis/next_steps.h"
+
+namespace ocrtune {
+namespace {
+
+const std::string kSteps =
+    "step 10 loss 2.3\nstep 20 loss 2.2\nstep 30 loss 2.1\nstep 40 loss 2.0\n";
+
+TEST(Ends, WhatStartedTheRunSaysThatItFailed) {
+  for (const char* verdict :
+       {"srun: error: gpu03: task 5: Exited with exit code 1",
+        "make: *** [Makefile:12: train] Error 2", "ninja: build stopped: subcommand failed.",
+        "npm ERR! errno 1", "Exiting because a job execution failed. Look above",
+        "mpirun detected that one or more processes exited with non-zero status"}) {
+    EXPECT_TRUE(diagnose_text(kSteps + verdict + "\n").failed) << verdict;
+  }
+  EXPECT_FALSE(diagnose_text(kSteps + "make: *** [clean] Error 1 (ignored)\n").failed);
+}
+
+// Ranks that end one after the other lose one another.
+TEST(Ends, AWarningBehindTheEndIsOfTheTakingDown) {
+  const std::string lost =
+      "[rank1]:[W1129 10:00:04.1 TCPStore.cpp:125] recvValue failed on SocketImpl(fd=4): failed to "
+      "recv, got 0 bytes\n";
+  EXPECT_FALSE(diagnose_text(kSteps + "Training finished.\n" + lost).failed);
+  EXPECT_TRUE(diagnose_text(kSteps + lost).failed);
+  EXPECT_TRUE(diagnose_text(kSteps + "Training finished.\n" +
+                            "OSError: [Errno 28] No space left on device: 'last.pth'\n")
+                  .failed);
+}
+
+TEST(Ends, APageThatIsPassedOverIsNoFailure) {
+  const std::string page =
+      "[ WARN:0@2.310] global loadsave.cpp:268 findDecoder imread_('in/notes.txt'): can't "
+      "open/read file: check file path/integrity\n";
+  EXPECT_FALSE(diagnose_text(page + "120 pages, 0 failed, 1 skipped, 3.2 pages/s\n").failed);
+  EXPECT_FALSE(diagnose_text(page + "Finished: 120 pages, 1 skipped\n").failed);
+  EXPECT_TRUE(diagnose_text(
+                  page +
+                  "Traceback (most recent call last):\n  File \"read.py\", line 9, in <module>\n"
+                  "cv2.error: OpenCV(4.9.0) (-215:Assertion failed) !_src.empty() in 'cvtColor'\n")
+                  .failed);
+}
+
+TEST(Ends, ALauncherNamesTheRankThatFailedFirst) {
+  for (const char* line : {"srun: error: c12: task 5: Illegal instruction (core dumped)",
+                           "srun: error: c12: task 5: Segmentation fault"}) {
+    const Diagnosis found =
+        diagnose_text(kSteps + line + "\nsrun: error: c12: task 4: Terminated\n");
+    ASSERT_FALSE(found.story.empty()) << line;
+    EXPECT_THAT(found.story[0].ranks, testing::ElementsAre(5)) << line;
+  }
+}
+
+// torchrun keeps two files for each rank, where a host has folders of its own.
+TEST(Ends, TwoFilesOfOneFolderAreOneRanks) {
+  const std::string full = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n";
+  const auto story = [&](const std::string& first, const std::string& second) {
+    return diagnose({scan_text(first + "/3/stdout.log", kSteps),
+                     scan_text(second + "/3/stderr.log", full)},
+                    {})
+        .story;
+  };
+  const auto one = story("run/attempt_0", "run/attempt_0");
+  ASSERT_FALSE(one.empty());
+  EXPECT_THAT(one[0].ranks, testing::ElementsAre(3));
+  for (const StoryEvent& event : story("node0", "node1")) EXPECT_TRUE(event.ranks.empty());
+}
+
+// Data was on its way to a rank that had failed by then.
+TEST(Ends, AConnectionBreaksWhereItsPeerHasFailed) {
+  const auto first = [](const char* time) {
+    return scan_text("rank2.log",
+                     std::string("2026-03-01 18:") + time +
+                         " node0:41:77 NCCL WARN NET/IB : Got completion from peer 10.0.0.12 with "
+                         "status=12 opcode=0 len=0 vendor err 129\n");
+  };
+  const LogScan other = scan_text(
+      "rank5.log",
+      "2026-03-01 18:33:48 OSError: [Errno 116] Stale file handle: '/mnt/nfs/lines/7.jpg'\n");
+  const Diagnosis later = diagnose({other, first("34:02")}, {});
+  EXPECT_EQ(later.causes[0].row->name, std::string("storage_failure"));
+  for (std::size_t i = 1; i < later.causes.size(); ++i) {
+    const Cause& cause = later.causes[i];
+    EXPECT_TRUE(cause.follows || cause.confidence < 0.4) << cause.row->name;
+  }
+}
+
+TEST(Ends, AdviceIsOfTheWordsOfTheLine) {
+  const auto first_fix = [](const char* line) {
+    const Diagnosis found = diagnose_text(line);
+    return found.causes.empty() || found.causes[0].fixes.empty() ? "" : found.causes[0].fixes[0];
+  };
+  EXPECT_THAT(first_fix("Error response from daemon: toomanyrequests: You have reached your "
+                        "unauthenticated pull rate limit.\n"),
+              testing::HasSubstr("docker login"));
+  EXPECT_THAT(first_fix("lmdb.CorruptedError: mdb_get: MDB_CORRUPTED: Located page was wrong\n"),
+              testing::HasSubstr("mdb_stat"));
+}
+
+}  // namespace
+}  // namespace ocrtune
