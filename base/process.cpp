@@ -48,6 +48,7 @@ struct Launch {
   bool die_with_us = false;
   int parent = 0;
   int input = -1;
+  int errors = -1;
   int output = -1;
   int report = -1;  // where a failed step writes its errno and number
 };
@@ -97,7 +98,7 @@ bool write_text(const char* path, const char* text, std::size_t size) {
   const int input = launch.input >= 0 ? launch.input : ::open("/dev/null", O_RDONLY);
   if (input >= 0) ::dup2(input, STDIN_FILENO);
   ::dup2(launch.output, STDOUT_FILENO);
-  ::dup2(launch.output, STDERR_FILENO);
+  ::dup2(launch.errors >= 0 ? launch.errors : launch.output, STDERR_FILENO);
   close_from_on_exec(3);
   for (int descriptor : launch.descriptors) ::fcntl(descriptor, F_SETFD, 0);
   for (const std::string& group : launch.groups) {
@@ -161,6 +162,7 @@ Launch prepare(const ProcessOptions& options, std::string path) {
   launch.groups = options.join_groups;
   launch.descriptors = options.descriptors;
   launch.input = options.input;
+  launch.errors = options.errors;
   launch.data_limit = options.data_limit_bytes;
   launch.address_limit = options.address_limit_bytes;
   launch.new_session = options.new_session;

@@ -31,6 +31,7 @@ struct ProcessOptions {
   std::string directory;                 // working directory; empty: ours
   std::vector<int> descriptors;          // ours that the child keeps, under the same numbers
   int input = -1;                        // ours that becomes its standard input; -1: empty
+  int errors = -1;                       // ours that becomes its stderr; -1: it joins stdout
   CpuSet cpus;                           // affinity mask; empty: inherited
   bool new_session = true;               // setsid: a kill of its group cannot reach us
   bool die_with_us = true;               // SIGKILL when the starting thread ends

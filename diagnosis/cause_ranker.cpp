@@ -13,6 +13,7 @@
 #include "base/tables/rows.h"
 #include "base/text.h"
 #include "diagnosis/consequences.h"
+#include "diagnosis/log_matcher.h"
 
 namespace ocrtune {
 namespace {

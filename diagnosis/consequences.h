@@ -38,10 +38,6 @@ bool ended_well(const std::vector<LogScan>& logs);
 // How much of a finding's weight is left, given what followed it and how the run ended.
 double survival_factor(const Finding& finding, const LogScan& log, RunEnd end);
 
-// A line that the program itself calls no error: "WARNING", "UserWarning: ", "W0812 14:01:22 ...",
-// or that it tries again after.
-bool is_warning(std::string_view line);
-
 // Something damaged was read: was it samples, not weights?
 bool reads_samples(const Finding& finding, const LogScan& log);
 

@@ -106,6 +106,14 @@ std::vector<SignatureMatch> match_line(std::string_view line, std::string_view b
   return matches;
 }
 
+bool is_warning(std::string_view line) {
+  line = line.substr(0, 160);
+  if (line.find("NCCL WARN ") != std::string_view::npos) return false;  // its word for an error
+  static const re2::RE2 kWords(
+      R"(^(?:\[rank\d+\]:)?\[?W\d{3}|^Corrupt JPEG data|\[W\] |Warning: |WARNING|warning: | WARN(?: |:\d)|: W tensorflow|level=warn|NCCL INFO |retrying|will retry|\(retry |retry 1|retry in | try ok|attempt 1[ /]|falling back|, skipped|\(skipped|ignoring |; dlerror: | caught[),] ?|[,;] using |\(ignored\)|thrown while requesting|Error while downloading from)");
+  return re2::RE2::PartialMatch(line, kWords);
+}
+
 std::vector<std::string> unsound_patterns() { return matcher().unsound; }
 
 }  // namespace ocrtune

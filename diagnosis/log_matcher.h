@@ -22,6 +22,10 @@ bool may_match(std::string_view block);
 // order.
 std::vector<SignatureMatch> match_line(std::string_view line, std::string_view behind_names);
 
+// A line that the program itself calls no error: "WARNING", "UserWarning: ", "W0812 14:01:22 ...",
+// or that it tries again after.
+bool is_warning(std::string_view line);
+
 // Rows whose pattern does not compile or has no literal for the prefilter.
 std::vector<std::string> unsound_patterns();
 

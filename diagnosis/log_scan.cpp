@@ -17,7 +17,6 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "diagnosis/causes.h"
-#include "diagnosis/consequences.h"
 #include "diagnosis/context/card_report.h"
 #include "diagnosis/context/log_encoding.h"
 #include "diagnosis/context/log_time.h"

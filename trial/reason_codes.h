@@ -69,6 +69,11 @@
   X(too_few_turns, 5) \
   X(no_quiet_window, 1) \
   X(log_against_clock, 4) \
+  X(beyond_its_processes, 6) \
+  X(totals_speak_against, 6) \
+  X(copies_count_alike, 2) \
+  X(scope_assumed_of_rank, 0) \
+  X(scope_assumed_of_job, 0) \
   X(cpu_time_a_sample, 2) \
   X(too_noisy, 4) \
   X(certified, 2) \

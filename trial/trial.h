@@ -163,6 +163,7 @@ struct Trial {
   // Of a log that prints rates and counts its steps: samples by steps and clock over those by the
   // rates, up to a constant of the job; 0: not known.
   double counted_share = 0;
+  double counts_to = 0;   // the total that its lines name, as in "12/375"; 0: none
   std::string lost_loss;  // the first line of its log whose loss is no number; empty: none
   // What the memory model learns from: the fullest GPU's where the core computes on GPUs, else the
   // host's.

@@ -95,6 +95,7 @@ struct SettingSummary {
   bool modelled = false;                // its rate rests on disturbed windows alone
   double cpu_seconds_per_sample = 0;    // of all its threads; 0: not observed
   double counted_share = 0;             // median of its trials', as in Trial
+  double counts_to = 0;                 // as in Trial
   double network_bytes_per_second = 0;  // of several hosts, the last trial's; 0: unknown
   ThreadUse threads;                    // of the last trial that worked
   SameJudgement same;                   // of all its trials

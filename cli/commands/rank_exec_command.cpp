@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@
 #include "base/process_tree.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/shell/terminal.h"
 #include "probes/gpu/gpu.h"
 #include "probes/gpu/gpu_ids.h"
 #include "probes/machine_gpus.h"
@@ -103,8 +106,49 @@ std::string filled_for(std::string text, const std::string& gpu, std::size_t num
   return text;
 }
 
+// Prints what a copy writes in whole lines, so that those of two copies do not mix.
+class CopyOutput {
+ public:
+  // `mark` stands in front of each line; empty: every byte as it was written.
+  explicit CopyOutput(std::string mark) : mark_(std::move(mark)) {}
+
+  void add(std::string_view bytes) {
+    open_.append(bytes);
+    const std::size_t end = open_.find_last_of(mark_.empty() ? "\n" : "\r\n");
+    if (end == std::string::npos && open_.size() < kMostOpen) return;
+    const std::size_t whole = end == std::string::npos ? open_.size() : end + 1;
+    print(std::string_view(open_).substr(0, whole));
+    open_.erase(0, whole);
+  }
+
+  // The copy has ended: nothing follows what it wrote last.
+  void end() {
+    if (!open_.empty()) print(open_);
+    open_.clear();
+  }
+
+  const std::string& last_line() const { return last_line_; }  // that is not blank
+
+ private:
+  static constexpr std::size_t kMostOpen = 64 << 20;  // of one line
+
+  void print(std::string_view lines) {
+    if (mark_.empty()) std::fwrite(lines.data(), 1, lines.size(), stdout);
+    LineSplitter splitter;
+    const auto take = [&](const std::string& line) {
+      if (!mark_.empty()) std::fputs((mark_ + line + "\n").c_str(), stdout);
+      if (!trim(line).empty()) last_line_ = trim(line);
+    };
+    splitter.add(lines, take);
+    if (!splitter.open_line().empty()) take(splitter.open_line());
+  }
+
+  std::string mark_, open_, last_line_;
+};
+
 // Copies of a program, one for each name of a list of GPUs (empty: on the CPUs). They end together:
-// with the first that fails, with this process, or when all are done.
+// with the first that fails, with this process, with the reader of their output, or when all are
+// done.
 class Copies {
  public:
   Status start(const std::vector<std::string>& command, const std::vector<std::string>& gpus) {
@@ -125,9 +169,10 @@ class Copies {
       if (!gpus[i].empty()) show_gpu(gpus[i], options);
       options.environment.emplace_back(kRankCpusVariable, std::nullopt);
       if (i < masks.size()) options.cpus = masks[i];
-      const std::string mark = measured ? copy_mark(static_cast<int>(i)) : "";
-      copies_.push_back(
-          {OCRTUNE_TRY(tree_.start(std::move(options))), LineSplitter(), gpus[i], mark, ""});
+      options.input = STDIN_FILENO;
+      if (!measured) options.errors = STDERR_FILENO;
+      CopyOutput output(measured ? copy_mark(static_cast<int>(i)) : "");
+      copies_.push_back({OCRTUNE_TRY(tree_.start(std::move(options))), std::move(output), gpus[i]});
     }
     return Status();
   }
@@ -136,24 +181,20 @@ class Copies {
     while (true) {
       bool running = false;
       for (std::size_t i = 0; i < copies_.size(); ++i) {
-        Process& process = *copies_[i].process;
-        pass_on(copies_[i]);
-        const auto& exit = process.poll_exit();
+        Copy& copy = copies_[i];
+        pass_on(copy);
+        const auto& exit = copy.process->poll_exit();
         running = running || !exit;
-        if (!exit || exit->clean()) continue;
-        pass_on(copies_[i]);
-        const std::string& gpu = copies_[i].gpu;
-        const std::string place = gpu.empty() ? "" : " on GPU " + gpu;
-        const std::string& last = copies_[i].last_line;
-        const std::string said = last.empty() ? "" : ": " + last;
-        std::fputs(fmt::format("ocrtune: copy {}{}: {}; the others are stopped{}\n", i, place,
-                               exit->text(), said)
-                       .c_str(),
-                   stderr);
-        tree_.stop(kStopSeconds);
-        return exit->signal != 0 ? 128 + exit->signal : exit->code;
+        if (!exit) continue;
+        pass_on(copy);
+        copy.output.end();
+        if (!exit->clean()) return stop_for(i, *exit);
       }
       std::fflush(stdout);
+      if (reader_is_gone(stdout)) {
+        tree_.stop(kStopSeconds);
+        return kExitPipe;
+      }
       if (!running) return kExitOk;
       if (interrupted()) {
         tree_.stop(kStopSeconds);
@@ -166,10 +207,8 @@ class Copies {
  private:
   struct Copy {
     Process* process = nullptr;
-    LineSplitter lines;
+    CopyOutput output;
     std::string gpu;
-    std::string mark;       // of its lines, in a trial
-    std::string last_line;  // that is not blank
   };
 
   static void show_gpu(const std::string& gpu, ProcessOptions& options) {
@@ -180,16 +219,24 @@ class Copies {
     options.environment.emplace_back("CUDA_VISIBLE_DEVICES", gpu);
   }
 
-  // Whole lines, so that those of two copies do not mix.
   static void pass_on(Copy& copy) {
-    const auto print = [&copy](const std::string& line) {
-      std::fputs((copy.mark + line + "\n").c_str(), stdout);
-      if (!trim(line).empty()) copy.last_line = trim(line);
-    };
     while (copy.process->output_descriptor() >= 0 &&
-           copy.process->read_output(
-               [&](std::string_view bytes) { copy.lines.add(bytes, print); }) > 0) {
+           copy.process->read_output([&](std::string_view bytes) { copy.output.add(bytes); }) > 0) {
     }
+  }
+
+  // Copy `i` failed. Gives the exit code of all.
+  int stop_for(std::size_t i, const ProcessExit& exit) {
+    std::fflush(stdout);
+    const std::string& gpu = copies_[i].gpu;
+    const std::string& last = copies_[i].output.last_line();
+    std::fputs(fmt::format("ocrtune: copy {}{}: {}; the others are stopped{}\n", i,
+                           gpu.empty() ? "" : " on GPU " + gpu, exit.text(),
+                           last.empty() ? "" : ": " + last)
+                   .c_str(),
+               stderr);
+    tree_.stop(kStopSeconds);
+    return exit.signal != 0 ? 128 + exit.signal : exit.code;
   }
 
   ProcessTree tree_;

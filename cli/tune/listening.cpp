@@ -42,6 +42,10 @@ constexpr const char* kSharedBatch =
 constexpr const char* kOwnRates =
     "; nothing in its lines shows whose rate it is: --metric-of job where it is that of all ranks";
 
+constexpr const char* kRateOfAll =
+    "; nothing in its lines shows whose rate it is: --metric-of rank where it is that of one "
+    "process";
+
 // The user's setting. With two processes where the command starts as many as it is told: then the
 // lines show whose speed they tell.
 Knobs setting_to_hear(const SearchRequest& search, const PreparedCommand& prepared,
@@ -216,7 +220,10 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   if (!choice->per_rank && !says_it_itself && !starts_copies(ready.workload)) {
     const bool would_show = finder->choice() && several;  // else ranks may be gone
     if (trial.launched_ranks == 0 && (would_show || of_samples)) choice->per_rank = false;
-    if (trial.launched_ranks > 0 && several && of_samples) aside = kOwnRates;
+    if (several && of_samples) {
+      aside = trial.launched_ranks > 0 ? kOwnRates : kRateOfAll;
+      job.user()->command.scope_assumed = true;
+    }
     if (trial.launched_ranks > 0 && several && !of_samples) {
       const auto shown = whose_batch(*choice, prepared, machine, knobs, limits, silent);
       choice->per_rank = shown.value_or(true);

@@ -52,6 +52,16 @@ Bilingual open_sentence(const RunRecord& run) {
         "is "
         "faster; ocrtune show has the way out.");
   }
+  if (result.inconclusive.is(ReasonCode::totals_speak_against)) {
+    return phrase(
+        "Inconclusive: the totals of its counter speak against the batch of the leading setting; "
+        "ocrtune show has the figures.");
+  }
+  if (result.inconclusive.is(ReasonCode::beyond_its_processes)) {
+    return phrase(
+        "Inconclusive: more processes are told as faster than so many can be; ocrtune show has the "
+        "way out.");
+  }
   if (result.inconclusive.is(ReasonCode::rate_falls)) {
     return phrase(
         "Inconclusive: the leading setting becomes slower as it works, below the rate of its "

@@ -96,6 +96,12 @@ const std::vector<Phrase>& phrase_table() {
       {"Inconclusive: the rates in the log and its steps by the clock disagree on which setting is "
        "faster; ocrtune show has the way out.",
        "尚无定论：按日志打印的速率与按步数计时的速率，快慢结论不一致；解决办法见 ocrtune show。"},
+      {"Inconclusive: the totals of its counter speak against the batch of the leading setting; "
+       "ocrtune show has the figures.",
+       "尚无定论：计数的总数与领先配置的批量不符；数字见 ocrtune show。"},
+      {"Inconclusive: more processes are told as faster than so many can be; ocrtune show has the "
+       "way out.",
+       "尚无定论：多个进程的速率高于这些进程所能达到的；解决办法见 ocrtune show。"},
       {"Inconclusive: the leading setting becomes slower as it works, below the rate of its "
        "trials.",
        "尚无定论：领先的配置运行越久越慢，低于其试验中的速率。"},

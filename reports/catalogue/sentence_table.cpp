@@ -317,6 +317,14 @@ const std::vector<Phrase>& sentence_table() {
       {"renew the server's certificate", "更新服务器证书"},
       {"correct the name and tag", "修正名称和标签"},
       {"imagePullSecrets, or docker login", "imagePullSecrets，或 docker login"},
+      {"docker login, or a mirror of the registry; the limit is of an hour or some, of an address "
+       "or "
+       "an account",
+       "docker login，或使用镜像站；该限制按地址或账户、以小时计"},
+      {"ask for access on the model's page and accept its licence, with the account that the token "
+       "is "
+       "of",
+       "用该 token 所属的账户，在模型页面申请访问并接受其许可证"},
       {"create what is named, in the same namespace", "在同一命名空间中创建所指的对象"},
       {"docker build --platform linux/amd64   # if it says exec format error",
        "docker build --platform linux/amd64   # 若提示 exec format error"},

@@ -61,7 +61,11 @@ std::string caveat(const RunRecord& run, Language language) {
   auto notes = further_reasons(result.recommendation);
   std::erase_if(notes, tells_of_gpus);  // a line of their own
   for (const Reason& note : notes) {
-    if (note.is(ReasonCode::log_against_clock)) return sentence(note, language);
+    const auto doubts = {ReasonCode::log_against_clock, ReasonCode::scope_assumed_of_rank,
+                         ReasonCode::scope_assumed_of_job, ReasonCode::copies_count_alike};
+    if (std::ranges::any_of(doubts, [&](ReasonCode code) { return note.is(code); })) {
+      return sentence(note, language);
+    }
   }
   if (!result.held_back.empty()) return "";  // it has a line of its own
   if (!notes.empty()) {

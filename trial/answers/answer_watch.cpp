@@ -377,6 +377,10 @@ SameResult AnswerWatch::result(int in_flight) const {
       break;
     }
   }
+  // One text for every input may be an error's; another one in its place is another text all the
+  // same.
+  const bool alike = result.not_compared == NotCompared::all_alike;
+  if (alike && !result.differing.empty()) result.not_compared = NotCompared::no;
   if (result.compared() && result.answers == 0) result.not_compared = NotCompared::no_answers;
   for (const Level& level : levels_) {
     result.swapped_answers += level.swapped;

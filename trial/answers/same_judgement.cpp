@@ -172,7 +172,7 @@ SameJudgement judge_same(const std::vector<const SameResult*>& setting,
     judgement.swapped_answers = one->swapped_answers;
   }
   for (const SameResult* one : present) {
-    if (one->compared()) theirs.push_back(one);
+    if (one->compared() || one->not_compared == NotCompared::all_alike) theirs.push_back(one);
   }
   if (ours.empty()) return judgement;
   judgement.compared = true;

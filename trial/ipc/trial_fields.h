@@ -118,6 +118,7 @@ inline constexpr auto kObservedFields = [](auto& trial, const auto& visit) {
   visit("reproduce", trial.reproduce);
   visit("samples_per_second", trial.samples_per_second);
   visit("counted_share", trial.counted_share);
+  visit("counts_to", trial.counts_to);
   visit("lost_loss", trial.lost_loss);
   visit("peak_bytes", trial.peak_bytes);
   visit("host_peak_bytes", trial.host_peak_bytes);

@@ -1,12 +1,16 @@
 #include "trial/logs/counter_series.h"
 
+#include <algorithm>
+
 namespace ocrtune {
 namespace {
 
 constexpr double kPatienceSeconds = 5, kPatienceFactor = 3;  // with one that ended, of its own time
 constexpr int kMinLines = 5;                                 // of another one, that follow it
-// Times the training's, that a validation is not busy. Guess.
-constexpr double kFarMore = 4, kMinBusySeconds = 0.5;
+// Times the training's, that a validation is not busy. Within a counter that has not ended, and may
+// be of pages or epochs, it takes longer to tell. Guesses.
+constexpr double kFarMore = 4, kMinBusySeconds = 0.5, kMinBusyWithin = 3;
+constexpr int kMinRounds = 2;
 
 }  // namespace
 
@@ -24,17 +28,32 @@ CounterSeries::Place CounterSeries::hear(const std::string& name, bool ended, do
   if (latest_ == name) heard.busy_seconds += now_seconds - heard.last_seconds;
   latest_ = name;
   heard.last_seconds = now_seconds;
+  heard.rounds += heard.ended && !ended ? 1 : 0;
   heard.ended = ended;
   ++heard.lines;
-  if (name == main_) return Place::own;
+  if (name == main_) {
+    for (auto& [other, one] : heard_) {
+      if (other != main_) one.busy_seconds = 0;
+    }
+    return Place::own;
+  }
   const bool returns = name == first_;
-  const bool is_the_work =
-      heard.busy_seconds > kMinBusySeconds + kFarMore * heard_[main_].busy_seconds;
-  const bool follows = heard.lines >= kMinLines && is_over(heard_[main_], now_seconds);
+  const Heard& main = heard_[main_];
+  const double least = main.ended ? kMinBusySeconds : kMinBusyWithin;
+  const bool is_the_work = heard.busy_seconds > least + kFarMore * main.busy_seconds;
+  const bool follows = heard.lines >= kMinLines && is_over(main, now_seconds);
   if (!returns && !is_the_work && !follows) return Place::other;
   if (is_the_work) first_ = name;
   main_ = name;
   return Place::anew;
+}
+
+bool CounterSeries::holds_others() const {
+  const auto main = heard_.find(main_);
+  if (main == heard_.end() || main->second.rounds > 0) return false;
+  return std::any_of(heard_.begin(), heard_.end(), [&](const auto& one) {
+    return one.first != main_ && one.second.rounds >= kMinRounds;
+  });
 }
 
 }  // namespace ocrtune

@@ -23,11 +23,17 @@ class CounterSeries {
   // `name`: tells the counters apart; `ended`: it has come to its total.
   Place hear(const std::string& name, bool ended, double now_seconds);
 
+  // Another one has begun anew between the lines of the training's again and again: these count
+  // pages or epochs, whose work is the same by any batch.
+  bool holds_others() const;
+
  private:
   struct Heard {
     double first_seconds = 0, last_seconds = 0;
-    double busy_seconds = 0;  // between its lines, where no other counter spoke in between
-    int lines = 0;
+    // Between its lines, where no other counter spoke in between; of all but the training's, since
+    // the last line of that.
+    double busy_seconds = 0;
+    int lines = 0, rounds = 0;  // rounds: that it has begun anew after its end
     bool ended = false;
   };
   bool is_over(const Heard& heard, double now_seconds) const;

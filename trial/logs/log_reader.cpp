@@ -13,6 +13,7 @@
 #include "trial/ipc/copy_mark.h"
 #include "trial/logs/counter_series.h"
 #include "trial/logs/event_reader.h"
+#include "trial/logs/line_numbers.h"
 #include "trial/logs/log_dialects.h"
 #include "trial/logs/log_text.h"
 #include "trial/logs/rate_check.h"
@@ -99,9 +100,17 @@ class DialectReader : public LogReader {
     if (!reading->counter.empty()) {
       const auto place = series_.hear(reading->counter, reading->counter_ended, now_seconds);
       if (place == CounterSeries::Place::other) return;
-      if (place == CounterSeries::Place::anew) return begin_anew(*reading, now_seconds, events);
+      const bool holds = series_.holds_others() && reading->step_count;
+      if (holds) reading->sample_count = std::exchange(reading->step_count, std::nullopt);
+      const bool found = holds && !std::exchange(holds_, true);
+      if (found || place == CounterSeries::Place::anew) {
+        return begin_anew(*reading, now_seconds, events);
+      }
     }
-    if (!begun()) at_first_step_ = counts_none_before(*reading, text);
+    if (!begun()) {
+      at_first_step_ = counts_none_before(*reading, text);
+      for (const double total : totals_in(text)) counts_to_ = std::max(counts_to_, total);
+    }
     advance(*reading, now_seconds, events);
   }
 
@@ -116,6 +125,7 @@ class DialectReader : public LogReader {
   bool is_hopeless() const override { return known_lines_ == 0 && unread_.training_goes_on(); }
 
   double counted_share() const override { return check_.counted_share(); }
+  double counts_to() const override { return counts_to_; }
 
  protected:
   // The first reading is where the watch begins.
@@ -305,6 +315,8 @@ class DialectReader : public LogReader {
   std::int64_t known_lines_ = 0;
   LogReading last_reading_;
   CounterSeries series_;
+  double counts_to_ = 0;
+  bool holds_ = false;  // what is counted holds other counters
   RateCheck check_;
   LogContext context_;
   UnreadLines unread_;

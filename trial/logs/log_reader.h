@@ -54,6 +54,7 @@ class LogReader {
   // What was printed so far shows that no line will hold one.
   virtual bool is_hopeless() const = 0;
   virtual double counted_share() const { return 0; }  // as in Trial
+  virtual double counts_to() const { return 0; }      // as in Trial
 };
 
 // What it reads are steps alone: a rate is that of steps where the batch is not known. A reader

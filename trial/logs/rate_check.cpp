@@ -56,7 +56,12 @@ std::optional<double> step_counter_in(std::string_view line) {
   static constexpr std::array<std::string_view, 6> kNames = {"global_step", "step", "iter",
                                                              "iteration",   "it",   "batch"};
   const auto named = first_of(lower(line.substr(0, kMostCharacters)), kNames);
-  return named ? named : bracket_counter_in(line);
+  if (named) return named;
+  constexpr std::string_view kOrdinal = "第", kStep = "步";
+  const std::size_t at = line.find(kOrdinal);
+  const auto number = at == line.npos ? std::nullopt : number_at(line, at + kOrdinal.size());
+  if (number && starts_with(trim(line.substr(number->end)), kStep)) return number->value;
+  return bracket_counter_in(line);
 }
 
 std::optional<double> bracket_counter_in(std::string_view line) {

@@ -79,6 +79,7 @@ void visit_fields(Struct& of, const Visit& visit) {
   visit("log_reader", of.log_reader);
   visit("metric", of.metric);
   visit("per_rank", of.per_rank);
+  visit("scope_assumed", of.scope_assumed);
   visit("log_file", of.log_file);
   visit("answers", of.answers);
   visit("truth", of.truth);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/secrets.h"
+#include "trial/workloads/command/command_fill.h"
 #include "tuner/job/job_workload.h"
 #include "tuner/models/long_look.h"
 #include "tuner/search/growing_search.h"
@@ -27,6 +28,31 @@ void tell_launch(RunRecord& run) {
   std::copy_if(launch->environment.begin(), launch->environment.end(),
                std::back_inserter(recommended.env),
                [](const auto& one) { return !looks_secret(one.first); });
+}
+
+// Whose rate it is was guessed, and settings of several processes ran.
+Reason assumed_scope(const RunRecord& run) {
+  const CommandWorkload& program = run.job.program();
+  const bool several = std::ranges::any_of(
+      run.trials, [](const Trial& trial) { return trial.ok() && trial.knobs.nproc > 1; });
+  if (!program.scope_assumed || !several) return {};
+  return program.per_rank.value_or(false) ? reason<ReasonCode::scope_assumed_of_rank>()
+                                          : reason<ReasonCode::scope_assumed_of_job>();
+}
+
+// Copies that each go through all of it.
+Reason alike_copies(const RunRecord& run) {
+  const SettingSummary* alone = nullptr;
+  const SettingSummary* several = nullptr;
+  for (const SettingSummary& setting : run.result.settings) {
+    if (setting.knobs.nproc == 1) alone = &setting;
+    if (setting.knobs == run.result.recommendation.knobs) several = &setting;
+  }
+  const bool copies = starts_copies(run.job.program());
+  if (!copies || alone == nullptr || several == nullptr || several->knobs.nproc < 2) return {};
+  if (!(alone->counts_to > 0) || alone->counts_to != several->counts_to) return {};
+  return reason<ReasonCode::copies_count_alike>(counted(several->knobs.nproc),
+                                                general(alone->counts_to, 6));
 }
 
 // Tells `search` the trials, and fills run.result.
@@ -59,6 +85,9 @@ void judge_by(RunRecord& run, const TuneSetup& setup, Search& search) {
     run.result.certificate = {};
     run.result.certified_gap = -1;
     run.result.recommendation.reasons.push_back(changes);
+  }
+  for (const Reason& note : {assumed_scope(run), alike_copies(run)}) {
+    if (run.result.found && !note.empty()) run.result.recommendation.reasons.push_back(note);
   }
   tell_launch(run);
   if (!run.job.slo().empty()) speak_of_slo(run);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,18 @@ namespace {
 // A search that ended before it had proved a rate, and what it measured on the way.
 bool out_of_time(const Trial& trial) {
   return trial.outcome == Outcome::timed_out && trial.cause == "promise";
+}
+
+// Requests a second, the fewest at which these knobs missed the target.
+double lowest_broken(const RunRecord& run, const Knobs& knobs) {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const Trial& trial : run.trials) {
+    for (const LoadPoint& load : trial.service.loads) {
+      const bool broken = load.in_flight == 0 && load.verdict == "broken";
+      if (broken && trial.knobs == knobs) lowest = std::min(lowest, load.requests_per_second);
+    }
+  }
+  return lowest;
 }
 
 // The budget that leaves a proof its time; of a run that had it, twice its own.
@@ -130,7 +143,7 @@ void speak_of_slo(RunRecord& run) {
                     ? proved->samples_per_second
                     : std::min(rate.median, rate_to_prove(run, best.knobs).requests_per_second);
   rate.low = std::min(rate.low, rate.median);
-  rate.high = std::max(rate.high, rate.median);
+  rate.high = std::max(rate.median, std::min(rate.high, lowest_broken(run, best.knobs)));
   const Reason proof = proof_reason(run, *slo);
   const Reason target = slo_reason(*slo);
   result.answer = reason<ReasonCode::launch_at_target>(

@@ -291,22 +291,90 @@ Reason in_too_few_turns(const Setting& faster, const Setting& slower) {
       decimal(ratio.high, 2), knobs_text(slower.summary.knobs));
 }
 
-// Ahead by the rates that its log prints, and not by the steps that it counts: a rate may leave out
-// time that its user waits, or a step be another number of samples. Which, no trial shows.
-Reason against_the_clock(const Choice& verdict) {
-  constexpr double kContradicts = 1.25;  // guess: means over other times differ by less
-  if (verdict.baseline == nullptr || verdict.baseline == verdict.chosen) return {};
-  const SettingSummary &start = verdict.baseline->summary, &chosen = verdict.chosen->summary;
-  if (!(start.counted_share > 0) || !(chosen.counted_share > 0)) return {};
-  // A dimension of the user's own may be what a step's samples are called.
+constexpr double kContradicts = 1.25;  // guess: means over other times differ by less
+
+// The rate of `a` beside `b` as the log prints it, and as its steps and the clock have it.
+Reason told_otherwise(const Setting& a, const Setting& b, double ratio, double less) {
+  return reason<ReasonCode::log_against_clock>(knobs_text(a.summary.knobs), decimal(ratio, 2),
+                                               knobs_text(b.summary.knobs),
+                                               decimal(ratio / less, 2));
+}
+
+// By how much the steps show less than the log, of `a` beside `b`; 1: not known. A dimension of the
+// user's own may be what a step's samples are called.
+double shown_less(const Setting& a, const Setting& b) {
+  const SettingSummary &one = a.summary, &other = b.summary;
   const bool same_steps =
-      start.knobs.accumulate == chosen.knobs.accumulate && start.knobs.dims == chosen.knobs.dims;
-  const double less = start.counted_share / chosen.counted_share;
-  const Interval ratio = told_ratio(*verdict.chosen, *verdict.baseline);
-  if (!same_steps || less < kContradicts || ratio.low <= 1) return {};
-  return reason<ReasonCode::log_against_clock>(knobs_text(chosen.knobs), decimal(ratio.median, 2),
-                                               knobs_text(start.knobs),
-                                               decimal(ratio.median / less, 2));
+      one.knobs.accumulate == other.knobs.accumulate && one.knobs.dims == other.knobs.dims;
+  if (!same_steps || !(one.counted_share > 0) || !(other.counted_share > 0)) return 1;
+  return other.counted_share / one.counted_share;
+}
+
+// The log and the steps that it counts disagree on which setting is faster: a rate may leave out
+// time that its user waits, or a step be another number of samples. Which, no trial shows.
+Reason against_the_clock(const Choice& verdict, const std::vector<Setting>& settings) {
+  const Setting& chosen = *verdict.chosen;
+  if (verdict.baseline != nullptr && verdict.baseline != &chosen) {
+    const Interval ratio = told_ratio(chosen, *verdict.baseline);
+    const double less = shown_less(chosen, *verdict.baseline);
+    if (less >= kContradicts && ratio.low > 1) {
+      return told_otherwise(chosen, *verdict.baseline, ratio.median, less);
+    }
+  }
+  for (const Setting& other : settings) {
+    const Knobs &knobs = other.summary.knobs, &own = chosen.summary.knobs;
+    const bool alike = knobs.nproc == own.nproc && knobs.batch == own.batch;
+    if (!other.works() || other.set_aside() || !alike) continue;
+    const double ratio = told_ratio(other, chosen).median;
+    const double less = shown_less(other, chosen);
+    if (less <= 1 / kContradicts && ratio / less > kContradicts) {
+      return told_otherwise(other, chosen, ratio, less);
+    }
+  }
+  return {};
+}
+
+// An epoch has as many samples by any batch: where the counter's total does not shrink as the batch
+// grows, a step has not the samples that it is taken to have.
+Reason by_its_totals(const Choice& verdict, const std::vector<Setting>& settings) {
+  constexpr double kApart = 1.25, kFewest = 8;  // a total of few steps is rounded by much; guess
+  const SettingSummary& chosen = verdict.chosen->summary;
+  for (const Setting& other : settings) {
+    Knobs alike = other.summary.knobs;
+    const double times = static_cast<double>(chosen.knobs.batch) / alike.batch;
+    const double less = other.summary.counts_to / std::max(chosen.counts_to, 1.0);
+    alike.batch = chosen.knobs.batch;
+    const bool told = std::min(other.summary.counts_to, chosen.counts_to) >= kFewest;
+    // The same total is of steps that were asked for, or of pages.
+    if (!other.works() || times <= 1 || alike != chosen.knobs || !told || less == 1) continue;
+    if (times < kApart * less) continue;
+    return reason<ReasonCode::totals_speak_against>(
+        knobs_text(other.summary.knobs), general(other.summary.counts_to, 6),
+        knobs_text(chosen.knobs), general(chosen.counts_to, 6), decimal(times, 2),
+        decimal(less, 2));
+  }
+  return {};
+}
+
+// Processes that each do their own work do no more than as many alone: where they seem to, what the
+// lines count is what all of them do together, or they share the steps.
+Reason beyond_its_processes(const Choice& verdict, const std::vector<Setting>& settings) {
+  constexpr double kBeyond = 1.15;  // caches that another process filled help by less; guess
+  const Setting& chosen = *verdict.chosen;
+  if (verdict.objective.rate == Unit::request_rate) return {};  // which were counted
+  for (const Setting& other : settings) {
+    Knobs as_many = other.summary.knobs;
+    const double times = static_cast<double>(chosen.summary.knobs.nproc) / as_many.nproc;
+    as_many.nproc = chosen.summary.knobs.nproc;
+    as_many.binding = chosen.summary.knobs.binding;
+    if (!other.works() || times <= 1 || as_many != chosen.summary.knobs) continue;
+    const Interval ratio = told_ratio(chosen, other);
+    if (ratio.low <= kBeyond * times) continue;
+    return reason<ReasonCode::beyond_its_processes>(
+        knobs_text(chosen.summary.knobs), decimal(ratio.median, 2), decimal(ratio.low, 2),
+        decimal(ratio.high, 2), knobs_text(other.summary.knobs), decimal(times, 2));
+  }
+  return {};
 }
 
 }  // namespace
@@ -325,7 +393,11 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
     return reason<ReasonCode::only_rate>(knobs_text(chosen.summary.knobs), counted(answers));
   }
   if (verdict.objective.goal == Goal::memory) return {};
-  if (Reason other = against_the_clock(verdict); !other.empty()) return other;
+  for (const Reason& other :
+       {against_the_clock(verdict, settings), by_its_totals(verdict, settings),
+        beyond_its_processes(verdict, settings)}) {
+    if (!other.empty()) return other;
+  }
   const Setting* rival = nullptr;
   double most = kRivalChance;
   for (const Setting& other : settings) {

@@ -338,9 +338,8 @@ Found one_thread(const Case& one) {
 
 Found few_threads(const Case& one) {
   const StageUse& use = one.use();
-  if (one.on_gpu() || use.saturated_threads < 2 || !one.has_free_cpus() || asks(one))
-    return std::nullopt;
-  if (use.saturated_threads < kFull * one.runnable()) return std::nullopt;
+  const bool few = use.saturated_threads >= std::max(2.0, kFull * one.runnable());
+  if (!few || one.on_gpu() || !one.has_free_cpus() || asks(one)) return std::nullopt;
   return HeldBack{reason<ReasonCode::held_by_few_threads>(
                       counted(std::llround(use.saturated_threads)), general(one.given, 3)),
                   more_of(one, "threads", &Knobs::threads, reason<ReasonCode::try_more_threads>())};
@@ -357,9 +356,11 @@ bool waits_for(const Case& one, double threads) {
 }
 
 Found waits_for_network(const Case& one) {
-  const double threads = one.use().network_threads;
-  if (!waits_for(one, threads)) return std::nullopt;
-  return HeldBack{reason<ReasonCode::held_by_network>(in_percent(threads / awake_by_itself(one))),
+  const double threads = one.use().network_threads, awake = awake_by_itself(one);
+  // What other load keeps from a CPU may be a child of its own that it waits for.
+  const double kept = std::max(0.0, one.use().running_threads - one.threads().cpus);
+  if (!waits_for(one, threads) || threads < kDominant * (awake + kept)) return std::nullopt;
+  return HeldBack{reason<ReasonCode::held_by_network>(in_percent(threads / awake)),
                   reason<ReasonCode::next_more_at_once>()};
 }
 

@@ -57,6 +57,7 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   }
   into.step_seconds.push_back(step_seconds_of(trial, objective));
   into.objective_values.push_back(objective_value);
+  if (trial.counts_to > 0) summary.counts_to = trial.counts_to;
   if (trial.counted_share > 0) into.counted_shares.push_back(trial.counted_share);
   into.raced = into.raced || trial.phase == "race";
   const RateEstimate rate = undisturbed_rate(trial);

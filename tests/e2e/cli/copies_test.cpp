@@ -54,6 +54,28 @@ TEST(Copies, OnCpusNothingIsSaidOfGpus) {
   EXPECT_THAT(failed.out, Not(HasSubstr("GPU")));
 }
 
+// As the program alone would write: long lines, blank ones, the last without its end; warnings
+// apart.
+TEST(Copies, WhatACopyWritesIsPassedOnAsItIs) {
+  const std::string binary = std::string(OCRTUNE_BINARY) + " rank-exec --copies 1 -- ";
+  const std::string script =
+      "'import sys; print(\"x\" * 200000); print(); sys.stderr.write(\"warned\"); "
+      "sys.stdout.write(\"a\\rb\")'";
+  const Ran plain = run_line("python3 -c " + script + " 2>/dev/null");
+  const Ran copied = run_line(binary + "python3 -c " + script + " 2>/dev/null");
+  EXPECT_EQ(plain.code, 0);
+  EXPECT_TRUE(copied.out == plain.out) << copied.out.size() << " of " << plain.out.size();
+  EXPECT_EQ(run_line("echo hello | " + binary + "cat").out, "hello\n");
+}
+
+TEST(Copies, TheyEndWithTheReaderOfTheirOutput) {
+  const Ran said =
+      run_line(std::string(OCRTUNE_BINARY) +
+               " rank-exec --copies 2 -- sh -c 'while :; do echo abc; sleep 0.01; done' "
+               "| head -1");
+  EXPECT_EQ(said.out, "abc\n");
+}
+
 // A preset and an address: the command serves, it prints no speed.
 TEST(Copies, AServerMayHaveAPreset) {
   const Ran said = run_line(

@@ -93,6 +93,7 @@ class HeardReader : public LogReader {
   }
   bool is_hopeless() const override { return reader_.is_hopeless(); }
   double counted_share() const override { return reader_.counted_share(); }
+  double counts_to() const override { return reader_.counts_to(); }
 
  private:
   LogReader& reader_;
@@ -279,6 +280,7 @@ class CommandRunner : public Runner {
     plan.stop_grace_seconds = command_.workload.stop_grace_seconds;
     Trial trial = watch_trial(plan, limits);
     trial.counted_share = reader.counted_share();
+    trial.counts_to = reader.counts_to();
     if (trial.ok() && loss.lost()) trial.lost_loss = loss.line();
     loss_gate_.judge(trial, command_.workload.is_present(knobs));
     return trial;

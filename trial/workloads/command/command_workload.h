@@ -45,6 +45,7 @@ struct CommandWorkload {
   std::vector<std::string> gpus;       // that {gpus} takes its names from; empty: the visible ones
   std::string metric;                  // NAME[:UNIT] of the number that is the speed; may be empty
   std::optional<bool> per_rank;        // whose numbers the log gives; unset: the reader's habit
+  bool scope_assumed = false;          // per_rank is a guess: no line shows it
   std::string log_file;                // read this (placeholders) instead of stdout and stderr
   std::vector<std::string> answers;    // where its texts are: trial/answers/answer_places.h
   std::string truth;                   // label file with the true texts; empty: none

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "trial/answers/same_judgement.h"
 
 namespace ocrtune {
 namespace {
@@ -244,6 +245,26 @@ TEST(AnswerReference, AnErrorThatAnswersEveryInputIsNoText) {
   EXPECT_EQ(usable({error, error}), NotCompared::all_alike);
   EXPECT_EQ(usable({error, R"({"message": "line 1"})"}), NotCompared::no);
   EXPECT_EQ(usable({error}), NotCompared::no) << "one input alone";
+}
+
+// Where one text answers every input of the present setting, another in its place is told.
+TEST(AnswerWatch, ATextForEveryInputIsComparedWithAnother) {
+  const auto answers = [](const std::string& text) {
+    AnswerWatchOptions options;
+    options.inputs = {"a.png", "b.png"};
+    AnswerWatch watch(options);
+    const std::string page = R"({"text": "page of the book"})";
+    watch.use(AnswerReference::learn({{page, page}, {page, page}}, {}));
+    for (int i = 0; i < 40; ++i) watch.check(i % 2, R"({"text": ")" + text + "\"}", 1);
+    return watch.result();
+  };
+  const SameResult present = answers("page of the book");
+  EXPECT_EQ(present.not_compared, NotCompared::all_alike);
+  const SameResult other = answers("paqe of the book");
+  EXPECT_TRUE(other.compared());
+  const SameJudgement found = judge_same({&other}, {&present}, 0, 1);
+  EXPECT_TRUE(found.differs);
+  EXPECT_FALSE(found.allowed);
 }
 
 TEST(AnswerReference, RoundTrip) {

@@ -221,6 +221,8 @@ TEST(RateReader, ReadsTheLinesOfManyPrograms) {
        "640.10/s)",
        1462.5},
       {"Epoch[0] Batch [20] Speed: 412.50 samples/sec accuracy=0.93", 825},
+      {"第 30 步 损失 2.4 平均速度: 200.9 张/秒", 401.8},
+      {"Schritt 30: Verlust 2,4, Durchsatz 1.185,0 Bilder/s", 2370},
       {"Epoch: 0 Iteration: 10  train.compute_ips : 160.25 img/s train.total_ips : 133.50 img/s",
        267},
       {"Epoch: 0 Iteration: 10  train.compute_ips : 160.25 img/s", 320.5},

@@ -235,6 +235,7 @@ TEST(DataShare, IsReadInEveryDialect) {
 }
 
 TEST(StepCounter, IsNoEpochAndNoUnit) {
+  EXPECT_EQ(step_counter_in("第 30 步 损失 2.1").value_or(-1), 30);
   EXPECT_EQ(step_counter_in("global_step: 40, lr 3").value_or(-1), 40);
   EXPECT_EQ(step_counter_in("Epoch [1/10] [40/1000] loss 3").value_or(-1), 40);
   EXPECT_FALSE(step_counter_in("Epoch [1/10] loss 3"));
@@ -293,6 +294,25 @@ TEST(CounterSeries, TheWorkIsWhatTakesTheTime) {
     for (int done = 1; done <= 25; ++done) lines.push_back({now += 0.1, titled("Text", done, 25)});
   }
   EXPECT_NEAR(read("progress", batches_of(8), lines).rate(), 8 * 25 / 2.7, 3);
+}
+
+// A page takes 0.2 s and then its lines, in batches: by 8 in five of 0.05 s, by 32 in two of 0.1 s.
+double pages_with_a_bar_of_batches(int batch, int inner, double seconds) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int page = 0; page < 60; ++page) {
+    lines.push_back({now, titled("Pages", page, 400)});
+    now += 0.2;
+    for (int done = 1; done <= inner; ++done) {
+      lines.push_back({now += seconds, titled("Recognize", done, inner)});
+    }
+  }
+  return read("progress", batches_of(batch), lines).rate();
+}
+
+TEST(CounterSeries, ABarOfPagesAroundOneOfBatchesCountsPages) {
+  EXPECT_NEAR(pages_with_a_bar_of_batches(8, 5, 0.05), 1 / 0.45, 0.02);
+  EXPECT_NEAR(pages_with_a_bar_of_batches(32, 2, 0.1), 1 / 0.4, 0.02);
 }
 
 // Each line comes twice, and the last one of 10 again after a pause of a second.

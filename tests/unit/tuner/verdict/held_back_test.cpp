@@ -194,6 +194,9 @@ TEST(HeldBack, WaitsAreNamedWhereOneKindDominates) {
   EXPECT_THAT(alone(&StageUse::sleeping_threads), ElementsAre(ReasonCode::held_by_sleep));
   EXPECT_THAT(alone(&StageUse::network_threads), ElementsAre(ReasonCode::held_by_network));
   EXPECT_THAT(alone(&StageUse::pipe_threads), IsEmpty()) << "whom it waits for is not known";
+  Trial starved = waiting(&StageUse::network_threads, 0.8);
+  starved.stages.running_threads = 0.9;
+  EXPECT_THAT(causes({starved}), IsEmpty()) << "it waits for its child";
   Trial both = waiting(&StageUse::sleeping_threads, 0.8);
   both.stages.network_threads = 0.8;
   EXPECT_THAT(causes({both}), IsEmpty());
