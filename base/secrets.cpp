@@ -159,6 +159,15 @@ std::size_t bearer_value(std::string_view text, std::string_view name, std::size
   return at + 1;
 }
 
+// The closing quote of the value that begins at `begin`; npos: no quote of its own opens it.
+std::size_t quoted_end(std::string_view text, std::size_t name_at, std::size_t begin) {
+  const char quote = text[begin - 1];
+  const bool opened =
+      (quote == '\'' || quote == '"') && (text[begin - 2] == '=' || text[begin - 2] == ' ');
+  if (!opened || (name_at > 0 && text[name_at - 1] == quote)) return std::string_view::npos;
+  return text.find(quote, begin);
+}
+
 // The value that belongs to the name that ends at `at`, or npos.
 std::size_t secret_after(std::string_view text, std::size_t name_at, std::size_t at,
                          std::size_t& end) {
@@ -169,6 +178,8 @@ std::size_t secret_after(std::string_view text, std::size_t name_at, std::size_t
   if (begin != std::string_view::npos) return begin;
   begin = value_after(text, at, starts_with(name, "--"));
   if (begin == std::string_view::npos) return begin;
+  end = quoted_end(text, name_at, begin);
+  if (end != std::string_view::npos) return begin;
   for (end = begin; end < text.size() && !ends_value(text[end]);) ++end;
   return begin;
 }
@@ -217,6 +228,20 @@ std::string masked_text(std::string_view text) {
   return out;
 }
 
+namespace {
+
+// Whether all behind the "=" is the secret: a blank ends it in a script that begins with an
+// assignment, and "$NAME" is none. No script begins like a flag.
+bool is_secret_whole(const std::string& name, const std::string& value) {
+  if (value.empty() || !std::all_of(name.begin(), name.end(), is_name) || !looks_secret(name)) {
+    return false;
+  }
+  const bool script = value[0] == '$' || value.find_first_of(" \t\n") != std::string::npos;
+  return value[0] != '{' && (!script || starts_with(name, "-")) && !plain_setting(name, value);
+}
+
+}  // namespace
+
 std::vector<std::string> masked_arguments(const std::vector<std::string>& arguments) {
   std::vector<std::string> masked;
   std::string flag;  // that looks secret and waits for its value
@@ -228,10 +253,10 @@ std::vector<std::string> masked_arguments(const std::vector<std::string>& argume
                                !starts_with(argument, "{") && !plain_setting(flag, argument);
     if (value_of_flag) {
       masked.emplace_back(kMask);
-    } else if (equals != std::string::npos && equals + 1 < argument.size() && one_name &&
-               looks_secret(name) && argument[equals + 1] != '{' &&
-               !plain_setting(name, argument.substr(equals + 1))) {
+    } else if (equals != std::string::npos && is_secret_whole(name, argument.substr(equals + 1))) {
       masked.push_back(name + "=" + kMask);
+    } else if (equals != std::string::npos && one_name) {
+      masked.push_back(masked_text(argument));
     } else {  // as a shell would quote it: a header's name stands behind the quote
       const std::string quoted = masked_text("\"" + argument);
       masked.push_back(quoted.substr(1));

@@ -76,6 +76,21 @@ TEST(Secrets, AreMaskedInArguments) {
   EXPECT_EQ(masked_arguments(once), once);
 }
 
+TEST(Secrets, AScriptIsKeptBehindItsSecret) {
+  const auto masked = [](const std::string& script) {
+    return masked_arguments({"bash", "-c", script}).back();
+  };
+  const std::string handed_on = "WANDB_API_KEY=$WANDB_API_KEY python3 any.py --lr 3 && echo done";
+  EXPECT_EQ(masked(handed_on), handed_on);
+  EXPECT_EQ(masked("API_KEY=abc python3 any.py"), "API_KEY=*** python3 any.py");
+  EXPECT_EQ(masked("API_KEY='a b' python3 any.py"), "API_KEY='***' python3 any.py");
+  EXPECT_EQ(masked("API_KEY=\"a b\"\npython3 any.py"), "API_KEY=\"***\"\npython3 any.py");
+  EXPECT_EQ(masked("x=1 API_KEY='a b' python3 any.py"), "x=1 API_KEY='***' python3 any.py");
+  EXPECT_EQ(masked("API_KEY=abc"), "API_KEY=***");
+  EXPECT_EQ(masked("API_KEY=$API_KEY"), "API_KEY=$API_KEY");
+  EXPECT_TRUE(holds_mask(masked("API_KEY='a b' python3 any.py")));
+}
+
 TEST(Secrets, AMaskIsKnownByWhereItStands) {
   for (const char* text : {"***", "--api-key=***", "postgres://u:***@h/db",
                            "cd x && HF_TOKEN=*** python t.py", "*** begin *** API_TOKEN=***"}) {
