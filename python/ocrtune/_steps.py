@@ -81,15 +81,21 @@ nothing.
 """
 
 
+def _dimensions(part):
+    return len(getattr(part, "shape", ()))
+
+
 def batch_size(batch):
-    """Samples of a batch as loaders make them: a tensor, or a dict, tuple or list that begins with
-    one; a list of anything else has one sample an entry."""
+    """Samples of a batch as loaders make them: a tensor, a list of tensors or of anything else with
+    one sample an entry, or a dict, tuple or list that begins with one of these."""
     if hasattr(batch, "keys"):
         batch = next(iter(batch.values()), ())
-    while isinstance(batch, (list, tuple)) and batch and (
-        isinstance(batch[0], (list, tuple)) or getattr(batch[0], "shape", None)
+    elif isinstance(batch, (list, tuple)) and batch and (
+        isinstance(batch[0], (list, tuple)) or _dimensions(batch[0])
     ):
         batch = batch[0]
+    if isinstance(batch, (list, tuple)) and len({_dimensions(part) for part in batch}) > 1:
+        batch = batch[0]  # images with their lengths, not a list of images
     shape = getattr(batch, "shape", None)
     if shape is not None:
         return int(shape[0]) if len(shape) else 1

@@ -99,6 +99,10 @@ class Loaders(unittest.TestCase):
             (Batch(32, 3, 48, 320), 32), ([Batch(16, 3), Batch(16)], 16), ((Batch(8, 3), ["a"] * 8), 8),
             ({"pixel_values": Batch(4, 3), "labels": Batch(4)}, 4), (([1] * 5, [2] * 5), 5), (["a.png", "b.png"], 2),
             ([(Batch(6, 3), 1), Batch(6)], 6), (Batch(), 1), (7, 1), ([], 0), ({}, 0),
+            # Images of their own sizes, as detection has them.
+            (tuple(zip(*[(Batch(3, 640, 480 + i), {"boxes": Batch(i, 4)}) for i in range(16)])), 16),
+            ([[Batch(3, 48, 320)] * 5, Batch(5, 25)], 5), ({"images": [Batch(3, 48, 320)] * 7, "labels": []}, 7),
+            ([[[1, 2, 3], [4]], Batch(2)], 2), ([(Batch(6, 3, 48, 320), Batch(6)), Batch(6, 25)], 6),
         ]:
             self.assertEqual(batch_size(batch), samples)
 
