@@ -1,6 +1,7 @@
 """The program's commands as functions: what they print with --json, as a dict."""
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -79,13 +80,22 @@ def _run(words, says=False):
         raise Error(said or f"ocrtune ended with exit code {code}", code) from None
 
 
+def _words(command):
+    if len(command) == 1 and isinstance(command[0], str):
+        continued = re.sub(r"\\(\r?\n|.)", lambda pair: pair[0] if pair[1][-1] != "\n" else "", command[0])
+        return shlex.split(continued)
+    if len(command) == 1 and isinstance(command[0], (list, tuple)):
+        command = command[0]
+    return [str(word) for word in command]
+
+
 def tune(*command, **options):
-    """ocrtune tune OPTIONS --json -- COMMAND: a line as one text, or its words.
+    """ocrtune tune OPTIONS --json -- COMMAND: a line as one text, or its words, in a list too.
 
     An option is the flag's name with "_" for "-"; True for one without a value, a list of numbers
     for 1,2,4, a list of texts to repeat the flag.
     """
-    words = shlex.split(command[0]) if len(command) == 1 else [str(word) for word in command]
+    words = _words(command)
     return _run(["tune", *_flags(options), "--json", *(["--", *words] if words else [])], says=True)
 
 

@@ -190,6 +190,13 @@ const std::vector<Phrase>& command_line_table() {
       {"waited {} for {}: end it, or let OCRTUNE_LOCK_DIR name another folder to measure beside it",
        "已等待 {}（{}）：请结束它，或用 OCRTUNE_LOCK_DIR 指定另一目录以同时测量"},
       // Errors of the command line.
+      {"{}=... is no program: set a variable of the command with --env {}=VALUE before --",
+       "{}=... 不是程序：请在 -- 之前用 --env {}=VALUE 设置命令的变量"},
+      {"'{}' is one word and no program: write the command without the quotes",
+       "'{}' 是一个词，不是程序：请去掉引号书写命令"},
+      {"{} is run without a shell, which the {} in it asks for: write sh -c '...' around it, or "
+       "quote the {}: {}",
+       "{} 不经过 shell 运行，而其中的 {} 需要 shell：请用 sh -c '...' 包住，或给 {} 加引号：{}"},
       {"'{}' is not in PATH", "PATH 中没有 '{}'"},
       {"requests are sent by libcurl.so.4, which is not here: apt-get install libcurl4, or pip "
        "install ocrtune-engine, which has it",

@@ -286,6 +286,7 @@ void fill_template(std::string_view bytes) {
   (void)fill_placeholders(text, {{"nproc", "2"}, {"batch", "8"}});
   (void)placeholder_names(text);
   (void)split_command(text);
+  (void)shell_sign(text);
 }
 
 void read_small_texts(std::string_view bytes) {

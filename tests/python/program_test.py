@@ -93,6 +93,14 @@ class Program(unittest.TestCase):
 
 
 class Flags(unittest.TestCase):
+    def test_a_command_is_a_line_or_words(self):
+        words = ["python3", "train.py", "--lr", "1 2"]
+        for command in (words, [words], [tuple(words)], ["python3 train.py \\\n  --lr '1 2'"],
+                        ["python3 train.py \\\r\n--lr 1\\ 2"]):
+            self.assertEqual(ocrtune._program._words(command), words)
+        self.assertEqual(ocrtune._program._words([r"a \\ b"]), ["a", "\\", "b"])
+        self.assertEqual(ocrtune._program._words(()), [])
+
     def test_options_are_flags(self):
         options = {"nproc": [1, 2], "wait_quiet": "10m", "input": ["a.png", "b.png"], "no_wait": True,
                    "resume": False, "name": None, "batch": 8}

@@ -1,6 +1,7 @@
 #include "trial/workloads/command/command_prepare.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <set>
 #include <utility>
@@ -63,12 +64,34 @@ Status check_knobs_reach(const PreparedCommand& prepared) {
   return Status();
 }
 
+// The NAME of NAME=VALUE, as a shell takes it before a command.
+std::string assigned_name(const std::string& word) {
+  const std::string name = word.substr(0, std::min(word.find('='), word.size()));
+  const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  const bool named = name.size() < word.size() && !name.empty() &&
+                     std::isdigit(static_cast<unsigned char>(name[0])) == 0;
+  return named && std::all_of(name.begin(), name.end(), fits) ? name : "";
+}
+
 Status check_program(const std::string& program, const std::string& directory) {
-  if (program.find('{') != std::string::npos) return Status();  // known only in a trial
+  const std::string variable = assigned_name(program);
+  const bool has_blank = program.find(' ') != std::string::npos;
+  const bool filled_later = program.find('{') != std::string::npos;  // known only in a trial
+  if (filled_later && variable.empty() && !has_blank) return Status();
   const bool relative = program.find('/') != std::string::npos && program[0] != '/';
   const auto found =
       find_executable(relative && !directory.empty() ? join_path(directory, program) : program);
-  return found ? Status() : found.error();
+  if (found) return Status();
+  if (!variable.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{0}=... is no program: set a variable of the command with --env "
+                             "{0}=VALUE before --",
+                             variable)};
+  }
+  if (!has_blank) return found.error();
+  return Error{found.error().kind,
+               fmt::format("'{}' is one word and no program: write the command without the quotes",
+                           masked_text(program))};
 }
 
 // A stand-in for placeholders' values: what is unknown shows with any.

@@ -70,6 +70,20 @@ std::optional<OptionalFlag> optional_flag(const std::string& argument) {
   return named ? std::optional<OptionalFlag>(std::move(found)) : std::nullopt;
 }
 
+// Characters of the line end at `at`: 0, where there is none.
+std::size_t line_end_at(const std::string& text, std::size_t at) {
+  if (text.compare(at, 1, "\n") == 0) return 1;
+  return text.compare(at, 2, "\r\n") == 0 ? 2 : 0;
+}
+
+// The last character of the placeholder that begins at `at`, or `at`.
+std::size_t placeholder_end(const std::string& text, std::size_t at) {
+  const std::size_t end = text[at] == '{' ? text.find_first_of(" }", at) : std::string::npos;
+  const bool named = end != std::string::npos && text[end] == '}' &&
+                     !placeholder_names(text.substr(at, end + 1 - at)).empty();
+  return named ? end : at;
+}
+
 }  // namespace
 
 std::vector<std::string> placeholder_names(const std::string& text) {
@@ -141,7 +155,10 @@ Result<std::vector<std::string>> split_command(const std::string& line) {
   for (std::size_t at = 0; at < line.size(); ++at) {
     const char c = line[at];
     const bool escapes = c == '\\' && quote != '\'' && at + 1 < line.size();
-    if (escapes) {
+    const std::size_t continues = escapes ? line_end_at(line, at + 1) : 0;
+    if (continues > 0) {
+      at += continues;
+    } else if (escapes) {
       open += line[++at];
       begun = true;
     } else if (quote != '\0') {
@@ -167,6 +184,26 @@ Result<std::vector<std::string>> split_command(const std::string& line) {
   }
   if (begun) arguments.push_back(open);
   return arguments;
+}
+
+char shell_sign(const std::string& line) {
+  constexpr std::string_view kSigns = "*?&|;<>$`";
+  char quote = '\0';
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    if (c == '\\' && quote != '\'') {
+      ++at;
+    } else if (quote != '\0') {
+      if (c == quote) quote = '\0';
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else {
+      const bool begins = at == 0 || std::isspace(static_cast<unsigned char>(line[at - 1])) != 0;
+      if (kSigns.find(c) != std::string_view::npos || (c == '~' && begins)) return c;
+      at = placeholder_end(line, at);
+    }
+  }
+  return '\0';
 }
 
 }  // namespace ocrtune

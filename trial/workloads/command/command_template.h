@@ -26,8 +26,12 @@ Result<std::vector<std::string>> fill_command(const std::vector<std::string>& co
 // The text as a template: filling it gives the text again, whatever stands in its braces.
 std::string template_of(const std::string& text);
 
-// A line as a shell would split it into words: blanks, '...', "..." and backslashes; no variables,
-// no globs. usage: a quote that is not closed.
+// A line as a shell would split it into words: blanks, '...', "..." and backslashes, which end no
+// line; no variables, no globs. usage: a quote that is not closed.
 Result<std::vector<std::string>> split_command(const std::string& line);
+
+// What only a shell does something with, outside of quotes and placeholders: one of *?&|;<>$` or a
+// word's first ~. '\0': there is none.
+char shell_sign(const std::string& line);
 
 }  // namespace ocrtune

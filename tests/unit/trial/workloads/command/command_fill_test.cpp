@@ -38,6 +38,38 @@ TEST(Template, BracesThatCloseTwoObjectsStayAsTheyAre) {
   EXPECT_EQ(*fill_placeholders("{{nproc}} {{a}}", {}), "{nproc} {a}");
 }
 
+TEST(Template, ALineGoesOnBehindABackslash) {
+  for (const char* line : {"python3 t.py \\\n  --lr 3", "python3 \\\r\n t.py --l\\\nr 3",
+                           "\"pyth\\\non3\" t.py --lr \\\n\\\n3\\\n"}) {
+    EXPECT_THAT(*split_command(line), ElementsAre("python3", "t.py", "--lr", "3")) << line;
+  }
+  EXPECT_THAT(*split_command("a '\\\n' \\\\ \\"), ElementsAre("a", "\\\n", "\\", "\\"));
+}
+
+TEST(Template, SignsOfAShellAreThoseOutsideOfQuotes) {
+  for (const char* line : {"rm -f out/*.txt", "cat a?", "a && b", "a | b", "a; b", "a > b", "a < b",
+                           "echo $HOME", "ls ~/x", "echo `date`", "echo ${HOME}"}) {
+    EXPECT_NE(shell_sign(line), '\0') << line;
+  }
+  for (const char* line :
+       {"", "rm -f out/a.txt", "sh -c 'rm -f out/*.txt'", "sh -c \"rm $X\"", "find -name \\*.txt",
+        "mkdir {trial_dir}/x", "bind {numa?--numa=} x", "cp a~ b", "curl 'http://h/?a&b'"}) {
+    EXPECT_EQ(shell_sign(line), '\0') << line;
+  }
+}
+
+TEST(CommandFill, ASetupLineThatNeedsAShellIsRefused) {
+  CommandWorkload workload;
+  workload.command = {"ocr"};
+  workload.setup = {"rm -f out/*.txt"};
+  const auto refused = fill_for(workload, Machine(), Knobs(), {"/trial", 1});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, testing::HasSubstr("--setup is run without a shell"));
+  EXPECT_THAT(refused.error().what, testing::HasSubstr("write sh -c '...'"));
+  workload.setup = {"sh -c 'rm -f out/*.txt'"};
+  EXPECT_TRUE(fill_for(workload, Machine(), Knobs(), {"/trial", 1}).ok());
+}
+
 TEST(CommandFill, ThreadsReachEveryRuntime) {
   const Variables environment = environment_of(turning_threads(), 3);
   for (const char* name :

@@ -83,5 +83,25 @@ TEST(UserCommand, ABatchThatWeListChangesTheRecipeAsOneOfTheUsers) {
   EXPECT_FALSE(noted({}, {"batch"})) << "one value";
 }
 
+TEST(UserCommand, WhatIsNoProgramIsRefusedWithTheWayOut) {
+  const auto said = [](const std::vector<std::string>& command) {
+    CommandWorkload workload;
+    workload.command = command;
+    const auto prepared = prepare_command(workload, Machine());
+    return prepared ? "" : prepared.error().what;
+  };
+  for (const char* line : {"sh train.sh --batch {batch}", "sh train.sh"}) {
+    EXPECT_THAT(said({line}), testing::StartsWith("'" + std::string(line) + "' is one word"));
+    EXPECT_THAT(said({line}), testing::HasSubstr("without the quotes"));
+  }
+  for (const char* word : {"BATCH=3", "BATCH={batch}", "A_KEY=mnopqr"}) {
+    const std::string name = std::string(word).substr(0, 5);
+    EXPECT_THAT(said({word, "sh", "train.sh"}), testing::HasSubstr("--env " + name)) << word;
+    EXPECT_THAT(said({word, "sh"}), testing::Not(testing::HasSubstr("mnopqr"))) << word;
+  }
+  EXPECT_THAT(said({"no-such-program"}), testing::HasSubstr("is not in PATH"));
+  EXPECT_EQ(said({"{trial_dir}/made", "{batch}"}), "") << "known only in a trial";
+}
+
 }  // namespace
 }  // namespace ocrtune
