@@ -150,6 +150,24 @@ Result<std::vector<std::string>> arguments_of(const Flags& flags,
   return words;
 }
 
+// Words before "--" are arguments that come before the command, not its first words: "--batch 1 2
+// -- python3 train.py".
+Status check_before_command(const Flags& flags, const std::vector<std::string>& words) {
+  std::size_t places = 0;
+  for (const Flag& flag : flags.rows()) {
+    if (!flag.positional) continue;
+    if (flag.name == "command" && places < words.size()) {
+      return Error{ErrorKind::usage,
+                   fmt::format("'{}' stands before --: join the values of an option by commas, and "
+                               "write the command after --",
+                               words[places])};
+    }
+    if (flag.name == "command" || flag.repeated) return Status();
+    ++places;
+  }
+  return Status();
+}
+
 using Options = std::vector<std::pair<const Flag*, const CLI::Option*>>;
 
 // What the settings file says of flags that are not on the command line.
@@ -204,6 +222,8 @@ Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& a
     return complaint(flags, error.what());
   }
   std::vector<std::string> remaining = app.remaining();
+  const auto before = OCRTUNE_TRY(arguments_of(flags, remaining));
+  if (command != arguments.end()) OCRTUNE_TRY(check_before_command(flags, before));
   remaining.insert(remaining.end(), command, arguments.end());
   const auto words = OCRTUNE_TRY(arguments_of(flags, remaining));
   for (const auto& [flag, option] : options) {

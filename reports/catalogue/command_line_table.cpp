@@ -257,6 +257,9 @@ const std::vector<Phrase>& command_line_table() {
       {"{} '{}': needs one of {}", "{} '{}'：须为 {} 之一"},
       {"{} '{}': did you mean {}?", "{} '{}'：是否指 {}？"},
       {"{} '{}': an empty value between commas", "{} '{}'：逗号之间有空值"},
+      {"'{}' stands before --: join the values of an option by commas, and write the command after "
+       "--",
+       "'{}' 位于 -- 之前：一个选项的多个值请用逗号连接，命令请写在 -- 之后"},
       {"{} needs a value: {} ({} is an option of its own)", "{} 需要一个值：{}（{} 本身是选项）"},
       {"{} takes no value", "{} 不带值"},
       {"unexpected argument '{}'", "多余的参数 '{}'"},

@@ -122,6 +122,17 @@ TEST_F(FlagsTest, WordsBehindTwoDashesAreKeptToTheLetter) {
   EXPECT_EQ(values_.count, 3);
 }
 
+TEST_F(FlagsTest, WordsBeforeTwoDashesAreNotOfTheCommand) {
+  EXPECT_THAT(mistake({"here", "--heights", "8", "16", "--", "run"}),
+              AllOf(HasSubstr("'16' stands before --"), HasSubstr("by commas")));
+  EXPECT_THAT(values_.command, IsEmpty());
+  EXPECT_EQ(mistake({"here", "run", "16"}), "none");
+  Flags runs;
+  std::vector<std::string> names;
+  runs.argument("runs", names, "Runs");
+  EXPECT_TRUE(parse_flags(runs, {"a", "b", "--", "c"}).ok());
+}
+
 TEST_F(FlagsTest, HelpWinsOverMistakesBeforeTheCommand) {
   const auto parsed = parse_flags(flags_, {"--help"});
   ASSERT_TRUE(parsed.ok());
