@@ -92,12 +92,14 @@ bool failed_by_itself(const Trial& trial) {
 class Session {
  public:
   Session(RunRecord run, const TuneSetup& setup, double end_seconds, Store& store,
-          SessionObserver& observer, const SessionDoors& doors)
+          SessionObserver& observer, const SessionDoors& doors,
+          std::unique_ptr<Runner> runner = nullptr)
       : run_(std::move(run)),
         setup_(setup),
         store_(store),
         observer_(observer),
         doors_(doors),
+        runner_(std::move(runner)),
         end_(end_seconds),
         end_of_proof_(end_seconds - rehearsal_seconds(run_.job, run_.search) -
                       noise_seconds(run_.job, run_.search) -
@@ -355,6 +357,14 @@ Result<RunRecord> Session::run() {
   return std::move(run_);
 }
 
+// A taken run to which no trial was added is again what it was.
+Status give_back(RunRecord& run, const TuneSetup& setup, Store& store) {
+  OCRTUNE_TRY(judge(run, setup));
+  const bool ended = run.state != "running" && run.state != "died";
+  return store.finish_run(run.id, ended ? run.state : "interrupted", run.stop_reason,
+                          ended ? verdict_name(run.result.verdict) : "");
+}
+
 }  // namespace
 
 Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver& observer,
@@ -405,19 +415,22 @@ Result<RunRecord> resume(const ResumeRequest& request, Store& store, SessionObse
   const std::uint64_t now_bytes = memory_limit(here);
   std::uint64_t& limit_bytes = run.search.memory_limit_bytes;
   if (now_bytes > 0) limit_bytes = limit_bytes == 0 ? now_bytes : std::min(limit_bytes, now_bytes);
-  OCRTUNE_TRY(store.take_run(run.id, run.search));
+  const SearchRequest judges = run.search;
+  const double spent = seconds_of(run.trials);
+  if (request.budget_seconds) run.search.budget_seconds = spent + *request.budget_seconds;
+  // What cannot go on, its folder gone or its secret masked, stays the run that it was.
+  const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
+  auto runner = OCRTUNE_TRY(runner_of(doors, run.job, run.search, run.machine));
+  OCRTUNE_TRY(store.take_run(run.id, judges));
   const double before = doors.clock->now_seconds();
   const auto turn = take_turn(request.wait, observer, doors);
   if (!turn) {
-    (void)store.finish_run(run.id, "interrupted", run.stop_reason).ok();
+    OCRTUNE_TRY(give_back(run, setup, store));
     return turn.error();
   }
   start += doors.clock->now_seconds() - before;
-  const double spent = seconds_of(run.trials);
-  if (request.budget_seconds) run.search.budget_seconds = spent + *request.budget_seconds;
   const double end = start + run.search.budget_seconds - spent;
-  const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
-  return Session(std::move(run), setup, end, store, observer, doors).run();
+  return Session(std::move(run), setup, end, store, observer, doors, std::move(runner)).run();
 }
 
 Result<Trial> try_once(const TuneRequest& request, SessionObserver& observer,
