@@ -53,6 +53,8 @@ const std::vector<Phrase>& command_line_table() {
       {"dictionary {}", "字典 {}"},
       {"no config with a Train section here or in configs/: name yours after -c in the command",
        "此处和 configs/ 中没有含 Train 一节的配置文件：请在命令的 -c 之后给出"},
+      {"the port of {}: put the one that it listens on in place of PORT in url",
+       "{} 的端口：请把 url 中的 PORT 换成它所监听的端口"},
       {"no Python here or in PATH", "此处和 PATH 中都没有 Python"},
       {"{} cannot import {}: activate the environment that can, and try again",
        "{} 无法导入 {}：请激活可以导入的环境后重试"},

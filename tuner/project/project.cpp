@@ -133,6 +133,12 @@ bool find_script(Project& project) {
   project.serves = scripts[0].does == OwnScript::Does::serves;
   if (project.serves) {
     project.port_flag = scripts[0].port_flag;
+    project.port = scripts[0].port;
+    if (project.port_flag.empty() && project.port.empty()) {
+      project.missing.push_back(
+          fmt::format("the port of {}: put the one that it listens on in place of PORT in url",
+                      project.script));
+    }
   } else {
     project.batch_flag = scripts[0].batch_flag;
     project.workers_flag = scripts[0].workers_flag;

@@ -35,6 +35,7 @@ struct Project {
   std::string batch_flag;                  // of a script of the user's own: "--batch-size"
   std::string workers_flag, port_flag;     // likewise: "--num-workers", "--port"
   bool serves = false;                     // the script is an HTTP server
+  std::string port;                        // where it listens without a port_flag; empty: unknown
   std::string config;                      // relative to `folder`; empty: none fits
   std::vector<std::string> other_configs;  // that could be trained as well, in order of preference
   int batch = 0, workers = 0;              // of the config; batch 0: it could not be read
@@ -65,7 +66,7 @@ Status check_imports(const Python& python, const std::string& package);
 Result<Project> look_around(const std::string& folder, const Environment& environment,
                             const AskPython& ask);
 
-// Where the script answers: with {port} where its command line takes one.
+// Where the script answers: with {port} where its command line takes one, PORT where none is known.
 std::string server_url(const Project& project);
 
 // The settings file (`ocrtune tune --help` has the keys): what to run and how long, and as comments

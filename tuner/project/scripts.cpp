@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "tuner/project/python_text.h"
 
 namespace ocrtune {
 namespace {
@@ -65,8 +66,35 @@ bool serves(const std::string& text) {
   return holds_any(text, kLibraries) && holds_any(text, kStarts);
 }
 
+// The first file of the folder's own that the script imports and that trains; its text.
+std::string imported_trainer(const std::string& folder, const std::string& file,
+                             const std::string& text) {
+  for (const std::string& module : imported_files(text)) {
+    for (const std::string& base : {parent_path(join_path(folder, file)), folder}) {
+      const std::string path = join_path(base, module);
+      const auto imported =
+          path_exists(path) ? read_file(path, kMostBytes) : Result<std::string>("");
+      if (imported && trains(*imported, OwnScript())) return *imported;
+    }
+  }
+  return "";
+}
+
+// By name; a module that others import may do something when it is loaded too, such as to look for
+// a GPU, and a file with a main() may try itself.
+int rank_of(const std::string& file, bool has_main, bool takes_arguments) {
+  const std::string name = lower(base_name(file));
+  const auto named = [&](const auto&... parts) {
+    return ((name.find(parts) != std::string::npos) || ...);
+  };
+  const bool other = named("eval", "valid", "infer", "predict", "export", "convert", "demo");
+  const bool meant = named("train", "finetune", "fine_tune", "fine-tune");
+  return (other && !meant ? 8 : 0) + (has_main || takes_arguments ? 0 : 4) + (meant ? 0 : 2) +
+         (has_main ? 0 : 1);
+}
+
 std::optional<OwnScript> script_of(const std::string& folder, const std::string& file) {
-  static constexpr std::array<std::string_view, 6> kReading = {
+  static const std::vector<std::string_view> kReading = {
       "RapidOCR(",      "PaddleOCR(",           "easyocr.Reader(", "pytesseract.image_to",
       "ocr_predictor(", "RecognitionPredictor("};
   const auto text = read_file(join_path(folder, file), kMostBytes);
@@ -80,16 +108,25 @@ std::optional<OwnScript> script_of(const std::string& folder, const std::string&
       flag_of(*text, {"--workers", "--num-workers", "--num_workers", "--n_workers",
                       "--dataloader_num_workers", "--loader-workers"});
   script.port_flag = flag_of(*text, {"--port", "--http-port", "--http_port"});
-  // A module of functions is not started.
-  const bool starts = text->find("__main__") != std::string::npos ||
-                      text->find("argparse") != std::string::npos ||
-                      text->find("sys.argv") != std::string::npos || !script.library.empty();
+  const bool has_main = text->find("__main__") != std::string::npos;
+  const bool takes_arguments =
+      text->find("argparse") != std::string::npos || text->find("sys.argv") != std::string::npos;
+  script.rank = rank_of(file, has_main, takes_arguments);
   if (serves(*text)) {
     script.does = OwnScript::Does::serves;
-  } else if (starts && trains(*text, script)) {
+    script.port = literal_port(*text);
+    return script;
+  }
+  // A module of functions is not started.
+  if (!has_main && !takes_arguments && !runs_when_loaded(*text, kReading)) return std::nullopt;
+  const bool reads = holds_any(*text, kReading);
+  if (trains(*text, script)) {
     script.does = OwnScript::Does::trains;
-  } else if (!starts || !holds_any(*text, kReading)) {
-    return std::nullopt;
+  } else if (!reads) {
+    const std::string trainer = imported_trainer(folder, file, *text);
+    if (trainer.empty()) return std::nullopt;
+    script.does = OwnScript::Does::trains;
+    if (script.library.empty()) script.library = library_of(trainer);
   }
   return script;
 }
@@ -109,10 +146,7 @@ std::vector<OwnScript> own_scripts(const std::string& folder) {
     }
   }
   std::stable_sort(scripts.begin(), scripts.end(), [](const OwnScript& a, const OwnScript& b) {
-    const auto rank = [](const OwnScript& one) {
-      return std::pair(one.does, one.file.find("train") == std::string::npos);
-    };
-    return rank(a) < rank(b);
+    return std::pair(a.does, a.rank) < std::pair(b.does, b.rank);
   });
   return scripts;
 }

@@ -106,7 +106,8 @@ std::string workload_text(const Project& project, const Machine& machine) {
 }  // namespace
 
 std::string server_url(const Project& project) {
-  return fmt::format("http://127.0.0.1:{}/", project.port_flag.empty() ? "PORT" : "{port}");
+  const std::string known = project.port.empty() ? "PORT" : project.port;
+  return fmt::format("http://127.0.0.1:{}/", project.port_flag.empty() ? known : "{port}");
 }
 
 std::string settings_text(const Project& project, const Machine& machine) {

@@ -230,5 +230,44 @@ TEST_F(LookAround, AServerIsProposedWithItsAddress) {
   EXPECT_EQ(look().script, "serve.py");
 }
 
+TEST_F(LookAround, AServersPortIsTheOneOfItsText) {
+  const std::string begins = "from http.server import ThreadingHTTPServer\n";
+  const auto url = [&](const std::string& made) {
+    write("serve.py", begins + made + ".serve_forever()\n");
+    return settings_text(look(), Machine());
+  };
+  for (const char* made :
+       {"ThreadingHTTPServer(('', 8765), H)", "make_server(HOST, 8765)", "run_app(app, port=8765)",
+        "PORT: int = 8765\nserve(app, PORT)", "make_server(\"0.0.0.0\", 8765)"}) {
+    EXPECT_THAT(url(made), HasSubstr("url = \"http://127.0.0.1:8765/\"")) << made;
+    EXPECT_THAT(look().missing, IsEmpty()) << made;
+  }
+  EXPECT_THAT(url("s = resize(page, 8765)\nserve(app, portion=99999)"), HasSubstr(":PORT/"));
+  EXPECT_THAT(look().missing, ElementsAre(HasSubstr("the port of serve.py")));
+}
+
+TEST_F(LookAround, TheScriptThatStartsIsTakenNotItsModule) {
+  write("engine.py",
+        "\"\"\"Loops.\n\nprint(loss)\n\"\"\"\nimport torch\nDEVICE = torch.device('cpu')\n"
+        "try:\n  import apex\nexcept ImportError:\n  apex = None\n\n\n"
+        "@torch.no_grad()\ndef fit(\n    model,\n):\n  loss.backward()\n\n\n"
+        "class Net:\n  fit(None)\n");
+  EXPECT_EQ(look().kind, Kind::nothing);
+  const std::string starts = "if __name__ == \"__main__\":\n  fit(None)\n";
+  write("run.py", "from engine import fit\n" + starts);
+  EXPECT_EQ(look().script, "run.py");
+  EXPECT_THAT(look().found, ElementsAre("run.py: trains with torch"));
+  write("eval.py", "import engine\n" + starts);
+  write("finetune.py", "from engine import (\n    fit as go,\n)\n" + starts);
+  EXPECT_EQ(look().script, "finetune.py");
+}
+
+TEST_F(LookAround, AScriptWithoutMainStartsByItsStatements) {
+  write("own.py", "import torch\nloss = 0\nfor page in pages:\n  loss.backward()\n");
+  EXPECT_EQ(look().script, "own.py");
+  write("with_main.py", "from own import x\nif __name__ == '__main__':\n  x()\n");
+  EXPECT_EQ(look().script, "with_main.py");
+}
+
 }  // namespace
 }  // namespace ocrtune
