@@ -361,6 +361,19 @@ void say_unread(const Trial& trial, ErrorKind kind, const TuneFlags& flags,
   if (!fixes.empty()) say_note(terminal_text("What may help: {}", {fixes[0]}));
 }
 
+// Where the run will be kept, nothing with --dry-run; what would be refused at its end is refused
+// now: a name that is taken, a folder that cannot be made.
+Result<std::unique_ptr<Store>> open_store(const TuneFlags& flags) {
+  const std::string path = flags.db.empty() ? Store::default_path() : flags.db;
+  if (!flags.dry_run) OCRTUNE_TRY(make_output_folder(parent_path(flags.db)));
+  auto store = Store::open(path, flags.dry_run ? Store::Mode::read : Store::Mode::write);
+  if (!store && flags.dry_run) return std::unique_ptr<Store>();
+  if (!store) return store.error();
+  if (!flags.name.empty()) OCRTUNE_TRY((*store)->check_name_free(flags.name));
+  if (!flags.dry_run) OCRTUNE_TRY(make_output_folder(flags.out));
+  return flags.dry_run ? nullptr : std::move(*store);
+}
+
 Result<int> tune_as_asked(TuneFlags& flags) {
   if (needs_engine(flags)) return engine_elsewhere();
   if (const Status fits = check_resume(flags.words); flags.resuming && !fits) return fits.error();
@@ -369,16 +382,7 @@ Result<int> tune_as_asked(TuneFlags& flags) {
   const double quiet = OCRTUNE_TRY(quiet_seconds(flags));
   if (!flags.name.empty()) OCRTUNE_TRY(check_run_name(flags.name));
   double start = steady_clock().now_seconds();
-  std::unique_ptr<Store> store;
-  if (!flags.dry_run) {
-    OCRTUNE_TRY(make_output_folder(parent_path(flags.db)));
-    auto opened =
-        Store::open(flags.db.empty() ? Store::default_path() : flags.db, Store::Mode::write);
-    if (!opened) return opened.error();
-    store = std::move(*opened);
-  }
-  // Better now than after the measuring.
-  OCRTUNE_TRY(make_output_folder(flags.out));
+  const auto store = OCRTUNE_TRY(open_store(flags));
   if (flags.resuming) {
     if (!OCRTUNE_TRY(wait_for_quiet(quiet))) return kExitNegative;
     const auto run = resume_run(flags, *store);

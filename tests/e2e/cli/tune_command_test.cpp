@@ -79,6 +79,27 @@ TEST_F(TuneCommand, DryRunAsOneDocument) {
   EXPECT_FALSE(path_exists(db_));
 }
 
+TEST_F(TuneCommand, DryRunMakesNoFolder) {
+  const std::string out = join_path(folder_, "reports");
+  EXPECT_EQ(ocrtune(small("--nproc 1 --batch 4 --dry-run --out " + out)).code, 0);
+  EXPECT_FALSE(path_exists(out));
+}
+
+TEST_F(TuneCommand, ATakenNameIsRefusedBeforeAnythingRuns) {
+  RunRecord run;
+  run.id = "2026-11-20-0a3f9";
+  run.name = "mine";
+  const auto store = Store::open(db_, Store::Mode::write);
+  ASSERT_TRUE(store && (*store)->begin_run(run) && (*store)->finish_run(run.id, "done", ""));
+  for (const char* dry : {"", "--dry-run "}) {
+    const Ran ran = ocrtune("tune --db " + db_ + " --name mine " + dry + "-- sh -c 'touch " +
+                            folder_ + "/ran; sleep 60'");
+    EXPECT_EQ(ran.code, 2) << ran.out;
+    EXPECT_NE(ran.out.find("mine"), std::string::npos) << ran.out;
+  }
+  EXPECT_FALSE(path_exists(join_path(folder_, "ran")));
+}
+
 TEST_F(TuneCommand, OneTrialOfTheEngineIsOneDocument) {
   const Ran ran = ocrtune(
       "engine worker nproc=1 threads=1 batch=2 --model crnn-mv3 --seconds 0.3 --json 2>/dev/null");
