@@ -60,15 +60,26 @@ struct RunsFlags {
 Result<int> runs(const RunsFlags& flags) {
   std::vector<std::string> rest;
   if (!flags.database.empty()) rest = {"--db", flags.database};
-  if (flags.words.empty()) {
+  const std::string what = flags.words.empty() ? "" : flags.words[0];
+  const bool compares = what == "compare" || what == "diff";
+  const bool lists = what.empty();
+  if ((lists || what == "rm") && !flags.html.empty()) {
+    return Error{ErrorKind::usage,
+                 "--html is of ocrtune runs compare A B; ocrtune report --all --html FILE writes a "
+                 "page of all runs"};
+  }
+  if ((compares || what == "rm") && flags.json) {
+    return Error{ErrorKind::usage,
+                 "--json is of the list of runs; ocrtune show RUN --json prints one of them"};
+  }
+  if (lists) {
     if (flags.json) rest.emplace_back("--json");
     rest.emplace_back("runs");
     return run_command("list", rest);
   }
   rest.insert(rest.end(), flags.words.begin() + 1, flags.words.end());
-  const std::string& what = flags.words[0];
   if (what == "rm") return run_command("rm", rest);
-  if (what == "compare" || what == "diff") {
+  if (compares) {
     if (flags.words.size() != 3) {
       return Error{ErrorKind::usage, "name two runs: ocrtune runs compare A B"};
     }

@@ -29,6 +29,9 @@ std::vector<std::string> with_store(std::vector<std::string> words, const ShowFl
 }
 
 Result<int> show(const ShowFlags& flags) {
+  if (!flags.why.empty() && (!flags.html.empty() || flags.all)) {
+    return Error{ErrorKind::usage, "--why answers by itself: leave out --html and --all"};
+  }
   if (!flags.why.empty()) {
     std::vector<std::string> asked = with_store({"--run", flags.run}, flags);
     if (flags.json) asked.emplace_back("--json");
@@ -36,7 +39,14 @@ Result<int> show(const ShowFlags& flags) {
     return run_command("why-not", asked);
   }
   if (!flags.html.empty()) {
-    return run_command("report", with_store({flags.run, "--html", flags.html}, flags));
+    if (flags.html == "-" && (flags.json || flags.all)) {
+      return Error{
+          ErrorKind::usage,
+          "--html - takes standard output for the page: give the page a file, or leave out "
+          "--json and --all"};
+    }
+    const auto code = run_command("report", with_store({flags.run, "--html", flags.html}, flags));
+    if (!code || *code != kExitOk || !(flags.json || flags.all)) return code;
   }
   const auto run = OCRTUNE_TRY(judged_run(flags.database, flags.run));
   const int width = console_width(stdout);

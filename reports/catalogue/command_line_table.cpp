@@ -192,6 +192,16 @@ const std::vector<Phrase>& command_line_table() {
       {"waited {} for {}: end it, or let OCRTUNE_LOCK_DIR name another folder to measure beside it",
        "已等待 {}（{}）：请结束它，或用 OCRTUNE_LOCK_DIR 指定另一目录以同时测量"},
       // Errors of the command line.
+      {"--why answers by itself: leave out --html and --all",
+       "--why 单独作答：请去掉 --html 和 --all"},
+      {"--html - takes standard output for the page: give the page a file, or leave out --json and "
+       "--all",
+       "--html - 把页面写到标准输出：请为页面指定文件，或去掉 --json 和 --all"},
+      {"--html is of ocrtune runs compare A B; ocrtune report --all --html FILE writes a page of "
+       "all runs",
+       "--html 属于 ocrtune runs compare A B；ocrtune report --all --html FILE 写出所有运行的页面"},
+      {"--json is of the list of runs; ocrtune show RUN --json prints one of them",
+       "--json 属于运行列表；ocrtune show RUN --json 打印其中一个"},
       {"{}=... is no program: set a variable of the command with --env {}=VALUE before --",
        "{}=... 不是程序：请在 -- 之前用 --env {}=VALUE 设置命令的变量"},
       {"'{}' is one word and no program: write the command without the quotes",

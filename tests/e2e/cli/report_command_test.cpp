@@ -164,6 +164,33 @@ Ran in_shell(const std::string& line) {
   return Ran{exit ? exit->code : -2, process->output().contents()};
 }
 
+TEST_F(StoredRuns, ShowWritesThePageAndGoesOn) {
+  const std::string page = folder_ + "/shown.html";
+  const Ran said = in_shell(OCRTUNE_BINARY + " show 2026-11-20-1 --json --html " + page + " --db " +
+                            database() + " 2>/dev/null");
+  const auto json = nlohmann::json::parse(said.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.out;
+  EXPECT_EQ(json["run_id"], "2026-11-20-11111");
+  EXPECT_TRUE(path_exists(page));
+}
+
+TEST_F(StoredRuns, FlagsThatDoNotGoTogetherAreRefused) {
+  const std::string page = folder_ + "/never.html";
+  for (const auto& [arguments, says] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"runs", "compare", "a", "b", "--json"}, "--json is of the list"},
+           {{"runs", "rm", "2026-11-20-11111", "--json"}, "--json is of the list"},
+           {{"runs", "--html", page}, "runs compare A B"},
+           {{"runs", "rm", "2026-11-20-11111", "--html", page}, "runs compare A B"},
+           {{"show", "--why", "nproc=8", "--html", page}, "leave out --html"},
+           {{"show", "--html", "-", "--json"}, "give the page a file"}}) {
+    const Ran said = with_store(arguments);
+    EXPECT_EQ(said.code, 2) << said.out;
+    EXPECT_THAT(said.out, HasSubstr(says));
+  }
+  EXPECT_FALSE(path_exists(page));
+}
+
 TEST_F(StoredRuns, FullDiskIsAnErrorOfEveryCommand) {
   const std::string store = " --db " + database();
   for (const std::string& arguments :
