@@ -39,6 +39,11 @@ struct Command {
 inline constexpr const char* kLaunch = "Use them";
 inline constexpr const char* kEngineGroup = "engine";
 inline constexpr const char* kHostsGroup = "hosts";
+struct CommandGroup {
+  const char *name, *summary;
+};
+inline constexpr CommandGroup kGroups[] = {{kEngineGroup, "the built-in OCR engine"},
+                                           {kHostsGroup, "several machines, GPUs side by side"}};
 inline constexpr const char* kRest = "Others";
 inline constexpr const char* kHidden = "";
 

@@ -1,5 +1,7 @@
 #include "cli/completion.h"
 
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,8 +17,9 @@ namespace {
 // script is made once and for all machines.
 std::vector<std::string> words_of(const Flag& flag) {
   if (!flag.choices.empty()) return flag.choices;
-  if (flag.topic == "runs") return {"last"};
-  std::vector<std::string> found;
+  std::vector<std::string> found = flag.verbs;
+  if (flag.topic == "runs") found.emplace_back("last");
+  if (flag.topic == "runs") return found;
   for (const Topic& topic : list_topics()) {
     if (flag.topic == "topics") found.emplace_back(topic.name);
     if (flag.topic != topic.name) continue;
@@ -44,6 +47,29 @@ std::vector<Shown> shown_commands() {
   return all;
 }
 
+struct ShownGroup {
+  CommandGroup group;
+  std::vector<const Command*> members;
+
+  std::string names() const {
+    std::vector<std::string> all;
+    for (const Command* member : members) all.emplace_back(member->name);
+    return join(all, " ");
+  }
+};
+
+std::vector<ShownGroup> shown_groups() {
+  std::vector<ShownGroup> all;
+  for (const CommandGroup& group : kGroups) {
+    ShownGroup shown{group, {}};
+    for (const Command& command : command_table()) {
+      if (std::string_view(group.name) == command.section) shown.members.push_back(&command);
+    }
+    if (!shown.members.empty()) all.push_back(std::move(shown));
+  }
+  return all;
+}
+
 // Of bash: "words:a b", "files", "folders" or nothing.
 std::string bash_kind(const Flag& flag) {
   const std::vector<std::string> words = words_of(flag);
@@ -53,7 +79,11 @@ std::string bash_kind(const Flag& flag) {
 }
 
 std::string bash_script() {
-  std::string commands, options, values;
+  std::string commands, groups, options, values;
+  for (const ShownGroup& each : shown_groups()) {
+    commands += fmt::format(" {}", each.group.name);
+    groups += fmt::format("    {}) members='{}' ;;\n", each.group.name, each.names());
+  }
   for (const Shown& each : shown_commands()) {
     const std::string name = each.command->name;
     commands += " " + name;
@@ -77,7 +107,10 @@ _ocrtune_value() {{
 }}
 _ocrtune() {{
   local typed=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words= paths= word
-  local command=${{COMP_WORDS[1]#--}}
+  local command=${{COMP_WORDS[1]#--}} members=
+  case $command in
+{}  esac
+  [[ -z $members ]] || command=${{COMP_WORDS[2]}}
   COMPREPLY=()
   # bash breaks words at "=", and replaces only what stands behind it.
   if [[ $typed == "=" ]]; then typed=; elif [[ $before == "=" ]]; then before=${{COMP_WORDS[COMP_CWORD-2]}}; fi
@@ -87,6 +120,8 @@ _ocrtune() {{
   done
   if ((COMP_CWORD == 1)); then
     words='{} --help --version'
+  elif [[ -n $members ]] && ((COMP_CWORD == 2)); then
+    words="$members --help"
   elif [[ $typed == -* ]]; then
     case $command in
 {}    esac
@@ -103,7 +138,7 @@ _ocrtune() {{
 }}
 complete -F _ocrtune ocrtune
 )sh",
-      values, std::string_view(commands).substr(1), options);
+      values, groups, std::string_view(commands).substr(1), options);
 }
 
 // Inside '...' of zsh and fish; brackets and colons are zsh's own separators.
@@ -131,11 +166,21 @@ std::string zsh_value(const Flag& flag) {
   return flag.paths == Flag::Paths::files ? text + "_files" : text + " ";
 }
 
+// 'NAME:SUMMARY', a line of zsh's arrays for _describe.
+std::string zsh_row(const char* name, const char* summary) {
+  return fmt::format("    '{}:{}'\n", name, quoted(summary, true));
+}
+
 std::string zsh_script() {
-  std::string commands, cases;
+  std::string commands, cases, groups;
+  for (const ShownGroup& each : shown_groups()) {
+    commands += zsh_row(each.group.name, each.group.summary);
+    groups += fmt::format("    {})\n      members=(\n", each.group.name);
+    for (const Command* member : each.members) groups += zsh_row(member->name, member->summary);
+    groups += "      )\n      ;;\n";
+  }
   for (const Shown& each : shown_commands()) {
-    commands +=
-        fmt::format("    '{}:{}'\n", each.command->name, quoted(each.command->summary, true));
+    commands += zsh_row(each.command->name, each.command->summary);
     cases += fmt::format("    {})\n      _arguments -s", each.command->name);
     for (const Flag& flag : each.flags.rows()) {
       if (flag.unseen) continue;
@@ -158,6 +203,17 @@ _ocrtune() {{
     _describe command commands
     return
   fi
+  local -a members=()
+  case $words[2] in
+{}  esac
+  if (( $#members && CURRENT == 3 )); then
+    _describe command members
+    return
+  fi
+  if (( $#members )); then
+    shift words
+    (( CURRENT-- ))
+  fi
   local command=${{words[2]#--}}
   shift words
   (( CURRENT-- ))
@@ -166,13 +222,23 @@ _ocrtune() {{
 }}
 if [[ ${{funcstack[1]}} == _ocrtune ]]; then _ocrtune "$@"; elif (( $+functions[compdef] )); then compdef _ocrtune ocrtune; fi
 )sh",
-                     commands, cases);
+                     commands, groups, cases);
 }
 
 std::string fish_script() {
   std::string text =
       "# fish completion for ocrtune; load it with: ocrtune completion fish | source\n"
       "complete -c ocrtune -f\n";
+  for (const ShownGroup& each : shown_groups()) {
+    text += fmt::format("complete -c ocrtune -n __fish_use_subcommand -a {} -d '{}'\n",
+                        each.group.name, quoted(each.group.summary, false));
+    for (const Command* member : each.members) {
+      text += fmt::format(
+          "complete -c ocrtune -n '__fish_seen_subcommand_from {}; and not "
+          "__fish_seen_subcommand_from {}' -a {} -d '{}'\n",
+          each.group.name, each.names(), member->name, quoted(member->summary, false));
+    }
+  }
   for (const Shown& each : shown_commands()) {
     text += fmt::format("complete -c ocrtune -n __fish_use_subcommand -a {} -d '{}'\n",
                         each.command->name, quoted(each.command->summary, false));

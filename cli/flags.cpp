@@ -67,6 +67,11 @@ Flag& Flag::from_list(const char* list_topic) {
   return *this;
 }
 
+Flag& Flag::verb_of(std::vector<std::string> words) {
+  verbs = std::move(words);
+  return *this;
+}
+
 Flag& Flag::file() {
   paths = Paths::files;
   return *this;

@@ -29,7 +29,8 @@ struct Flag {
   std::string fallback;                // the default in words; empty: none is shown
   std::string missing;                 // of a required one: what to do, with an example
   std::vector<std::string> choices;
-  std::string topic;  // of `ocrtune list`: what completion offers
+  std::string topic;               // of `ocrtune list`: what completion offers
+  std::vector<std::string> verbs;  // that completion offers beside it
   enum class Paths { none, files, folders } paths = Paths::none;
   bool positional = false, repeated = false, optional_value = false;
   bool unseen = false;  // taken, and shown nowhere
@@ -44,6 +45,7 @@ struct Flag {
   Flag& range(double least, double most);  // of a number; others are refused
   Flag& one_of(std::vector<std::string> words);
   Flag& from_list(const char* list_topic);
+  Flag& verb_of(std::vector<std::string> words);
   Flag& file();
   Flag& folder();
   Flag& under(const char* title);

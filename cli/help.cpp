@@ -124,15 +124,14 @@ std::string full_name(const Command& command) {
                                    : command.name;
 }
 
-std::string group_line(std::string_view group, const char* what, const Words& words) {
+std::string group_line(const CommandGroup& group, const Words& words) {
   std::vector<std::string> names;
   for (const Command& command : command_table()) {
-    if (group == command.section) names.emplace_back(command.name);
+    if (std::string_view(group.name) == command.section) names.emplace_back(command.name);
   }
-  const std::string line = fmt::format("  {:<12}", group);
-  return line +
-         words.wrapped(fmt::format("{}: {}", words.say(what), join(names, ", ")), line.size()) +
-         "\n";
+  const std::string line = fmt::format("  {:<12}", group.name);
+  const std::string text = fmt::format("{}: {}", words.say(group.summary), join(names, ", "));
+  return line + words.wrapped(text, line.size()) + "\n";
 }
 
 std::string value_name(const Flag& flag) {
@@ -211,9 +210,8 @@ std::string program_help(int width, bool all, Language language) {
     section = command.section;
     text += command_line(command, words);
   }
-  text += "\n" + words.say("Groups") + ":\n" +
-          group_line(kEngineGroup, "the built-in OCR engine", words) +
-          group_line(kHostsGroup, "several machines, GPUs side by side", words);
+  text += "\n" + words.say("Groups") + ":\n";
+  for (const CommandGroup& group : kGroups) text += group_line(group, words);
   text += "\n" + words.say("Options") + ":\n  -h, --help     " + words.say("Print this help") +
           "\n  -V, --version  " + words.say("Print the versions of ocrtune and its libraries") +
           "\n\n";

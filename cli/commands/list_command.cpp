@@ -95,7 +95,8 @@ Result<int> runs(const RunsFlags& flags) {
 CommandRun declare_runs(Flags& cli) {
   auto flags = std::make_shared<RunsFlags>();
   cli.argument("words", flags->words, "Nothing: list all; compare A B: their difference; rm RUN...")
-      .from_list("runs");
+      .from_list("runs")
+      .verb_of({"compare", "rm"});
   cli.option("--html", flags->html, "FILE", "Write the comparison as a page to this file").file();
   cli.json(flags->json);
   cli.store(flags->database);

@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string output_of(const std::vector<std::string>& arguments, int* code = nullptr) {
   ProcessOptions options;
@@ -71,6 +72,12 @@ TEST_F(CompletionInShells, BashFillsTheReply) {
             "[" + folder_ + "/lines][" + folder_ + "/listed.txt]");
   EXPECT_EQ(reply("tune --out " + folder_ + "/li"), "[" + folder_ + "/lines]");
   EXPECT_EQ(reply("tune --budget 2m -- " + folder_ + "/lis"), "[" + folder_ + "/listed.txt]");
+  EXPECT_EQ(reply("eng"), "[engine]");
+  EXPECT_EQ(reply("engine tr"), "[train]");
+  EXPECT_EQ(reply("engine train --checkp"), "[--checkpoint]");
+  EXPECT_EQ(reply("engine worker prec"), "[precision=]");
+  EXPECT_EQ(reply("runs com"), "[compare]");
+  EXPECT_EQ(reply("runs rm la"), "[last]");
   EXPECT_EQ(reply("tnue --"), "[]");
   EXPECT_EQ(reply("tune --no-such x"), "[]");
 }
@@ -84,6 +91,10 @@ TEST_F(CompletionInShells, ZshHandsSpecificationsToItsCompleter) {
                         words + ")\nCURRENT=$#words\n_ocrtune\n");
   };
   EXPECT_THAT(reply("''"), HasSubstr("why-not:Say why"));
+  EXPECT_THAT(reply("''"), HasSubstr("engine:the built-in"));
+  EXPECT_THAT(reply("engine ''"), AllOf(HasSubstr("train:"), Not(HasSubstr("why-not:"))));
+  EXPECT_THAT(reply("engine train ''"), HasSubstr("--checkpoint["));
+  EXPECT_THAT(reply("runs ''"), HasSubstr("(compare rm last)"));
   EXPECT_THAT(reply("tune ''"), HasSubstr("--constraint[Keep only"));
 }
 
@@ -91,6 +102,7 @@ TEST_F(CompletionInShells, FishKnowsOptionsOfACommand) {
   if (!has_program("fish")) GTEST_SKIP() << "no fish on PATH";
   EXPECT_THAT(in_shell("fish", "complete -C 'ocrtune tune --constr'\n"),
               HasSubstr("--constraint\tKeep only"));
+  EXPECT_THAT(in_shell("fish", "complete -C 'ocrtune engine tr'\n"), HasSubstr("train\t"));
 }
 
 TEST(Manual, IsWhatManExpects) {
