@@ -139,7 +139,7 @@ Bilingual what_is_left(const TuneResult& result) {
                   {fmt::format("{}", run), fmt::format("{}", result.space_points)});
   }
   if (result.certified_gap < kSmallGain) return {};
-  return phrase(" An unmeasured setting may be up to {} % faster.",
+  return phrase(" Another setting may be up to {} % faster.",
                 {fmt::format("{}", percent_of_gain(result.certified_gap))});
 }
 
@@ -244,45 +244,67 @@ std::int64_t differs_from_itself(const TuneResult& result) {
   return 0;
 }
 
+// Of how few inputs that is said; empty: of all that were sent.
+Bilingual compared_part(const SameJudgement& same) {
+  if (same.inputs >= same.all_inputs) return {};
+  return phrase(" Only {} of {} inputs {0:was|were} compared.",
+                {fmt::format("{}", same.inputs), fmt::format("{}", same.all_inputs)});
+}
+
+// How the recommended setting's texts differ, and how sure that is.
+Bilingual difference_words(const RunRecord& run, const SameJudgement& same) {
+  const auto number = [](std::int64_t count) { return fmt::format("{}", count); };
+  const std::string differing = number(same.differing_inputs), inputs = number(same.inputs);
+  if (run.result.verdict.text == TextClaim::allowed && same.error_rate >= 0) {
+    return phrase(
+        " It reads {} of {} inputs otherwise: {} of the characters are wrong by the true texts, {} "
+        "with the present setting.",
+        {differing, inputs, small_percent(same.error_rate),
+         small_percent(same.reference_error_rate)});
+  }
+  if (run.result.verdict.text == TextClaim::allowed) {
+    return phrase(" It reads {} of {} inputs otherwise ({} of the characters), as was allowed.",
+                  {differing, inputs, small_percent(same.changed_share)});
+  }
+  const std::int64_t own = differs_from_itself(run.result);
+  if (own == 0) {
+    return phrase(" It reads {} of {} inputs otherwise, too few to tell from chance.",
+                  {differing, inputs});
+  }
+  return phrase(same.differing_inputs <= own
+                    ? " It reads {} of {} inputs otherwise, no more than the present setting "
+                      "differs from itself (on {})."
+                    : " It reads {} of {} inputs otherwise; the present setting differs from "
+                      "itself on {}: not told from chance.",
+                {differing, inputs, number(own)});
+}
+
 Bilingual claim_words(const RunRecord& run, const SameJudgement& same) {
   const CommandWorkload& program = run.job.program();
-  const auto number = [](std::int64_t count) { return fmt::format("{}", count); };
   if (!same.compared) {
     const bool reads = run.job.infers() || !program.answers.empty() ||
                        (!program.preset.empty() && !preset_trains(program.preset));
     return reads ? phrase(" The text was not compared.") : Bilingual();
   }
-  if (run.result.verdict.text == TextClaim::allowed && same.error_rate >= 0) {
-    return phrase(
-        " It reads {} of {} inputs otherwise: {} of the characters are wrong by the true texts, {} "
-        "with the present setting.",
-        {number(same.differing_inputs), number(same.inputs), small_percent(same.error_rate),
-         small_percent(same.reference_error_rate)});
+  if (run.result.recommendation.knobs == run.result.baseline.knobs) return {};
+  if (same.differing_inputs > 0) {
+    const Bilingual words = difference_words(run, same), part = compared_part(same);
+    return {words.english + part.english, words.chinese + part.chinese};
   }
-  if (run.result.verdict.text == TextClaim::allowed) {
-    return phrase(
-        " It reads {} of {} inputs otherwise ({} of the characters), as was allowed.",
-        {number(same.differing_inputs), number(same.inputs), small_percent(same.changed_share)});
+  const std::string inputs = fmt::format("{}", same.inputs);
+  if (same.inputs < same.all_inputs) {
+    return phrase(" The same text on {} of {} inputs; the others were not compared.",
+                  {inputs, fmt::format("{}", same.all_inputs)});
   }
-  if (same.differing_inputs == 0) {
-    if (same.inputs == 1) return phrase(" The same text on the one input.");
-    return phrase(" The same text on all {} inputs.", {number(same.inputs)});
-  }
-  const std::int64_t own = differs_from_itself(run.result);
-  if (2 * own >= same.differing_inputs) {
-    return phrase(
-        " It reads {} of {} inputs otherwise, no more than the present setting differs from itself "
-        "(on {}).",
-        {number(same.differing_inputs), number(same.inputs), number(own)});
-  }
-  return phrase(" It reads {} of {} inputs otherwise, too few to tell from chance.",
-                {number(same.differing_inputs), number(same.inputs)});
+  if (same.inputs == 1) return phrase(" The same text on the one input.");
+  return phrase(" The same text on all {} inputs.", {inputs});
 }
 
 // What is known of the texts that it reads, and what a setting that reads others would bring.
 Bilingual text_words(const RunRecord& run) {
   const TuneResult& result = run.result;
-  Bilingual words = claim_words(run, recommended_text(result));
+  const SameJudgement own = recommended_text(result);
+  Bilingual words = claim_words(run, own);
   if (!result.other_text) return words;
   const OtherText& other = *result.other_text;
   const Bilingual more = phrase(
@@ -290,8 +312,10 @@ Bilingual text_words(const RunRecord& run) {
       {knobs_text(other.knobs, result.inert_names()), fmt::format("{:.2f}", other.ratio.median),
        fmt::format("{}", other.same.differing_inputs), fmt::format("{}", other.same.inputs),
        small_percent(other.same.changed_share)});
-  words.english += more.english;
-  words.chinese += more.chinese;
+  const bool said = !words.english.empty() && own.inputs == other.same.inputs;
+  const Bilingual part = said ? Bilingual() : compared_part(other.same);
+  words.english += more.english + part.english;
+  words.chinese += more.chinese + part.chinese;
   return words;
 }
 

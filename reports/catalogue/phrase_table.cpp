@@ -115,7 +115,7 @@ const std::vector<Phrase>& phrase_table() {
        "每百万行可节省 {}；调优用时 {}，识别约 {} 行后即可收回。"},
       {" Saves {} a million requests; tuned in {}: pays after about {} requests.",
        "每百万个请求可节省 {}；调优用时 {}，处理约 {} 个请求后即可收回。"},
-      {" An unmeasured setting may be up to {} % faster.", "未测量的配置至多可能快 {} %。"},
+      {" Another setting may be up to {} % faster.", "其他配置至多可能快 {} %。"},
       {"your setting", "您的配置"},
       {"a plain start", "默认启动方式"},
       {"a plain start within your lists", "您所列取值内的默认启动方式"},
@@ -243,6 +243,12 @@ const std::vector<Phrase>& phrase_table() {
        "{1} 个输入中有 {0} 个的识别结果不同：按真实文本计，字符错误率为 {2}，现有配置为 {3}。"},
       {" The same text on the one input.", "该输入的识别文本一致。"},
       {" The same text on all {} inputs.", "全部 {} 个输入的识别文本一致。"},
+      {" The same text on {} of {} inputs; the others were not compared.",
+       "{1} 个输入中有 {0} 个的识别文本一致；其余未作比对。"},
+      {" Only {} of {} inputs {0:was|were} compared.", "{1} 个输入中只比对了 {0} 个。"},
+      {" It reads {} of {} inputs otherwise; the present setting differs from itself on {}: not "
+       "told from chance.",
+       "{1} 个输入中有 {0} 个的识别结果不同；现有配置自身有 {2} 个不同：无法与偶然区分。"},
       {" It reads {} of {} inputs otherwise, no more than the present setting differs from itself "
        "(on {}).",
        "{1} 个输入中有 {0} 个的识别结果不同，不多于现有配置自身的差异（{2} 个）。"},

@@ -168,7 +168,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "干扰太大，在此预算内无法区分 {} 与 {}（重复测量相差 {}）；再用约 {} 可以判定。"},
     {ReasonCode::certified,
      "with 95 % probability no setting of the space is more than {} % better{}",
-     "未测量的配置最多还可能好 {} %（置信度 95 %）{}"},
+     "以 95 % 的置信度，搜索空间内没有配置能再好 {} % 以上{}"},
     {ReasonCode::best_of_run,
      "best of {} of {} {1:setting|settings} that were run{}; no claim about the others",
      "已运行的 {} 个（共 {} 个）配置中最佳{}；对其余配置不作断言"},

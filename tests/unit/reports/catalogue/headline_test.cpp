@@ -77,7 +77,8 @@ TEST(Headline, BadgesAndNamesSayTheSame) {
 TEST(Headline, WhatIsLeftIsTheCertificatesNumber) {
   RunRecord run = with_gain(1.9, 1.81, 2.0);
   run.result.certified_gap = 0.081;
-  EXPECT_THAT(headline(run).english, HasSubstr(" may be up to 9 % faster."));
+  EXPECT_THAT(headline(run).english, HasSubstr(" Another setting may be up to 9 % faster."));
+  EXPECT_THAT(headline(run).chinese, HasSubstr("其他配置至多可能快 9 %。"));
   run.result.certified_gap = 0.04;
   EXPECT_THAT(headline(run).english, Not(HasSubstr("may be up to")));
 }
@@ -94,10 +95,35 @@ TEST(Headline, TextsThatVaryByThemselvesAreNotCalledFew) {
     run.result.verdict.text = TextClaim::same;
     return headline(run).english;
   };
-  EXPECT_THAT(told(10, 11), HasSubstr("11 of 12 inputs otherwise, no more than the present setting "
-                                      "differs from itself (on 10)."));
+  EXPECT_THAT(told(11, 11), HasSubstr("11 of 12 inputs otherwise, no more than the present setting "
+                                      "differs from itself (on 11)."));
+  EXPECT_THAT(told(5, 10), HasSubstr("10 of 12 inputs otherwise; the present setting differs from "
+                                     "itself on 5: not told from chance."));
   EXPECT_THAT(told(0, 2), HasSubstr("2 of 12 inputs otherwise, too few to tell from chance."));
   EXPECT_THAT(told(0, 0), HasSubstr("The same text on all 12 inputs."));
+}
+
+TEST(Headline, InputsThatWereNotComparedAreSaid) {
+  RunRecord run = with_gain(1.9, 1.81, 2.0);
+  const auto told = [&](std::int64_t differing) {
+    for (SettingSummary& setting : run.result.settings) {
+      setting.same.compared = true;
+      setting.same.inputs = 5;
+      setting.same.all_inputs = 60;
+      const bool present = setting.knobs == run.result.baseline.knobs;
+      setting.same.differing_inputs = present ? 0 : differing;
+    }
+    run.result.verdict.text = TextClaim::same;
+    return headline(run);
+  };
+  EXPECT_THAT(told(0).english,
+              HasSubstr("The same text on 5 of 60 inputs; the others were not compared."));
+  EXPECT_THAT(told(0).chinese, HasSubstr("60 个输入中有 5 个"));
+  EXPECT_THAT(told(2).english, HasSubstr("chance. Only 5 of 60 inputs were compared."));
+  run.result.recommendation.knobs = run.result.baseline.knobs;
+  EXPECT_THAT(told(0).english, Not(HasSubstr("text"))) << "its text is its own";
+  run.result.other_text = {run.result.settings[0].knobs, {}, run.result.settings[0].same};
+  EXPECT_THAT(told(2).english, HasSubstr("Only 5 of 60 inputs were compared."));
 }
 
 TEST(Headline, AnOpenAnswerSaysOfItsTextsAsWell) {

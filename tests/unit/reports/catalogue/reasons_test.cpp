@@ -47,6 +47,7 @@ TEST(Reasons, ReasonsStandInReasons) {
   const Reason alone = reason<ReasonCode::certified>(counted(3), Reason());
   EXPECT_EQ(sentence(alone),
             "with 95 % probability no setting of the space is more than 3 % better");
+  EXPECT_EQ(chinese(alone), "以 95 % 的置信度，搜索空间内没有配置能再好 3 % 以上");
 }
 
 TEST(Reasons, ArgumentsMayChangePlacesInChinese) {
