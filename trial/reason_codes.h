@@ -217,6 +217,7 @@
   X(try_larger_batch, 0) \
   X(next_brings, 3) \
   X(next_in_vain, 2) \
+  X(next_left_open, 2) \
   X(next_untried, 2) \
   X(next_in_command, 2) \
   X(next_fewer_threads, 0) \

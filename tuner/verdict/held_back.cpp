@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -102,12 +100,14 @@ const LauncherVariable* launcher_of(const std::vector<Trial>& trials, const Tria
 Reason more_of(const Case& one, std::string_view name, int Knobs::*count, Reason what) {
   const int now = one.setting->summary.knobs.*count;
   const Setting* best = nullptr;
-  double ratio = 0;
+  Interval of_best;
+  double highest = 0;  // that any of them may reach
   for (const Setting* other : others_along(one, count)) {
     if (other->summary.knobs.*count < now) continue;
-    const double faster = ratio_interval(*other, *one.setting).median;
-    if (faster > ratio) best = other;
-    ratio = std::max(ratio, faster);
+    const Interval ratio = ratio_interval(*other, *one.setting);
+    highest = std::max(highest, ratio.high);
+    if (ratio.median > of_best.median) best = other;
+    if (best == other) of_best = ratio;
   }
   if (best == nullptr && one.fixed.contains(std::string(name))) {
     return reason<ReasonCode::next_in_command>(std::move(what), fmt::format("{{{}}}", name));
@@ -118,8 +118,9 @@ Reason more_of(const Case& one, std::string_view name, int Knobs::*count, Reason
                                             fmt::format("--{} {},{}", name, now, more));
   }
   std::string tried = fmt::format("{}={}", name, best->summary.knobs.*count);
-  if (ratio < kNoFaster) return reason<ReasonCode::next_in_vain>(std::move(what), tried);
-  return reason<ReasonCode::next_brings>(std::move(what), tried, in_percent(ratio - 1));
+  if (highest < kNoFaster) return reason<ReasonCode::next_in_vain>(std::move(what), tried);
+  if (of_best.low <= 1) return reason<ReasonCode::next_left_open>(std::move(what), tried);
+  return reason<ReasonCode::next_brings>(std::move(what), tried, in_percent(of_best.median - 1));
 }
 
 Reason more_processes(const Case& one) {
@@ -581,9 +582,8 @@ std::vector<HeldBack> held_back(const std::vector<Trial>& trials,
 
 std::vector<HeldBack> held_back(Trial trial, double cpus, const std::set<std::string>& fixed) {
   trial.outcome = Outcome::ok;
-  const Knobs knobs = trial.knobs;
   const std::vector<Trial> trials = {std::move(trial)};
-  return held_back(trials, settings_of(trials, kExpectedNoise), knobs, cpus, fixed);
+  return held_back(trials, settings_of(trials, kExpectedNoise), trials.front().knobs, cpus, fixed);
 }
 
 std::vector<HeldBack> held_back(const std::vector<Trial>& trials, double cpus,

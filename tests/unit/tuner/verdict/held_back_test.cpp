@@ -112,6 +112,15 @@ TEST(HeldBack, WhatWasTriedIsNamedWithWhatItBrought) {
   EXPECT_TRUE(vain[0].next.is(ReasonCode::next_in_vain));
 }
 
+TEST(HeldBack, WhatTheTrialsLeaveOpenIsNotCalledVain) {
+  const std::vector<Trial> trials = {busy_thread(with(1, 1), 100), trial(with(2, 1), 104, 2)};
+  const auto next = [&](double noise) {
+    return held_back(trials, settings_of(trials, noise), with(1, 1), kCpus).at(0).next;
+  };
+  EXPECT_TRUE(next(0.01).is(ReasonCode::next_in_vain));
+  EXPECT_TRUE(next(0.1).is(ReasonCode::next_left_open));
+}
+
 TEST(HeldBack, ThreadsThatHelpedAreWhatToTryNext) {
   const auto held = found({busy_thread(with(1, 1), 100), trial(with(1, 2), 190, 2)});
   ASSERT_FALSE(held.empty());
