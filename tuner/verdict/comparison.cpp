@@ -19,7 +19,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kSignificant = 0.05;
-constexpr double kMinChange = 0.02;    // a smaller one is alike, however sure
+constexpr double kMinChange = 0.02;    // alike: surely smaller than this
 constexpr std::size_t kMinTrials = 4;  // of either run: fewer decide nothing
 constexpr int kRounds = 400;           // of the bootstrap over settings
 
@@ -58,13 +58,17 @@ void adjust(std::vector<SettingChange>& changes) {
 Interval overall_ratio_of(const std::vector<SettingChange>& changes) {
   if (changes.empty()) return {};
   Random random(1);
-  std::vector<double> logs, means;
-  for (const SettingChange& change : changes) logs.push_back(std::log(change.ratio.median));
+  std::vector<double> logs, deviations, means;
+  for (const SettingChange& change : changes) {
+    logs.push_back(std::log(change.ratio.median));
+    deviations.push_back(std::log(change.ratio.high / change.ratio.median) / kNormal95);
+  }
   for (int round = 0; round < kRounds; ++round) {
     double sum = 0;
     for (std::size_t i = 0; i < logs.size(); ++i) {
       const auto last = static_cast<std::int64_t>(logs.size()) - 1;
-      sum += logs[static_cast<std::size_t>(random.integer(0, last))];
+      const auto drawn = static_cast<std::size_t>(random.integer(0, last));
+      sum += logs[drawn] + deviations[drawn] * random.normal();
     }
     means.push_back(sum / static_cast<double>(logs.size()));
   }
@@ -72,9 +76,11 @@ Interval overall_ratio_of(const std::vector<SettingChange>& changes) {
 }
 
 Change classify(const SettingChange& change) {
-  const bool large = std::fabs(change.ratio.median - 1) >= kMinChange;
-  if (!large) return Change::alike;
-  if (!change.from_trials || change.p >= kSignificant) return Change::undecided;
+  if (!change.from_trials) return Change::undecided;
+  const Interval& ratio = change.ratio;
+  if (ratio.low >= 1 - kMinChange && ratio.high <= 1 + kMinChange) return Change::alike;
+  const bool large = std::fabs(ratio.median - 1) >= kMinChange;
+  if (!large || change.p >= kSignificant) return Change::undecided;
   return change.ratio.median > 1 ? Change::faster : Change::slower;
 }
 

@@ -2,8 +2,9 @@
 //
 // Rates are those of each run's own fit (tuner/verdict/rate_fit.h): whole trials with the noise
 // between them, for windows of one trial are alike and prove nothing of another. A setting with
-// fewer than four trials in either run is undecided. Of the settings that are called faster or
-// slower at most 5 % are expected to be so by chance (Benjamini and Hochberg 1995).
+// fewer than four trials in either run is undecided; alike is one whose whole interval lies within
+// 2 %. Of the settings that are called faster or slower at most 5 % are expected to be so by chance
+// (Benjamini and Hochberg 1995).
 #pragma once
 
 #include <string>
@@ -34,7 +35,8 @@ struct RunComparison {
   bool same_machine = false;            // equal fingerprints
   std::vector<Difference> differences;  // of machine, versions and options
   std::vector<SettingChange> settings;  // ran in both, most changed first
-  Interval overall_ratio;               // geometric mean over `settings`, resampling them
+  Interval overall_ratio;               // geometric mean over `settings`: they are drawn anew,
+                                        // each from its own interval
   Interval best_ratio;                  // rate(recommended after) / rate(recommended before)
   std::vector<Reason> verdict;          // a few sentences
 };

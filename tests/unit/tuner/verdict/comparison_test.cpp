@@ -92,6 +92,32 @@ TEST(Comparison, FewTrialsDecideNothing) {
   EXPECT_EQ(found.settings[0].change, Change::undecided);
 }
 
+TEST(Comparison, AlikeIsWhatSurelyChangedLittle) {
+  const auto change = [](int trials, double noise) {
+    RunRecord before = run_of("a", 100), after = run_of("b", 100);
+    for (int i = 0; i < trials; ++i) {
+      const double off = noise * (i % 2 == 0 ? 1 : -1);
+      add(before, setting_of(1), 50 * (1 + off), 1);
+      add(after, setting_of(1), 50 * (1 - off), 1);
+    }
+    return compare_runs(before, after).settings.at(0).change;
+  };
+  EXPECT_EQ(change(8, 0.002), Change::alike);
+  EXPECT_EQ(change(8, 0.1), Change::undecided) << "it may be 5 % faster";
+  EXPECT_EQ(change(2, 0.002), Change::undecided) << "too few trials";
+}
+
+TEST(Comparison, OverOneSettingTheRatioIsAsSureAsThatOne) {
+  RunRecord before = run_of("a", 100), after = run_of("b", 100);
+  add(before, setting_of(1), 50, 8);
+  add(after, setting_of(1), 60, 8);
+  const RunComparison found = compare_runs(before, after);
+  const Interval& one = found.settings.at(0).ratio;
+  EXPECT_NEAR(found.overall_ratio.median, one.median, 1e-9);
+  EXPECT_NEAR(found.overall_ratio.low, one.low, 0.3 * (one.median - one.low));
+  EXPECT_NEAR(found.overall_ratio.high, one.high, 0.3 * (one.high - one.median));
+}
+
 TEST(Comparison, ALargeChangeOfOneTrialIsUndecided) {
   RunRecord before = run_of("a", 100), after = run_of("b", 100);
   add(before, setting_of(1), 50, 1);  // three samples: too few to stand for trials
