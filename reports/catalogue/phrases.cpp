@@ -216,9 +216,11 @@ std::string say_sentence(std::string_view sentence, const char* tag) {
 
 std::string say_attribute(const char* attribute, std::string_view english,
                           const std::vector<Bilingual>& plain_arguments) {
-  const Bilingual text = phrase(english, plain_arguments);
+  const bool known = find_phrase(english) != nullptr;
+  const Bilingual text = known ? phrase(english, plain_arguments)
+                               : Bilingual{std::string(english), chinese_of(english)};
   std::string out = fmt::format(" {}=\"{}\"", attribute, html_text(text.english));
-  if (find_phrase(english) != nullptr) {
+  if (known || text.chinese != text.english) {
     out += fmt::format(" data-zh-{}=\"{}\"", attribute, html_text(text.chinese));
   }
   return out;

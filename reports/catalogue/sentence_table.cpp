@@ -9,6 +9,8 @@ namespace ocrtune {
 const std::vector<Phrase>& sentence_table() {
   static const std::vector<Phrase> kTable = {
       {"TIE OF {}", "{} 个并列"},
+      {"Repeats of one setting differ by {}; the interval allows for it.",
+       "同一配置的重复测量相差 {}；区间已计入这一差异。"},
       // reports/catalogue/verdict.cpp, trial/observe/gpu_places.cpp
       {"{} {0:process|processes} on each of {}", "每个 GPU 上 {} 个进程：{}"},
       {"{} {0:process|processes} on {}", "{} 个进程，在 {} 上"},

@@ -75,7 +75,7 @@ std::vector<Badge> badges(const RunRecord& run) {
   const TuneResult& result = run.result;
   std::vector<Badge> found;
   if (result.verdict.answer == Answer::none) {
-    found.push_back({"NO ANSWER", Tone::bad, "No setting ran to the end."});
+    found.push_back({"NO ANSWER", Tone::bad, "No setting works."});
     return found;
   }
   if (result.verdict.answer == Answer::inconclusive) {
@@ -86,15 +86,19 @@ std::vector<Badge> badges(const RunRecord& run) {
   }
   if (result.ties.size() > 1) {
     found.push_back({fmt::format("TIE OF {}", result.ties.size()), Tone::neutral,
-                     "Other settings are as fast; the safest of them was chosen."});
+                     "Other settings cannot be told from it by these trials."});
   }
   const bool spread = result.noise_measured && result.noise > kNoisySpread;
   if (result.verdict.beside_load) {
     found.push_back({"LOADED HOST", Tone::warning,
                      "Measured in turns beside other load: rates and gain are those beside it."});
-  } else if (spread || is_disturbed(run)) {
+  } else if (is_disturbed(run)) {
     found.push_back({"NOISY HOST", Tone::warning,
                      "Other load disturbed the measurements; the interval says how much."});
+  } else if (spread) {
+    found.push_back({"NOISY HOST", Tone::warning,
+                     fmt::format("Repeats of one setting differ by {}; the interval allows for it.",
+                                 format_percent(result.noise))});
   }
   const InferenceWorkload& reads = run.job.requests();
   const bool drawn =
@@ -177,6 +181,28 @@ std::vector<FailureGroup> failure_groups(const RunRecord& run) {
     return a.trials.size() > b.trials.size();
   });
   return groups;
+}
+
+std::vector<Knobs> failed_settings(const FailureGroup& group) {
+  std::vector<Knobs> settings;
+  for (const Trial* trial : group.trials) {
+    if (std::find(settings.begin(), settings.end(), trial->knobs) == settings.end()) {
+      settings.push_back(trial->knobs);
+    }
+  }
+  return settings;
+}
+
+Bilingual failed_settings_text(const FailureGroup& group) {
+  constexpr std::size_t kMostNamed = 3;
+  const std::vector<Knobs> settings = failed_settings(group);
+  std::vector<std::string> named;
+  for (const Knobs& knobs : settings) {
+    if (named.size() < kMostNamed) named.push_back(knobs_text(knobs));
+  }
+  const std::string text = join(named, "; ");
+  if (named.size() == settings.size()) return text;
+  return phrase("{} and {} more", {text, fmt::format("{}", settings.size() - named.size())});
 }
 
 }  // namespace ocrtune

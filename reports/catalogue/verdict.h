@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/catalogue/phrases.h"
 #include "tuner/store/run_record.h"
 
 namespace ocrtune {
@@ -43,6 +44,8 @@ struct FailureGroup {
   double seconds = 0;                // time spent on them
 };
 std::vector<FailureGroup> failure_groups(const RunRecord& run);
+std::vector<Knobs> failed_settings(const FailureGroup& group);  // each once
+Bilingual failed_settings_text(const FailureGroup& group);      // a few of them, and how many more
 bool is_excluded(Outcome outcome);  // not possible here, or not started: no failure
 
 }  // namespace ocrtune

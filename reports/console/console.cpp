@@ -181,7 +181,7 @@ void add_failures(LabelLines& lines, const RunRecord& run, int most) {
               fmt::format("{}x {}{}: {}: {}", group.trials.size(),
                           sentence(outcome_reason(group.outcome), language),
                           group.cause.empty() ? "" : " (" + group.cause + ")",
-                          knobs_text(last.knobs), said(last.reason, language)),
+                          in(failed_settings_text(group), language), said(last.reason, language)),
               excluded ? Tone::neutral : Tone::bad);
   }
 }

@@ -180,7 +180,7 @@ std::string ties_list(const RunRecord& run) {
                     html_text(format_bytes(tie.peak_bytes))});
   }
   return fmt::format("<details><summary>{}</summary>{}</details>\n",
-                     say("{} settings cannot be told apart; the safest was chosen",
+                     say("{} settings cannot be told apart by these trials",
                          {fmt::format("{}", result.ties.size())}),
                      table_html({"Setting", rate_heading(run), "#peak memory"}, rows));
 }
@@ -227,12 +227,7 @@ std::string group_items(const FailureGroup& group) {
 
 std::string group_settings(const FailureGroup& group) {
   std::vector<std::string> settings;
-  for (const Trial* trial : group.trials) {
-    const std::string html = knobs_html(trial->knobs);
-    if (std::find(settings.begin(), settings.end(), html) == settings.end()) {
-      settings.push_back(html);
-    }
-  }
+  for (const Knobs& knobs : failed_settings(group)) settings.push_back(knobs_html(knobs));
   const std::size_t shown = std::min(settings.size(), kMaxListed);
   std::string out = join({settings.begin(), settings.begin() + static_cast<long>(shown)}, ", ");
   if (shown < settings.size()) {

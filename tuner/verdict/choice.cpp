@@ -107,6 +107,10 @@ const Setting* lightest_of(std::vector<const Setting*> from) {
 
 bool lighter(const Setting* a, const Setting* b) { return a != b && lightest_of({b, a}) == a; }
 
+bool is_lightest(const Choice& verdict) {
+  return !verdict.ties.empty() && lightest_of(verdict.ties) == verdict.chosen;
+}
+
 std::vector<const Setting*> candidates(const std::vector<const Setting*>& working,
                                        const RecommendOptions& options, double noise) {
   std::vector<const Setting*> raced;
@@ -215,6 +219,7 @@ Choice choose(const std::vector<Setting>& settings, const RecommendOptions& opti
   if (among.empty()) return verdict;
   if (options.objective.goal == Goal::memory) {
     choose_least_memory(among, options.objective, verdict);
+    verdict.lightest = is_lightest(verdict);
     return verdict;
   }
   const Setting* best = best_of(among, noise);
@@ -230,6 +235,7 @@ Choice choose(const std::vector<Setting>& settings, const RecommendOptions& opti
   verdict.chosen = lightest_of(verdict.ties);
   keep_fewer_nodes(working, verdict);
   keep_baseline(working, verdict);
+  verdict.lightest = is_lightest(verdict);
   name_near(working, verdict);
   if (!others.empty()) {
     const Setting* fastest = best_of(others, noise);

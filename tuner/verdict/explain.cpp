@@ -198,7 +198,7 @@ std::vector<Reason> reasons_for(const Choice& verdict) {
   if (verdict.crowding > 0) {
     reasons.push_back(reason<ReasonCode::crowding_left_out>(counted(verdict.crowding)));
   }
-  if (verdict.ties.size() > 1) {
+  if (verdict.ties.size() > 1 && verdict.lightest) {
     reasons.push_back(reason<ReasonCode::safest_of_tie>(counted(verdict.ties.size())));
   }
   return reasons;

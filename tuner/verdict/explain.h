@@ -15,6 +15,7 @@ struct Choice {  // what the reasons are about
   const Setting* beyond_recipe = nullptr;  // clearly faster than the chosen one, another recipe
   const Setting* contender = nullptr;      // what would be chosen, were it clearly faster than that
   std::vector<const Setting*> ties;        // `chosen` included
+  bool lightest = false;                   // the chosen one is the lightest of them
   std::vector<const Setting*> unsettled;   // of the race; slower on paper, but not clearly
   std::vector<const Setting*> near;        // as `unsettled`, raced or not; best first
   std::uint64_t limit_bytes = 0;           // 0: unknown

@@ -73,6 +73,31 @@ TEST(Headline, BadgesAndNamesSayTheSame) {
   EXPECT_EQ(shown(SafetyState::limit_unknown), "MEMORY LIMIT UNKNOWN memory_limit_unknown");
 }
 
+// The start stays as it is, however heavy.
+TEST(Headline, ATieIsNotCalledAsFastNorTheSafest) {
+  const RunRecord run = with_gain(1.9, 1.81, 2.0);
+  EXPECT_THAT(page_html(run), HasSubstr("Other settings cannot be told from it by these trials."));
+  EXPECT_THAT(page_html(run), Not(HasSubstr("safest was chosen")));
+}
+
+TEST(Headline, ANoisyHostIsOneOfTwoThings) {
+  RunRecord run = with_gain(1.9, 1.81, 2.0);
+  run.result.noise_measured = true;
+  run.result.noise = 0.08;
+  run.result.discarded_samples = 0;
+  const auto meaning = [&] {
+    for (const Badge& badge : badges(run)) {
+      if (badge.text == "NOISY HOST") return badge.meaning;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(meaning(), "Repeats of one setting differ by 8.0 %; the interval allows for it.");
+  EXPECT_THAT(chinese_of(meaning()), HasSubstr("相差 8.0 %"));
+  EXPECT_THAT(page_html(run), HasSubstr("data-zh-title=\"同一配置的重复测量相差 8.0 %"));
+  run.result.discarded_samples = static_cast<int>(count_samples(run));
+  EXPECT_THAT(meaning(), StartsWith("Other load disturbed"));
+}
+
 // The certificate and the next experiment round it up, and so does the headline.
 TEST(Headline, WhatIsLeftIsTheCertificatesNumber) {
   RunRecord run = with_gain(1.9, 1.81, 2.0);

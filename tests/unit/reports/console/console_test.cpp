@@ -77,6 +77,25 @@ TEST(Console, HoldsAllThatTheReaderAsks) {
   }
 }
 
+TEST(Console, FailuresNameTheSettingsOfTheirGroup) {
+  RunRecord run = sample_run(10);
+  for (Trial& trial : run.trials) trial.outcome = Outcome::ok;
+  for (int i = 0; i < 3; ++i) {
+    Trial& trial = run.trials.at(i);
+    trial.outcome = Outcome::crashed;
+    trial.knobs.nproc = 11 + i;
+  }
+  const std::string few = console_summary(run, 300, false);
+  for (const char* knob : {"nproc=11 ", "nproc=12 ", "nproc=13 "}) {
+    EXPECT_NE(few.find(knob), std::string::npos) << few;
+  }
+  Trial more = run.trials[0];
+  more.knobs.nproc = 14;
+  run.trials.push_back(more);
+  const std::string many = console_summary(run, 300, false);
+  EXPECT_NE(many.find(" and 1 more:"), std::string::npos) << many;
+}
+
 TEST(Console, AGuessedBaselineIsNotCalledTheUsersSetting) {
   RunRecord run = sample_run();
   run.search.baseline_source = kBaselinePlain;

@@ -242,6 +242,20 @@ TEST_F(Recommend, OfATieTheSafestIsChosen) {
   }
 }
 
+TEST_F(Recommend, AStartThatIsKeptInATieNeedNotBeTheSafest) {
+  options_.expected_noise = 0.01;
+  race(setting(2), 119.8, 2);
+  race(setting(4), 120, 4);
+  for (const int start : {2, 4}) {
+    options_.baseline = setting(start);
+    const TuneResult found = result();
+    EXPECT_EQ(found.recommendation.knobs, setting(start));
+    EXPECT_EQ(found.ties.size(), 2U);
+    const auto& reasons = found.recommendation.reasons;
+    EXPECT_EQ(std::ranges::count(reasons, ReasonCode::safest_of_tie, &Reason::code), start == 2);
+  }
+}
+
 // Peaks that repeats of one setting would differ by decide nothing, wherever they lie.
 TEST_F(Recommend, OfATieInMemoryTooTheLighterIsChosen) {
   Knobs more = setting(1);
