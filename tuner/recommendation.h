@@ -72,6 +72,11 @@ struct Verdict {
   TextClaim text = TextClaim::not_compared;
 };
 
+// Whether the setting may be handed on as the one to launch; else it leads at best.
+inline bool is_recommendation(const Verdict& verdict) {
+  return verdict.answer == Answer::use || verdict.answer == Answer::keep;
+}
+
 // use, keep, inconclusive, no_answer
 const char* answer_name(Answer answer);
 // The verdict in a word: no_answer, inconclusive, else the safety: safe, tight, memory_grows,

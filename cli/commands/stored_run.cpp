@@ -14,8 +14,7 @@ Result<RunRecord> judged_run(const std::string& database, const std::string& id)
 }
 
 int exit_code_of(const RunRecord& run) {
-  const Answer answer = run.result.verdict.answer;
-  return answer == Answer::use || answer == Answer::keep ? kExitOk : kExitNegative;
+  return is_recommendation(run.result.verdict) ? kExitOk : kExitNegative;
 }
 
 }  // namespace ocrtune

@@ -84,7 +84,7 @@ void add_held_back(LabelLines& lines, const TuneResult& result) {
 void add_found(LabelLines& lines, const RunRecord& run) {
   const Recommendation& recommended = run.result.recommendation;
   const Language language = lines.language();
-  lines.add(run.result.verdict.answer == Answer::inconclusive ? "leading" : "launch",
+  lines.add(is_recommendation(run.result.verdict) ? "launch" : "leading",
             launch_knobs(run.result) + "  " + badges_text(run, language));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   lines.add("rate", rate_line(run, language));
@@ -124,7 +124,7 @@ std::string console_answer(const RunRecord& run, int width, bool colour, Languag
     add_reasons(lines, run);
     if (!result.advice.empty()) lines.add("next", sentence(result.advice, language));
   }
-  const bool open = result.verdict.answer == Answer::inconclusive;
+  const bool open = !is_recommendation(result.verdict);
   if (run.state == "died" || (result.found && open)) {
     lines.add("next", in(phrase("ocrtune tune --resume {}; ocrtune show --all has the rest",
                                 {resumed(run)}),

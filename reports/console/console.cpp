@@ -131,8 +131,8 @@ void add_answer(LabelLines& lines, const RunRecord& run) {
   const TuneResult& result = run.result;
   const Recommendation& recommended = result.recommendation;
   const Language language = lines.language();
-  lines.marked(result.verdict.answer != Answer::inconclusive ? "launch" : "leading",
-               launch_knobs(result), badges(run));
+  lines.marked(is_recommendation(result.verdict) ? "launch" : "leading", launch_knobs(result),
+               badges(run));
   if (!recommended.env.empty()) lines.whole("env", environment_text(recommended));
   if (!recommended.command.empty()) lines.whole("command", recommended.command);
   const std::string on_hosts = run_on_hosts_line(run);

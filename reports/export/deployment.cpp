@@ -16,6 +16,7 @@
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/export/env_file.h"
 #include "trial/workloads/command/copy_number.h"
 #include "trial/workloads/command/launch_port.h"
 #include "trial/workloads/service/server_address.h"
@@ -57,8 +58,10 @@ std::string summary_of(const RunRecord& run) {
   std::string text = fmt::format("# {}\n\n{}\n\n", markdown_cell("Run " + run.id),
                                  markdown_cell(headline(run).english));
   text += fmt::format("| | setting | {} | peak memory |\n|---|---|---|---|\n", unit);
-  text += fmt::format("| recommended | {} | {} | {} |\n", markdown_cell(knobs_text(best.knobs)),
-                      rate_text(best.samples_per_second), format_bytes(best.peak_bytes));
+  text += fmt::format("| {} | {} | {} | {} |\n",
+                      is_recommendation(result.verdict) ? "recommended" : "leading",
+                      markdown_cell(knobs_text(best.knobs)), rate_text(best.samples_per_second),
+                      format_bytes(best.peak_bytes));
   if (result.baseline.trials > 0) {
     text += fmt::format(
         "| baseline | {} | {} | {} |\n", markdown_cell(knobs_text(result.baseline.knobs)),
@@ -221,6 +224,9 @@ Result<Deployment> deployment_of(const RunRecord& run) {
     deployment.caution = "Not measured: the run is of the built-in engine, this is its like";
   }
   if (deployment.caution.empty()) deployment.caution = preload_caution(launch);
+  if (!is_recommendation(run.result.verdict)) {
+    deployment.caution = kOpenNote + (deployment.caution.empty() ? "" : ". " + deployment.caution);
+  }
   deployment.summary = summary_of(run);
   return deployment;
 }

@@ -21,6 +21,7 @@ std::string env_file_text(const TuneResult& result) {
   const Recommendation& recommended = result.recommendation;
   std::string text = fmt::format("# Run {}: {}\n", plain_line(result.run_id),
                                  plain_line(knobs_text(recommended.knobs)));
+  if (!is_recommendation(result.verdict)) text += fmt::format("# {}\n", kOpenNote);
   text += "# Use: set -a; . ./ocrtune.env; set +a  or: docker run --env-file ocrtune.env\n";
   for (const auto& [name, value] : recommended.env) {
     if (!is_variable_name(name)) continue;

@@ -8,6 +8,10 @@
 
 namespace ocrtune {
 
+// What a file says of a setting that is handed on without being a recommendation.
+inline constexpr const char* kOpenNote =
+    "The run is inconclusive: its trials do not settle which setting is the best";
+
 std::string env_file_text(const TuneResult& result);
 
 // A name that a shell can assign to; anything else would be run as a command.

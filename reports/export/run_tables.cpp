@@ -274,7 +274,8 @@ Table summary_table(const RunRecord& run) {
   Table table(std::move(columns));
   const TuneResult& result = run.result;
   for (const SettingSummary& setting : result.settings) {
-    const bool recommended = result.found && setting.knobs == result.recommendation.knobs;
+    const bool recommended =
+        is_recommendation(result.verdict) && setting.knobs == result.recommendation.knobs;
     std::vector<Cell> row = {run.id};
     add_knob_cells(row, setting.knobs, dims);
     const Interval& rate = setting.samples_per_second;

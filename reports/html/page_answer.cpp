@@ -286,11 +286,8 @@ std::string answer_section(const RunRecord& run) {
   }
   html += rate_bars(run) + latency_bars(run);
   const Recommendation& recommended = result.recommendation;
-  // What is not better than the baseline is shown as what was the fastest.
-  const bool settled = answer == Answer::use ||
-                       (answer == Answer::keep && recommended.knobs == result.baseline.knobs);
   html += fmt::format("<p class=\"launch\"><span class=\"label\">{}</span> <code>{}</code></p>",
-                      say(settled ? "Launch with" : "Leading"),
+                      say(is_recommendation(result.verdict) ? "Launch with" : "Leading"),
                       html_text(plain_line(launch_knobs(result)), 400));
   std::string blocks;
   if (!recommended.command.empty()) {

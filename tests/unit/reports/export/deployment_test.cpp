@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "probes/placement/partition.h"
+#include "reports/export/env_file.h"
 #include "tests/support/sample_runs.h"
 
 namespace ocrtune {
@@ -34,6 +35,24 @@ TEST(Deployment, AsksForTheCpusThatOtherLoadTook) {
     if (trial.knobs == knobs) trial.stages.allowed_cpus = 2;
   }
   EXPECT_EQ(cpus(4), 2) << "no more than its mask has";
+}
+
+TEST(Deployment, AnInconclusiveRunIsHandedOnAsSuch) {
+  RunRecord run = sample_run();
+  const auto files = [&] {
+    const auto deployment = deployment_of(run);
+    EXPECT_TRUE(deployment) << deployment.error().what;
+    return find_export_format("markdown")->write(*deployment) +
+           find_export_format("compose")->write(*deployment) + env_file_text(run.result);
+  };
+  EXPECT_NE(files().find("| recommended |"), std::string::npos);
+  EXPECT_EQ(files().find(kOpenNote), std::string::npos);
+  run.result.verdict.answer = Answer::inconclusive;
+  EXPECT_NE(files().find("| leading |"), std::string::npos);
+  EXPECT_EQ(files().find("| recommended |"), std::string::npos);
+  EXPECT_NE(files().find(std::string("\n") + kOpenNote), std::string::npos);
+  EXPECT_NE(files().find(std::string("\n# ") + kOpenNote), std::string::npos);
+  EXPECT_NE(env_file_text(run.result).find(kOpenNote), std::string::npos);
 }
 
 }  // namespace

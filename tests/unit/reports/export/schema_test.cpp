@@ -171,6 +171,15 @@ TEST(RunTables, FlagsOfTheSummary) {
   EXPECT_EQ(cell_text(table.at(0, "is_recommended")), "1") << "best first";
 }
 
+TEST(RunTables, AnInconclusiveRunRecommendsNothing) {
+  RunRecord run = sample_run();
+  run.result.verdict.answer = Answer::inconclusive;
+  const Table table = summary_table(run);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    EXPECT_EQ(cell_text(table.at(row, "is_recommended")), "0");
+  }
+}
+
 TEST(RunTables, AnUnknownFactHasNoValueButAReason) {
   const Table table = probe_table(sample_machine());
   bool found = false;
