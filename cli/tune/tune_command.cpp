@@ -97,13 +97,13 @@ class TuneLine : public SessionObserver {
     probing_.reset();
     unit_ = rate_unit(run);
     page_.begins(run);
-    baseline_ = run.search.baseline;
+    search_ = run.search;
     budget_seconds_ = run.search.budget_seconds;
     prints_ = run.job.prints();
     number_ = static_cast<int>(run.trials.size());
     seconds_ = seconds;
     if (!json_) line_.emplace();
-    table_.emplace(baseline_, unit_);
+    table_.emplace(search_.baseline, unit_);
     for (const Trial& trial : run.trials) table_->add(trial);
   }
 
@@ -120,7 +120,7 @@ class TuneLine : public SessionObserver {
     state.budget_seconds = budget_seconds_;
     state.unit = unit_;
     if (progress.under_way != nullptr) {
-      state.phase = in(phase_text(progress.under_way->phase), terminal_language());
+      state.phase = in(phase_text(progress.under_way->phase, search_), terminal_language());
       state.setting = knobs_text(progress.under_way->knobs);
     }
     line_->show(state);
@@ -144,7 +144,7 @@ class TuneLine : public SessionObserver {
       fastest_ = trial.samples_per_second;
       best_setting_ = knobs_text(trial.knobs);
     }
-    if (trial.ok() && start_ == 0 && trial.knobs == baseline_) {
+    if (trial.ok() && start_ == 0 && trial.knobs == search_.baseline) {
       start_ = trial.samples_per_second;
     }
     table_->add(trial);
@@ -186,7 +186,7 @@ class TuneLine : public SessionObserver {
                    sentence(outcome_reason(trial.outcome), Language::chinese));
     if (trial.ok()) {
       gave = phrase("{} {}", {format_count(trial.samples_per_second), phrase(unit_)});
-      if (start_ > 0 && trial.knobs != baseline_) {
+      if (start_ > 0 && trial.knobs != search_.baseline) {
         gave = phrase("{}, {}x of the start",
                       {gave, fmt::format("{:.2f}", trial.samples_per_second / start_)});
       }
@@ -199,7 +199,7 @@ class TuneLine : public SessionObserver {
 
   bool json_, prints_ = false;
   std::optional<StateFiles>& states_;  // of the user
-  Knobs baseline_;
+  SearchRequest search_;
   const char* unit_ = "";
   int number_ = 0;
   double budget_seconds_ = 0, seconds_ = 0, best_ = 0, seconds_left_ = 0;

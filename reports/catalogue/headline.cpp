@@ -475,12 +475,13 @@ const char* baseline_phrase(const SearchRequest& search) {
                                                    : "a plain start";
 }
 
-Bilingual phase_text(const std::string& phase) {
+Bilingual phase_text(const std::string& phase, const SearchRequest& search) {
+  if (phase == "baseline") return ocrtune::phrase(baseline_phrase(search));
   constexpr std::pair<std::string_view, std::string_view> kPhases[] = {
-      {"baseline", "your start"}, {"ladder", "first look"},    {"inert", "does it matter?"},
-      {"earlier", "fast before"}, {"model", "predicted best"}, {"race", "leaders, again"},
-      {"proof", "latency proof"}, {"rule", "rule of thumb"},   {"sweep", "sweep"},
-      {"long", "a longer trial"}, {"verify", "verification"}};
+      {"ladder", "first look"},    {"inert", "does it matter?"}, {"earlier", "fast before"},
+      {"model", "predicted best"}, {"race", "leaders, again"},   {"proof", "latency proof"},
+      {"rule", "rule of thumb"},   {"sweep", "sweep"},           {"long", "a longer trial"},
+      {"verify", "verification"}};
   for (const auto& [code, words] : kPhases) {
     if (phase == code) return ocrtune::phrase(words);
   }

@@ -35,7 +35,8 @@ std::vector<Bilingual> malloc_notes(const RunRecord& run);
 std::vector<Reason> further_reasons(const Recommendation& recommended);
 bool tells_of_gpus(const Reason& reason);                  // of GPUs without work
 const char* baseline_phrase(const SearchRequest& search);  // "your setting", "a plain start", ...
-Bilingual phase_text(const std::string& phase);  // of the search: "race" -> "leaders, again"
-const char* rate_unit(const RunRecord& run);     // samples/s | requests/s | steps/s | runs/s
+// Of the search: "race" -> "leaders, again", "baseline" -> "your setting".
+Bilingual phase_text(const std::string& phase, const SearchRequest& search);
+const char* rate_unit(const RunRecord& run);  // samples/s | requests/s | steps/s | runs/s
 
 }  // namespace ocrtune

@@ -43,7 +43,6 @@ const std::vector<Phrase>& terminal_table() {
       {"at most {} of {}", "最多 {}，上限 {}"},
       {"none: nothing is clearly faster than {}", "无：没有明显快于{}的配置"},
       {"{} of {}, {}: {}", "为{1}的 {0}，{2}：{3}"},
-      {"{}, {}, does not run: {}", "{}（{}）无法运行：{}"},
       {"{} between repeats", "重复之间 {}"},
       {"not measured: each setting ran once", "未测量：每个配置只运行了一次"},
       {"{}; {} of {} {2:window|windows} discarded for other load",

@@ -58,8 +58,7 @@ std::vector<Bottleneck> bottlenecks(const RunRecord& run) {
     add("recommended", result.recommendation.knobs,
         result.recommendation.samples_per_second.median);
   }
-  add(run.search.baseline_guessed() ? "start" : "yours", result.baseline.knobs,
-      result.baseline.samples_per_second.median);
+  add("baseline", result.baseline.knobs, result.baseline.samples_per_second.median);
   for (const RuleVerdict& rule : result.rules) {
     add(rule.name, rule.setting.knobs, rule.setting.samples_per_second.median);
   }

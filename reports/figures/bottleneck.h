@@ -10,7 +10,7 @@
 namespace ocrtune {
 
 struct Bottleneck {
-  std::string role;  // "recommended", "yours", "start" (no one's), or the name of a rule of thumb
+  std::string role;  // "recommended", "baseline", or the name of a rule of thumb
   Knobs knobs;
   double samples_per_second = 0;
   StepTimes step;  // mean over the valid windows of all its trials

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "reports/catalogue/headline.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/markup/page_markup.h"
@@ -71,10 +72,9 @@ std::string ceiling_cell(double ceiling, double rate) {
   return gain < 0.005 ? "0 %" : fmt::format("+{:.0f} %", gain * 100);
 }
 
-std::string role_html(const std::string& role) {
+std::string role_html(const std::string& role, const SearchRequest& search) {
   if (role == "recommended") return say("recommended");
-  if (role == "yours") return say("yours");
-  if (role == "start") return say("a plain start");
+  if (role == "baseline") return say(baseline_phrase(search));
   if (role == "memory_half") return say("half of the memory");
   if (role == "cores_60_percent") return say("60 % of the cores");
   if (role == "seven") return say("at most 7");
@@ -90,20 +90,22 @@ Bilingual step_text(double seconds) {
 
 }  // namespace
 
-std::string ledger_table(const std::vector<Bottleneck>& bottlenecks) {
+std::string ledger_table(const std::vector<Bottleneck>& bottlenecks, const RunRecord& run) {
   if (bottlenecks.empty()) return "";
   std::vector<std::vector<std::string>> rows;
   for (const Bottleneck& bottleneck : bottlenecks) {
     const double rate = bottleneck.samples_per_second;
-    rows.push_back({role_html(bottleneck.role), knobs_html(bottleneck.knobs), bar(bottleneck),
-                    say_text(step_text(bottleneck.step_seconds())), html_text(format_count(rate)),
+    rows.push_back({role_html(bottleneck.role, run.search), knobs_html(bottleneck.knobs),
+                    bar(bottleneck), say_text(step_text(bottleneck.step_seconds())),
+                    html_text(format_count(rate)),
                     ceiling_cell(bottleneck.ceiling_without_data, rate),
                     ceiling_cell(bottleneck.ceiling_without_all_reduce, rate),
                     ceiling_cell(bottleneck.ceiling_without_wait, rate)});
   }
   return legend() +
-         table_html({"Setting of", "Setting", "Share of a step", "#step", "#samples/s",
-                     "#if data were free", "#if all-reduce were free", "#if no rank waited"},
+         table_html({"Setting of", "Setting", "Share of a step", "#step",
+                     std::string("#") + rate_unit(run), "#if data were free",
+                     "#if all-reduce were free", "#if no rank waited"},
                     rows, "ledger") +
          "<p class=\"note\">" +
          say("The last three columns are upper bounds: removing one bottleneck may reveal "

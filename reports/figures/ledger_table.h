@@ -9,6 +9,7 @@
 
 namespace ocrtune {
 
-std::string ledger_table(const std::vector<Bottleneck>& bottlenecks);  // empty without step times
+// Empty without step times.
+std::string ledger_table(const std::vector<Bottleneck>& bottlenecks, const RunRecord& run);
 
 }  // namespace ocrtune

@@ -67,7 +67,8 @@ std::vector<Step> steps_of(const RunRecord& run) {
   return steps;
 }
 
-void shade_phases(Svg& svg, const Scale& x, const std::vector<Step>& steps) {
+void shade_phases(Svg& svg, const Scale& x, const std::vector<Step>& steps,
+                  const SearchRequest& search) {
   bool shaded = false;
   for (std::size_t first = 0; first < steps.size();) {
     std::size_t last = first;
@@ -76,10 +77,9 @@ void shade_phases(Svg& svg, const Scale& x, const std::vector<Step>& steps) {
     }
     const double left = x.at(first == 0 ? 0 : steps[first - 1].seconds);
     const double right = x.at(steps[last].seconds);
+    const Bilingual name = phase_text(steps[first].trial->phase, search);
     svg.rectangle(left, kTop, right - left, kHeight - kBottom - kTop,
-                  shaded ? "phase" : "phase other",
-                  html_text(phase_text(steps[first].trial->phase).english));
-    const Bilingual name = phase_text(steps[first].trial->phase);
+                  shaded ? "phase" : "phase other", html_text(name.english));
     if (right - left > 6.5 * display_width(name.english)) {
       svg.text(left + 4, kTop - 4, say_text(name, "tspan"), "phase-text");
     }
@@ -158,7 +158,7 @@ std::string story_figure(const RunRecord& run) {
           say_attribute("aria-label", "{} trials in {}; the best rate is {} {}",
                         {fmt::format("{}", steps.size()), duration_text(end),
                          format_count(steps.back().best), phrase(rate_unit(run))}));
-  shade_phases(svg, {0, end, x.origin, x.pixels, false}, steps);
+  shade_phases(svg, {0, end, x.origin, x.pixels, false}, steps, run.search);
   draw_axes(svg, x, y, say(unit == 1 ? "seconds →" : "minutes →", {}, "tspan"),
             say(rate_unit(run), {}, "tspan"));
   const std::size_t stride = steps.size() / kMaxDots + 1;

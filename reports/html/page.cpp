@@ -89,7 +89,7 @@ std::string scaling_figures(const RunRecord& run, int& count) {
 }
 
 std::string bottleneck_section(const RunRecord& run) {
-  const std::string table = ledger_table(bottlenecks(run));
+  const std::string table = ledger_table(bottlenecks(run), run);
   return table.empty() ? "" : section_html("bottlenecks", "Where a step's time goes", table);
 }
 

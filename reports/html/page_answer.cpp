@@ -85,15 +85,11 @@ std::string gain_fact(const RunRecord& run) {
   const TuneResult& result = run.result;
   const SettingSummary& baseline = result.baseline;
   const bool guessed = run.search.baseline_guessed();
-  const bool first = run.search.baseline_source == kBaselineFirst;
-  const char* title = !guessed ? "Gain over your setting"
-                      : first  ? "Gain over the first setting of your lists"
-                               : "Gain over a plain start";
+  const std::string whose = say(baseline_phrase(run.search));
+  const std::string title = std::string("Gain over ") + baseline_phrase(run.search);
   if (result.settings.size() < 2) return "";  // compared with nothing
   if (baseline.knobs == result.recommendation.knobs) {
-    return fact_html(
-        title, say("none"),
-        say("nothing is clearly faster than {}", {say_text(phrase(baseline_phrase(run.search)))}));
+    return fact_html(title, say("none"), say("nothing is clearly faster than {}", {whose}));
   }
   if (baseline.samples_per_second.median > 0) {
     const char* note = guessed
@@ -106,14 +102,11 @@ std::string gain_fact(const RunRecord& run) {
                    html_text(format_count(baseline.samples_per_second.median))}));
   }
   if (baseline.trials == 0) {
-    return fact_html(
-        title, say("unknown"),
-        say(guessed ? "the plain start was not measured" : "your setting was not measured"));
+    return fact_html(title, say("unknown"), say("{} was not measured", {whose}));
   }
-  return fact_html(
-      title, say("unknown"),
-      say(guessed ? "the plain start {} does not run: {}" : "your setting {} does not run: {}",
-          {knobs_html(baseline.knobs), "<bdi>" + say(baseline.reason) + "</bdi>"}));
+  return fact_html(title, say("unknown"),
+                   say("{}, {}, does not run: {}", {whose, knobs_html(baseline.knobs),
+                                                    "<bdi>" + say(baseline.reason) + "</bdi>"}));
 }
 
 std::string gpus_fact(const RunRecord& run) {

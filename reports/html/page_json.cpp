@@ -182,7 +182,7 @@ class TrialWriter {
     for (const std::string& name : knobs_) names.push_back(plain_line(name));
     nlohmann::json phases = nlohmann::json::object();
     for (const Trial& trial : run.trials) {
-      const Bilingual words = phase_text(trial.phase);
+      const Bilingual words = phase_text(trial.phase, run.search);
       phases[plain_text(trial.phase, kMaxText)] = {words.english, words.chinese};
     }
     return fmt::format(

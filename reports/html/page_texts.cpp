@@ -42,7 +42,13 @@ std::string marked(const std::string& text, const std::string& other) {
 
 std::string shown(const std::string& text) { return cut_to_width(plain_line(text), kMaxColumns); }
 
-std::string setting_html(const SettingSummary& setting) {
+const char* heading_of_present(const SearchRequest& search) {
+  if (!search.baseline_guessed()) return "Your setting reads";
+  return search.baseline_source == kBaselineFirst ? "The first setting of your lists reads"
+                                                  : "A plain start reads";
+}
+
+std::string setting_html(const SettingSummary& setting, const SearchRequest& search) {
   const SameJudgement& same = setting.same;
   std::vector<std::vector<std::string>> rows;
   for (const AnswerExample& example : same.examples) {
@@ -55,7 +61,8 @@ std::string setting_html(const SettingSummary& setting) {
           {fmt::format("{}", same.differing_inputs), fmt::format("{}", same.inputs),
            format_percent(same.changed_share)});
   const std::string line = fmt::format("<p>{}: {}</p>\n", knobs_html(setting.knobs), words);
-  return rows.empty() ? line : line + table_html({"Input", "Your setting reads", "It reads"}, rows);
+  if (rows.empty()) return line;
+  return line + table_html({"Input", heading_of_present(search), "It reads"}, rows);
 }
 
 }  // namespace
@@ -65,7 +72,7 @@ std::string texts_section(const RunRecord& run) {
   std::size_t count = 0;
   for (const SettingSummary& setting : run.result.settings) {
     if (!setting.same.compared || !setting.same.differs || count == kMaxSettings) continue;
-    settings += setting_html(setting);
+    settings += setting_html(setting, run.search);
     ++count;
   }
   return settings.empty() ? "" : section_html("texts", "Settings that read another text", settings);

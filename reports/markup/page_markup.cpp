@@ -96,7 +96,7 @@ std::string knobs_html(const Knobs& knobs) {
 }
 
 std::string knobs_filter(const Knobs& knobs) {
-  return fmt::format(" data-filter=\"{}\"", html_text(plain_line(knobs_text(knobs))));
+  return fmt::format(" data-setting=\"{}\"", html_text(plain_line(knobs_text(knobs))));
 }
 
 std::string sentence_html(const std::string& sentence) {

@@ -44,7 +44,7 @@ std::string copy_block(const std::string& label_phrase, const std::string& id,
 
 // A setting as code; as a link it filters the table of all trials.
 std::string knobs_html(const Knobs& knobs);
-std::string knobs_filter(const Knobs& knobs);  // ` data-filter="nproc=2 batch=8"`
+std::string knobs_filter(const Knobs& knobs);  // ` data-setting="nproc=2 batch=8"`: its trials
 
 // A sentence of a lower floor in both languages, kept apart from the text around it.
 std::string sentence_html(const std::string& sentence);

@@ -106,6 +106,7 @@
     return svg;
   }
 
+  let only = null;  // the text of a setting with which the filter begins; null: with none
   let shown = trials, sorted = null, descending = false, open = null, first = -1, last = -1;
 
   // --- filter: words must occur; name=value, name>=value and so on compare a column.
@@ -138,7 +139,10 @@
   }
 
   function update() {
-    const conditions = input.value.split(/\s+/).filter(Boolean).map(condition);
+    if (only !== null && !`${input.value} `.startsWith(`${only} `)) only = null;
+    const typed = only === null ? input.value : input.value.slice(only.length);
+    const conditions = typed.split(/\s+/).filter(Boolean).map(condition);
+    if (only !== null) conditions.push((trial) => text(run.settings[trial.setting][2]) === only);
     const outcome = select.value;
     shown = trials.filter((trial) => (!outcome || trial.outcome === outcome) &&
       conditions.every((fits) => fits(trial)));
@@ -297,15 +301,16 @@
   addEventListener("beforeprint", () => draw(true));
   addEventListener("afterprint", () => { first = -1; draw(); });
   document.addEventListener("ocrtune-language", () => { drawHead(); update(); });
-  // A cell of a picture shows its trials.
+  // A cell of a picture shows its trials, a mark those of its setting.
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-filter]");
-    if (link) showOnly(link.dataset.filter);
+    const link = event.target.closest("[data-filter], [data-setting]");
+    if (link) showOnly(link.dataset.filter ?? link.dataset.setting, link.dataset.setting ?? null);
   });
   document.addEventListener("ocrtune-filter", (event) => showOnly(event.detail));
 
-  function showOnly(filter) {
+  function showOnly(filter, setting = null) {
     input.value = filter;
+    only = setting;
     select.value = "";
     update();
     document.getElementById("trials").scrollIntoView();

@@ -143,6 +143,22 @@ def check_table(browser):
     expect(len(set(column(browser, nproc))) == 1, "a cell of the map does not filter")
 
 
+def check_mark(browser, page):
+    browser.open(page)
+    setting = browser.run("const mark = document.querySelector('[data-setting]');"
+                          "mark.dispatchEvent(new MouseEvent('click', {bubbles: true}));"
+                          "return mark.dataset.setting")
+    count = "return document.querySelectorAll('.rows tr[data-trial]').length"
+    shown = browser.run(count)
+    expect("a b" in setting and 0 < shown < 70, f"a mark shows {shown} trials of {setting}")
+    browser.type("#trials-filter", " outcome=ok")
+    expect(browser.run(count) > 0, "a condition behind a setting")
+    browser.type("#trials-filter", " outcome=hung")
+    expect(browser.run(count) == 0, "a setting without its conditions")
+    browser.click(".tools button")
+    expect(browser.run(count) == 70, "the mark was not cleared")
+
+
 def check_works(browser, page):
     browser.resize(1280, 900)
     check_opens(browser, page)
@@ -315,7 +331,7 @@ def shot(browser, page, out, width, theme, language="en", top="0", height="1500"
 
 
 CHECKS = {"works": check_works, "hostile": check_hostile, "opens": check_opens,
-          "large": check_large}
+          "large": check_large, "mark": check_mark}
 
 
 def main():

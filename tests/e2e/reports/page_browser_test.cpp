@@ -57,6 +57,13 @@ TEST_F(PageInBrowser, EveryPartWorks) {
   drive(shell_join({"works:" + page, "hostile:" + hostile, "opens:" + empty, "opens:" + failed}));
 }
 
+TEST_F(PageInBrowser, AMarkShowsItsSettingWhateverItsTextHolds) {
+  RunRecord run = sample_run(70);
+  for (Trial& trial : run.trials) trial.knobs.dims["seconds"] = "a b";
+  for (SettingSummary& setting : run.result.settings) setting.knobs.dims["seconds"] = "a b";
+  drive("mark:" + write("mark.html", page_html(run)));
+}
+
 TEST_F(PageInBrowser, TenThousandTrialsOpenAndScroll) {
   drive("large:" + write("large.html", page_html(sample_run(10000))));
 }

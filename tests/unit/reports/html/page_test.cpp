@@ -93,6 +93,17 @@ TEST(Page, WhatWasNotMeasuredIsNoZero) {
   EXPECT_NE(page.find("effective cores"), std::string::npos);
 }
 
+TEST(Page, AFirstSettingOfListsIsNoPlainStart) {
+  RunRecord run = sample_run();
+  run.search.baseline_source = kBaselineFirst;
+  EXPECT_EQ(page_html(run).find("a plain start"), std::string::npos);
+  EXPECT_EQ(page_html(run).find("your start"), std::string::npos);
+  run.result.baseline.samples_per_second = {};
+  EXPECT_EQ(page_html(run).find("the plain start"), std::string::npos);
+  run.result.baseline.trials = 0;
+  EXPECT_NE(page_html(run).find("</span> was not measured"), std::string::npos);
+}
+
 TEST(Page, AGuessedBaselineIsNotCalledTheUsersSetting) {
   RunRecord run = sample_run();
   run.search.baseline_source = kBaselineGiven;
