@@ -180,6 +180,7 @@ std::string format_duration(double seconds) {
   if (!std::isfinite(seconds)) return "unknown";
   if (seconds > kThousandYears) return "more than 1000 years";
   if (seconds < 0) return "-" + format_duration(-seconds);
+  if (seconds > 0 && seconds < 0.00005) return fmt::format("{:.1f} us", seconds * 1e6);
   if (seconds < 0.09995) return fmt::format("{:.1f} ms", seconds * 1e3);
   if (seconds < 0.9995) return fmt::format("{:.0f} ms", seconds * 1e3);
   if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);

@@ -29,7 +29,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text);
 Result<double> parse_duration(std::string_view text);
 
 std::string format_bytes(std::uint64_t bytes);  // "23.5 GiB", "64.0 MiB", "512 B"
-std::string format_duration(double seconds);    // "2 min 03 s", "8.4 s", "140 ms", "12.4 ms"
+std::string format_duration(double seconds);    // "2 min 03 s", "8.4 s", "12.4 ms", "3.1 us"
 std::string format_count(double value);         // three or four digits: "8.42", "123", "12.3 k"
 std::string format_percent(double fraction);    // 0.234 -> "23.4 %"
 

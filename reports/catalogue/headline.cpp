@@ -29,7 +29,10 @@ Bilingual both(const Reason& reason) {
   return {sentence(reason), sentence(reason, Language::chinese)};
 }
 
-std::string percent(double ratio) { return fmt::format("{:+.0f}", 100 * (ratio - 1)); }
+// A small loss is "+0", not "-0".
+std::string percent(double ratio) {
+  return fmt::format("{:+.0f}", std::round(100 * (ratio - 1)) + 0.0);
+}
 
 Bilingual open_sentence(const RunRecord& run) {
   const TuneResult& result = run.result;

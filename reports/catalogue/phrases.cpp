@@ -116,7 +116,7 @@ std::optional<std::vector<std::string>> match(std::string_view phrase, std::stri
 // "1 min 51 s" as format_duration() writes it -> "1 分 51 秒"; empty: no duration.
 std::string chinese_duration(std::string_view text) {
   constexpr std::pair<std::string_view, const char*> kUnits[] = {
-      {"d", "天"}, {"h", "小时"}, {"min", "分"}, {"s", "秒"}, {"ms", "毫秒"}};
+      {"d", "天"}, {"h", "小时"}, {"min", "分"}, {"s", "秒"}, {"ms", "毫秒"}, {"us", "微秒"}};
   const std::vector<std::string> parts = words(text);
   if (parts.size() != 2 && parts.size() != 4) return "";
   std::vector<std::string> chinese;

@@ -41,12 +41,19 @@ constexpr bool is_complete(const ReasonRow* rows, std::size_t count) {
 static_assert(is_complete(kTunerReasons, std::size(kTunerReasons)),
               "a row for each code, in order, with a hole for each argument in both languages");
 
+// Without a minus before a zero.
+std::string decimal_text(double value, int digits) {
+  std::string text = fmt::format("{:.{}f}", value, digits);
+  const bool zero = text.find_first_not_of("-0.") == std::string::npos;
+  return zero && starts_with(text, "-") ? text.substr(1) : text;
+}
+
 std::string number_text(const Number& number, Language language) {
   switch (number.unit) {
     case Unit::count:
       return fmt::format("{:.0f}", number.value);
     case Unit::decimal:
-      return fmt::format("{:.{}f}", number.value, number.digits);
+      return decimal_text(number.value, number.digits);
     case Unit::general:
       if (number.value >= std::pow(10, number.digits) - 0.5)
         return fmt::format("{:.0f}", number.value);

@@ -89,8 +89,10 @@ void add_memory(LabelLines& lines, const RunRecord& run) {
   lines.add("memory", used);
   const Resource* gpu = run.result.verdict.safety.find(ResourceKind::gpu_memory);
   if (gpu != nullptr && gpu != &memory && gpu->peak > 0) {
-    lines.add("GPU memory", phrase("peak {} of {} on the fullest GPU",
-                                   {format_bytes(gpu->peak), format_bytes(gpu->limit)}));
+    const std::string most = format_bytes(gpu->peak);
+    lines.add("GPU memory", gpu->limit == 0 ? phrase("peak {}, limit unknown", {most})
+                                            : phrase("peak {} of {} on the fullest GPU",
+                                                     {most, format_bytes(gpu->limit)}));
   }
   const auto add_count = [&](const char* label, ResourceKind kind) {
     const Resource* count = run.result.verdict.safety.find(kind);

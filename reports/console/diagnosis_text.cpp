@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/phrases.h"
+#include "reports/catalogue/plain_text.h"
 #include "reports/console/diagnosis_words.h"
 
 namespace ocrtune {
@@ -21,6 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxCauses = 4;  // in text; JSON has all
 constexpr std::size_t kMaxConsequences = 3;
+constexpr int kMaxEvidence = 240, kMaxAside = 160;  // columns of a line that is quoted
 constexpr double kWorthTelling = 0.12;
 constexpr double kLeads = 0.5;  // the first cause, with what follows from it named below
 
@@ -100,7 +102,8 @@ std::string evidence_text(const EvidenceLine& line, bool chinese, Quoted& quoted
   if (!quoted.insert(place(line)).second) {
     return fmt::format("   {} {} {}\n", words.seen, place(line), words.above);
   }
-  std::string text = fmt::format("   {} {}: {}", words.seen, place(line), line.text.substr(0, 240));
+  std::string text =
+      fmt::format("   {} {}: {}", words.seen, place(line), cut_to_width(line.text, kMaxEvidence));
   if (line.count > 1) {
     text += fmt::format("   ({})", fmt::format(fmt::runtime(words.alike), line.count));
   }
@@ -212,7 +215,7 @@ std::string suspect_text(const Cause& cause, bool chinese, Quoted& quoted) {
   const EvidenceLine& line = cause.evidence[0];
   quoted.insert(place(line));
   return fmt::format(fmt::runtime(words_of(chinese).suspect),
-                     fmt::format("{}: {}", place(line), line.text.substr(0, 160)),
+                     fmt::format("{}: {}", place(line), cut_to_width(line.text, kMaxAside)),
                      spoken_cause(cause.row->name, chinese), 100 * cause.confidence) +
          "\n";
 }
@@ -225,7 +228,7 @@ std::string consequences_text(const std::vector<EvidenceLine>& lines, const Word
     if (told == kMaxConsequences) break;
     if (line.line == 0 || !quoted.insert(place(line)).second) continue;
     if (told++ == 0) text += fmt::format("\n{}\n", words.consequences);
-    text += fmt::format("   {}: {}\n", place(line), line.text.substr(0, 160));
+    text += fmt::format("   {}: {}\n", place(line), cut_to_width(line.text, kMaxAside));
   }
   return text;
 }

@@ -10,11 +10,12 @@
 #include "base/text.h"
 #include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/phrases.h"
+#include "reports/catalogue/plain_text.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kMaxText = 160;
+constexpr int kMaxText = 160;  // columns
 
 // {0} who, {1} the cause's name, {2} a line or an operation, {3} a duration.
 struct StoryWords {
@@ -154,7 +155,7 @@ std::string without_inner_blanks(const std::string& line) {
 }  // namespace
 
 std::string story_line(const StoryEvent& event, bool chinese) {
-  std::string text = event.text.substr(0, kMaxText);
+  std::string text = cut_to_width(event.text, kMaxText);
   if (event.code == StoryCode::waited && text.empty()) text = chinese ? "集合通信" : "a collective";
   const bool stopped = event.code == StoryCode::stopped;
   if (stopped && event.cause == kLauncher) text = chinese ? "启动器" : "the launcher";

@@ -240,7 +240,8 @@ void add_gpus(std::vector<std::string>& lines, const Machine& machine) {
   if (!machine.gpu_state.empty()) add(lines, "GPUs", machine.gpu_state);
   std::map<std::string, int> kinds;
   for (const GpuFacts& gpu : machine.gpus) {
-    ++kinds[fmt::format("{}, {}", gpu.name, format_bytes(gpu.memory_bytes))];
+    const bool known = gpu.memory_bytes > 0;
+    ++kinds[known ? gpu.name + ", " + format_bytes(gpu.memory_bytes) : gpu.name];
   }
   std::vector<std::string> texts;
   for (const auto& [kind, count] : kinds) texts.push_back(fmt::format("{} x {}", count, kind));

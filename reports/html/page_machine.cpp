@@ -41,6 +41,10 @@ void add_fact(Rows& rows, const std::string& phrase, const Fact<T>& fact, Show s
 
 std::string bytes_text(double bytes) { return format_bytes(static_cast<std::uint64_t>(bytes)); }
 
+std::string gpu_text(const GpuFacts& gpu) {
+  return gpu.memory_bytes == 0 ? gpu.name : gpu.name + ", " + format_bytes(gpu.memory_bytes);
+}
+
 std::string limits_html(const std::vector<Limit>& limits, bool bytes) {
   std::vector<std::string> parts;
   for (const Limit& limit : limits) {
@@ -108,8 +112,7 @@ Rows system_rows(const Machine& machine) {
   add_text(rows, "GPUs", machine.gpu_state);
   for (const GpuFacts& gpu : machine.gpus) {
     rows.push_back({fmt::format("GPU {}", gpu.index),
-                    machine_text(fmt::format("{}, {}, {}", gpu.name, format_bytes(gpu.memory_bytes),
-                                             gpu.pci_bus_id)),
+                    machine_text(fmt::format("{}, {}", gpu_text(gpu), gpu.pci_bus_id)),
                     machine_text(gpu.uuid)});
   }
   for (const auto& [name, value] : machine.ulimits) {
@@ -192,10 +195,12 @@ std::string machine_section(const RunRecord& run) {
                   {known(machine.cpu.usable_cpus, "{:g}"),
                    known(machine.cpu.effective_cores, "{:.2f}")}),
           "");
-  add_row(short_rows, "Memory",
-          say("{}, limit {}", {html_text(format_bytes(machine.memory.total_bytes)),
-                               html_text(bytes_text(machine.memory.limit_bytes.value_or(0)))}),
-          "");
+  const Fact<double>& limit = machine.memory.limit_bytes;
+  add_row(
+      short_rows, "Memory",
+      say("{}, limit {}", {html_text(format_bytes(machine.memory.total_bytes)),
+                           limit.known() ? html_text(bytes_text(*limit.value)) : say("unknown")}),
+      "");
   if (!run.job.command_job().hosts.empty()) {  // of which `machine` is what each has at least
     const std::string hosts = join(run.job.command_job().hosts, ", ");
     add_row(short_rows, "Hosts",
@@ -203,7 +208,7 @@ std::string machine_section(const RunRecord& run) {
   }
   std::vector<std::string> gpus;
   for (const GpuFacts& gpu : machine.gpus) {
-    gpus.push_back(fmt::format("{}, {}", gpu.name, format_bytes(gpu.memory_bytes)));
+    gpus.push_back(gpu_text(gpu));
   }
   if (gpus.empty()) gpus.push_back(machine.gpu_state);
   add_row(short_rows, "GPUs", sentence_html(join(gpus, "; ")), "");

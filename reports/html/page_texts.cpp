@@ -12,6 +12,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
+#include "trial/answers/same_gate.h"
 
 namespace ocrtune {
 namespace {
@@ -59,7 +60,7 @@ std::string setting_html(const SettingSummary& setting, const SearchRequest& sea
   const std::string words =
       say("{} of {} inputs otherwise, {} of the characters",
           {fmt::format("{}", same.differing_inputs), fmt::format("{}", same.inputs),
-           format_percent(same.changed_share)});
+           small_percent(same.changed_share)});
   const std::string line = fmt::format("<p>{}: {}</p>\n", knobs_html(setting.knobs), words);
   if (rows.empty()) return line;
   return line + table_html({"Input", heading_of_present(search), "It reads"}, rows);

@@ -145,7 +145,9 @@ Reason needs_more(const SettingSummary& tie, const SettingSummary& chosen) {
 }
 
 Reason inert_reason(const InertKnob& knob) {
-  const auto percent = [](double ratio) { return fmt::format("{:+.0f}", 100 * (ratio - 1)); };
+  const auto percent = [](double ratio) {
+    return fmt::format("{:+.0f}", std::round(100 * (ratio - 1)) + 0.0);  // +0 for -0
+  };
   const std::string low = percent(knob.rate.low), high = percent(knob.rate.high);
   if (knob.name == "threads" && !knob.launcher_set.empty()) {
     return reason<ReasonCode::inert_by_launcher>(knob.name, low, high,

@@ -61,6 +61,12 @@ TEST(Text, FormatsForPeople) {
   EXPECT_EQ(format_percent(0.234), "23.4 %");
 }
 
+TEST(Text, ShortTimesAreInMicroseconds) {
+  EXPECT_EQ(format_duration(0), "0.0 ms");
+  EXPECT_EQ(format_duration(0.0000312), "31.2 us");
+  EXPECT_EQ(format_duration(0.00006), "0.1 ms");
+}
+
 TEST(Text, MakesAnyBytesUtf8) {
   EXPECT_EQ(valid_utf8("caf\xC3\xA9"), "caf\xC3\xA9");
   EXPECT_EQ(valid_utf8("\xFF"), "\xEF\xBF\xBD");

@@ -201,6 +201,8 @@ TEST(Headline, WithoutAClearGainTheBaselineIsKept) {
   EXPECT_THAT(answer.english,
               StartsWith("Keep your setting, " + knobs_text(run.result.baseline.knobs)));
   EXPECT_THAT(answer.english, HasSubstr("(+1 %, -2..+5 % with "));
+  run.result.contender->second.low = 0.997;
+  EXPECT_THAT(headline(run).english, HasSubstr("(+1 %, +0..+5 % with "));
 }
 
 TEST(Headline, TheBaselineItselfMayBeTheFastest) {

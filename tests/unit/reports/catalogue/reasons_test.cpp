@@ -50,6 +50,14 @@ TEST(Reasons, ReasonsStandInReasons) {
   EXPECT_EQ(chinese(alone), "以 95 % 的置信度，搜索空间内没有配置能再好 3 % 以上");
 }
 
+TEST(Reasons, AZeroHasNoMinus) {
+  const auto told = [](double low) {
+    return sentence(reason<ReasonCode::rule_costs>(decimal(1, 0), decimal(low, 0), decimal(2, 0)));
+  };
+  EXPECT_EQ(told(-0.4), "costs 1 % (0..2 %)");
+  EXPECT_EQ(told(-1.4), "costs 1 % (-1..2 %)");
+}
+
 TEST(Reasons, ArgumentsMayChangePlacesInChinese) {
   EXPECT_EQ(chinese(reason<ReasonCode::memory_grows_in_trials>(counted(2), counted(3),
                                                                in_bytes(1 << 20), in_bytes(1 << 19),

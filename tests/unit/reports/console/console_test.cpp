@@ -96,6 +96,16 @@ TEST(Console, FailuresNameTheSettingsOfTheirGroup) {
   EXPECT_NE(many.find(" and 1 more:"), std::string::npos) << many;
 }
 
+TEST(Console, AGpuOfUnknownSizeHasNoLimitOfZero) {
+  RunRecord run = sample_run();
+  Resource gpu;
+  gpu.kind = ResourceKind::gpu_memory;
+  gpu.peak = 1 << 30;
+  run.result.verdict.safety.resources.push_back(gpu);
+  const std::string text = console_summary(run, 120, false);
+  EXPECT_NE(text.find("peak 1.0 GiB, limit unknown"), std::string::npos) << text;
+}
+
 TEST(Console, AGuessedBaselineIsNotCalledTheUsersSetting) {
   RunRecord run = sample_run();
   run.search.baseline_source = kBaselinePlain;

@@ -120,6 +120,20 @@ TEST(DiagnosisWords, TenStoriesInBothLanguages) {
   EXPECT_EQ(told, 10u);
 }
 
+TEST(DiagnosisPage, NoCharacterIsCutInTwo) {
+  std::string chinese;
+  for (int i = 0; i < 100; ++i) chinese += "内存不足";
+  StoryEvent event;
+  event.code = StoryCode::ended;
+  event.text = "a" + chinese;
+  for (const std::string& text :
+       {story_line(event, false),
+        diagnosis_text(diagnose_text("ModuleNotFoundError: No module named 'l" + chinese + "'\n"),
+                       "en")}) {
+    EXPECT_EQ(valid_utf8(text), text);
+  }
+}
+
 TEST(DiagnosisWords, RanksInARowAreARange) {
   StoryEvent event;
   event.code = StoryCode::lost_peer;

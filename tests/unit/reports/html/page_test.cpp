@@ -93,6 +93,12 @@ TEST(Page, WhatWasNotMeasuredIsNoZero) {
   EXPECT_NE(page.find("effective cores"), std::string::npos);
 }
 
+TEST(Page, AnUnknownLimitIsNoZero) {
+  RunRecord run = sample_run();
+  run.machine.memory.limit_bytes = {};
+  EXPECT_EQ(page_html(run).find("limit 0 B"), std::string::npos);
+}
+
 TEST(Page, AFirstSettingOfListsIsNoPlainStart) {
   RunRecord run = sample_run();
   run.search.baseline_source = kBaselineFirst;

@@ -36,6 +36,16 @@ TEST(PageTexts, ExamplesStandSideBySideWithTheDifferenceMarked) {
   EXPECT_THAT(html, Not(HasSubstr("<b>")));
 }
 
+TEST(PageTexts, SmallSharesAreNoZeroAndAStartIsNotCalledTheUsers) {
+  RunRecord run = run_with(true);
+  run.result.settings[0].same.changed_share = 0.0002;
+  run.search.baseline_source = kBaselineGiven;
+  EXPECT_THAT(texts_section(run), HasSubstr("0.02 % of the characters"));
+  EXPECT_THAT(texts_section(run), HasSubstr("Your setting reads"));
+  run.search.baseline_source = kBaselineFirst;
+  EXPECT_THAT(texts_section(run), HasSubstr("first setting of your lists reads"));
+}
+
 TEST(PageTexts, NothingIsSaidWhereAllReadTheSame) { EXPECT_EQ(texts_section(run_with(false)), ""); }
 
 }  // namespace
