@@ -20,7 +20,8 @@ bool has_end(const std::string& name, std::span<const char* const> ends) {
 }
 
 bool holds_state(const std::string& name) {
-  return has_end(name, kPaddleEnds) || has_end(name, kFolderEnds) || has_end(name, kFileEnds);
+  return has_end(name, kPaddleEnds) || has_end(name, kFolderEnds) || has_end(name, kFileEnds) ||
+         has_end(name, kLooseEnds);
 }
 
 std::map<std::string, StateFiles::Version> StateFiles::look() const {

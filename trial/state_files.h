@@ -14,7 +14,10 @@ namespace ocrtune {
 // folders are what save_pretrained() makes, with the optimizer's .pt beside the weights.
 inline constexpr const char* kPaddleEnds[] = {".pdparams", ".pdopt", ".states"};
 inline constexpr const char* kFolderEnds[] = {".safetensors", ".bin"};
-inline constexpr const char* kFileEnds[] = {".pt", ".pth", ".ckpt", ".h5", ".npz"};
+inline constexpr const char* kFileEnds[] = {".pt",      ".pth",    ".ckpt",     ".h5",   ".npz",
+                                            ".pth.tar", ".pt.tar", ".ckpt.tar", ".keras"};
+// What vocabularies, metrics and shards of data end in as well.
+inline constexpr const char* kLooseEnds[] = {".pkl", ".pickle", ".tar"};
 bool has_end(const std::string& name, std::span<const char* const> ends);
 
 // By a file's name.

@@ -28,7 +28,7 @@ struct FileFacts {
 
 std::optional<FileFacts> file_facts(const std::string& path) {
   struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) return std::nullopt;
+  if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
   return FileFacts{
       static_cast<double>(facts.st_mtim.tv_sec) + 1e-9 * static_cast<double>(facts.st_mtim.tv_nsec),
       static_cast<std::uint64_t>(facts.st_size)};
@@ -38,10 +38,16 @@ constexpr off_t kMinBytes = 4;  // of weights, in any format
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+// Of "checkpoint_300" in "checkpoint_300.pth.tar".
+std::size_t stem_bytes(const std::string& name) {
+  std::string stem = name;
+  while (has_end(stem, kFileEnds) || has_end(stem, kLooseEnds)) stem.resize(stem.rfind('.'));
+  return stem.size();
+}
+
 // 300 of "checkpoint-300", "epoch=3-step=300.ckpt", "iter_300"; -1: it ends in no number.
 std::int64_t number_of(const std::string& name) {
-  std::string_view stem = name;
-  if (has_end(name, kFileEnds)) stem = stem.substr(0, stem.rfind('.'));
+  const std::string_view stem = std::string_view(name).substr(0, stem_bytes(name));
   std::size_t begin = stem.size();
   while (begin > 0 && is_digit(stem[begin - 1])) --begin;
   return parse_integer(stem.substr(begin)).value_or(-1);
@@ -87,7 +93,8 @@ struct Parts {
 
 using States = std::map<std::string, Parts>;  // path to resume from -> what is there
 
-void look_in(const std::string& folder, int depth, States& states) {
+// `loose`: what counts only where there are no states of a surer name.
+void look_in(const std::string& folder, int depth, States& states, States& loose) {
   const auto names = list_directory(folder).value_or({});
   // Beside weights that belong to their folder, a .pt is the optimizer's.
   const bool one_state =
@@ -107,18 +114,20 @@ void look_in(const std::string& folder, int depth, States& states) {
   for (const std::string& name : names) {
     const std::string path = join_path(folder, name);
     if (is_directory(path)) {
-      if (depth < 2 && !starts_with(name, "tmp")) look_in(path, depth + 1, states);
+      if (depth < 2 && !starts_with(name, "tmp")) look_in(path, depth + 1, states, loose);
     } else if (has_end(name, kPaddleEnds)) {
       states[path.substr(0, path.rfind('.'))].add(path, name.substr(name.rfind('.')));
-    } else if (holds_state(name)) {
+    } else if (has_end(name, kFolderEnds) || has_end(name, kFileEnds)) {
       states[one_state ? folder : path].add(path, one_state ? name : "");
+    } else if (has_end(name, kLooseEnds)) {
+      loose[path].add(path, "");
     }
   }
 }
 
 // "out/checkpoint-" of "out/checkpoint-300": states that are alike but for their number.
 std::string series_of(const std::string& path) {
-  std::size_t end = has_end(path, kFileEnds) ? path.rfind('.') : path.size();
+  std::size_t end = stem_bytes(path);
   while (end > 0 && is_digit(path[end - 1])) --end;
   return path.substr(0, end);
 }
@@ -140,6 +149,49 @@ void compare_with_earlier(const std::vector<Parts*>& states) {
     for (const std::string& name : (*earlier)->names) {
       if (!any_digit(name) && states[i]->names.count(name) == 0) states[i]->state.whole = false;
     }
+  }
+}
+
+// A program that writes weights alone right after its whole state cannot go on from them. States
+// of names without numbers that came seconds apart: the newest of those that are not much smaller
+// than the largest comes first. `states`: the newest first.
+void prefer_larger_of_a_burst(std::vector<Parts*>& states) {
+  constexpr double kBurstSeconds = 10;
+  for (std::size_t begin = 0; begin < states.size(); ++begin) {
+    if (states[begin]->state.number >= 0) continue;
+    std::vector<std::size_t> burst;
+    std::uint64_t largest = 0;
+    for (std::size_t i = begin; i < states.size(); ++i) {
+      const Checkpoint& one = states[i]->state;
+      if (states[begin]->state.seconds - one.seconds > kBurstSeconds) break;
+      if (one.number >= 0 || !one.whole) continue;
+      burst.push_back(i);
+      largest = std::max(largest, one.bytes);
+    }
+    if (burst.empty()) continue;
+    std::size_t chosen = 0;
+    while (4 * states[burst[chosen]]->state.bytes < 3 * largest) ++chosen;
+    for (; chosen > 0; --chosen) std::swap(states[burst[chosen]], states[burst[chosen - 1]]);
+    begin = burst.back();
+  }
+}
+
+// Of the folder and two levels below, those that might be a state for all that is known.
+void add_other_files(const std::string& folder, const std::string& below, int depth,
+                     std::map<std::string, std::pair<double, std::uint64_t>>& files) {
+  constexpr const char* kPlainEnds[] = {".log", ".txt",  ".csv", ".json", ".jsonl",
+                                        ".yml", ".yaml", ".out", ".html", ".py",
+                                        ".err", ".png",  ".jpg", ".prom"};
+  constexpr std::size_t kMaxFiles = 20'000;
+  for (const std::string& name : list_directory(folder).value_or({})) {
+    if (files.size() >= kMaxFiles) return;
+    const std::string path = join_path(folder, name);
+    if (is_directory(path)) {
+      if (depth < 2) add_other_files(path, below + name + "/", depth + 1, files);
+      continue;
+    }
+    if (has_end(name, kPlainEnds) || name.find("tfevents") != std::string::npos) continue;
+    if (const auto facts = file_facts(path)) files[below + name] = {facts->seconds, facts->bytes};
   }
 }
 
@@ -186,17 +238,18 @@ bool is_whole_safetensors(int file, std::uint64_t bytes, const std::string& head
 }  // namespace
 
 bool is_whole_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // it may be a FIFO
   if (file < 0) return false;
   struct stat facts {};
-  bool whole = ::fstat(file, &facts) == 0 && (facts.st_size >= kMinBytes || !holds_state(path));
+  bool whole = ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
+               (facts.st_size >= kMinBytes || !holds_state(path));
   const auto bytes = static_cast<std::uint64_t>(std::max<off_t>(facts.st_size, 0));
   const std::string head = read_at(file, 0, 8);
   if (whole && starts_with(head, "PK\3\4")) {
     whole = is_whole_zip(file, bytes);
   } else if (whole && ends_with(path, ".safetensors")) {
     whole = is_whole_safetensors(file, bytes, head);
-  } else if (ends_with(path, ".json")) {
+  } else if (whole && ends_with(path, ".json")) {
     const std::string tail = read_at(file, bytes - std::min<std::uint64_t>(bytes, 64), 64);
     whole = ends_with(trim(tail), "}") || ends_with(trim(tail), "]");
   } else if (whole && head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5) {
@@ -207,14 +260,18 @@ bool is_whole_file(const std::string& path) {
 }
 
 std::vector<Checkpoint> find_checkpoints(const std::string& name) {
-  States states;
+  States states, loose;
   if (is_directory(name)) {
-    look_in(name, 0, states);
+    look_in(name, 0, states, loose);
   } else if (!name.empty()) {
     for (const char* end : {"", ".pdparams", ".pdopt", ".states", ".pt", ".pth"}) {
       if (path_exists(name + end)) states[name].add(name + end, end);
     }
   }
+  const auto is_empty = [](const auto& one) { return one.second.names.empty(); };
+  std::erase_if(states, is_empty);
+  if (states.empty()) states = std::move(loose);
+  std::erase_if(states, is_empty);
   std::vector<Parts*> sorted;
   for (auto& [path, parts] : states) {
     parts.state.path = path;
@@ -226,9 +283,22 @@ std::vector<Checkpoint> find_checkpoints(const std::string& name) {
            std::tie(b->state.seconds, b->state.number);
   });
   compare_with_earlier(sorted);
+  prefer_larger_of_a_burst(sorted);
   std::vector<Checkpoint> found;
   for (const Parts* parts : sorted) found.push_back(parts->state);
   return found;
+}
+
+void SavedStates::look_for_others(bool nothing_recognised) {
+  unrecognised_.clear();
+  std::map<std::string, Version> now;
+  if (nothing_recognised && is_directory(name_)) add_other_files(name_, "", 0, now);
+  for (const auto& [path, version] : now) {
+    const auto before = others_.find(path);
+    const bool same = before != others_.end() && before->second == version;
+    if (looks_ > 1 && !same) unrecognised_.push_back(path);
+  }
+  others_ = std::move(now);
 }
 
 void SavedStates::look() {
@@ -237,6 +307,7 @@ void SavedStates::look() {
   states_.clear();
   passed_over_.clear();
   std::vector<Checkpoint> found = find_checkpoints(name_);
+  look_for_others(found.empty());
   // A state that is rewritten in place and was cut has its last whole version beside it, as
   // PaddleOCR keeps iter_epoch_100 and best_accuracy beside latest.
   if (found.size() == 1 && !found[0].whole && !is_directory(name_)) {

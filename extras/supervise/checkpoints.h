@@ -42,16 +42,23 @@ class SavedStates {
   bool saved() const { return saved_; }  // a whole state, between the last two looks
   // Paths of states that are newer, but cut.
   const std::vector<std::string>& passed_over() const { return passed_over_; }
+  // Files of the folder, in which nothing was recognised as a state, that changed between the last
+  // two looks, by their paths below it. Logs, tables and pages do not count.
+  const std::vector<std::string>& unrecognised() const { return unrecognised_; }
   // The program cannot load newest(). False: no earlier state is left, and this one stays.
   bool refuse();
 
  private:
   using Version = std::pair<double, std::uint64_t>;  // seconds, bytes
+  void look_for_others(bool nothing_recognised);
+
   std::string name_;
   std::vector<Checkpoint> states_;                       // that may be loaded, the newest first
   std::map<std::string, std::pair<Version, int>> seen_;  // path -> version, look that saw it first
   std::map<std::string, Version> refused_;
   std::vector<std::string> passed_over_;
+  std::map<std::string, Version> others_;  // where nothing was recognised: path -> version
+  std::vector<std::string> unrecognised_;
   int looks_ = 0;
   bool saved_ = false;
 };

@@ -46,23 +46,23 @@ class Checkpoints : public ::testing::Test {
 };
 
 TEST_F(Checkpoints, AreWhatTheProgramIsToResumeFrom) {
-  put("best_accuracy.pdparams", 1);
-  put("best_accuracy.pdopt", 2);
-  put("iter_epoch_3.pdparams", 3);
-  put("sub/last.ckpt", 4);
-  put("model.pt", 5);
-  put("rec_v3/latest.pdparams", 6);
-  put("epoch=3-step=300.ckpt", 7);
-  put("train.log", 8);
-  put("config.yml", 8);
-  put("vdl/vdlrecords.1.log", 8);
+  put("best_accuracy.pdparams", 20);
+  put("best_accuracy.pdopt", 40);
+  put("iter_epoch_3.pdparams", 60);
+  put("sub/last.ckpt", 80);
+  put("model.pt", 100);
+  put("rec_v3/latest.pdparams", 120);
+  put("epoch=3-step=300.ckpt", 140);
+  put("train.log", 160);
+  put("config.yml", 160);
+  put("vdl/vdlrecords.1.log", 160);
   EXPECT_THAT(found(), ElementsAre("/epoch=3-step=300.ckpt", "/rec_v3/latest", "/model.pt",
                                    "/sub/last.ckpt", "/iter_epoch_3", "/best_accuracy"));
   EXPECT_EQ(find_checkpoints(folder_)[0].number, 300);
   EXPECT_EQ(find_checkpoints(folder_)[4].number, 3);
   EXPECT_THAT(find_checkpoints(folder_ + "/none"), IsEmpty());
   EXPECT_THAT(find_checkpoints(""), IsEmpty());
-  EXPECT_EQ(find_checkpoints(folder_ + "/best_accuracy")[0].seconds, 2);
+  EXPECT_EQ(find_checkpoints(folder_ + "/best_accuracy")[0].seconds, 40);
   EXPECT_EQ(find_checkpoints(folder_ + "/model.pt")[0].path, folder_ + "/model.pt");
 }
 
@@ -174,6 +174,58 @@ TEST_F(Checkpoints, TheNewestIsTheOneThatCameLastWhateverTheClockSays) {
   put("iter_2.pdparams", 70);  // written anew
   states.look();
   EXPECT_EQ(newest(states), "/iter_2");
+}
+
+// The largest of a burst is what a run can go on from: the weights beside it were written last.
+TEST_F(Checkpoints, OfABurstTheLargerOneComesFirst) {
+  put("last.pt", 100, std::string(90, 'w'));
+  put("epoch_5.pt", 101, std::string(90, 'w'));
+  put("best.pt", 102, std::string(30, 'w'));
+  EXPECT_THAT(found(), ElementsAre("/last.pt", "/epoch_5.pt", "/best.pt"));
+  put("best.pt", 102, std::string(88, 'w'));
+  EXPECT_THAT(found(), ElementsAre("/best.pt", "/epoch_5.pt", "/last.pt")) << "as good";
+  put("best.pt", 140, std::string(30, 'w'));
+  EXPECT_THAT(found(), ElementsAre("/best.pt", "/epoch_5.pt", "/last.pt")) << "much newer";
+}
+
+TEST_F(Checkpoints, AFifoIsNoStateAndHoldsNothingUp) {
+  put("one.pt", 1);
+  for (const char* name : {"two.pt", "checkpoint-9/pipe", "named"}) {
+    const std::string path = join_path(folder_, name);
+    ASSERT_TRUE(make_directories(parent_path(path)));
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_FALSE(is_whole_file(path)) << name;
+  }
+  EXPECT_THAT(found(), ElementsAre("/one.pt"));
+  EXPECT_THAT(find_checkpoints(folder_ + "/named"), IsEmpty());
+}
+
+TEST_F(Checkpoints, HaveTheEndingsOfManyPrograms) {
+  put("vocabulary.pkl", 90);
+  put("data/shard-7.tar", 80);
+  EXPECT_THAT(found(), ElementsAre("/vocabulary.pkl", "/data/shard-7.tar"));
+  put("model_12.pth.tar", 20);
+  put("model.keras", 40);
+  EXPECT_THAT(found(), ElementsAre("/model.keras", "/model_12.pth.tar")) << "surer than .pkl";
+  EXPECT_EQ(find_checkpoints(folder_)[1].number, 12);
+}
+
+TEST_F(Checkpoints, WhatIsNotRecognisedIsNamedOnceItChanges) {
+  put("state.msgpack", 1);
+  put("train.log", 1);
+  SavedStates states(folder_);
+  EXPECT_THAT(states.unrecognised(), IsEmpty());
+  put("state.msgpack", 2);
+  put("sub/other.state", 2);
+  put("train.log", 2);
+  states.look();
+  EXPECT_THAT(states.unrecognised(), ElementsAre("state.msgpack", "sub/other.state"));
+  states.look();
+  EXPECT_THAT(states.unrecognised(), IsEmpty());
+  put("state.msgpack", 3);
+  put("last.pt", 3);
+  states.look();
+  EXPECT_THAT(states.unrecognised(), IsEmpty());
 }
 
 TEST(TrainingPosition, IsReadFromProgressLines) {

@@ -32,5 +32,14 @@ TEST(StateFiles, AreReplacedByAnotherSizeAndByTheirRemoval) {
   EXPECT_TRUE(remove_tree(folder));
 }
 
+TEST(StateFiles, AreKnownByTheirEndings) {
+  for (const char* name : {"a.pth.tar", "a.keras", "a.pkl", "a.tar", "a.pdparams", "a.ckpt"}) {
+    EXPECT_TRUE(holds_state(name)) << name;
+  }
+  for (const char* name : {"train.log", ".pt", "tar", "a.tar.gz"}) {
+    EXPECT_FALSE(holds_state(name)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace ocrtune
