@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <csignal>
 #include <ctime>
+#include <optional>
 #include <string_view>
 
 #include "base/files.h"
@@ -32,16 +34,39 @@ struct NamePattern {
 constexpr std::array kPatterns = {NamePattern{"torch_", '_'}, NamePattern{"paddle_", '_'},
                                   NamePattern{"sem.loky-", '-'}, NamePattern{"loky-", '-'}};
 
-bool carries_pid(std::string_view name, const std::set<int>& pids) {
+// In a name that a library gave; nothing in any other.
+std::optional<int> pid_in(std::string_view name) {
   for (const NamePattern& pattern : kPatterns) {
     if (!starts_with(name, pattern.before)) continue;
     const char* begin = name.data() + pattern.before.size();
     const char* end = name.data() + name.size();
     int pid = 0;
     const auto [rest, error] = std::from_chars(begin, end, pid);
-    if (error == std::errc() && rest != end && *rest == pattern.after) return pids.count(pid) != 0;
+    if (error == std::errc() && rest != end && *rest == pattern.after) return pid;
   }
-  return false;
+  return std::nullopt;
+}
+
+bool carries_pid(std::string_view name, const std::set<int>& pids) {
+  const auto pid = pid_in(name);
+  return pid && pids.count(*pid) != 0;
+}
+
+// Beginnings of names in the folder that these paths name, also through links; "" is all of it.
+std::vector<std::string> prefixes_in(const std::string& folder,
+                                     const std::vector<std::string>& paths) {
+  std::vector<std::string> prefixes;
+  const std::string real_folder = real_path(folder).value_or(folder);
+  for (const std::string& path : paths) {
+    const std::string parent = parent_path(path);
+    const std::string beside = real_path(parent.empty() ? "." : parent).value_or(parent);
+    for (const std::string& one :
+         {join_path(beside, base_name(path)), real_path(path).value_or("")}) {
+      if (one == real_folder) prefixes.emplace_back();
+      if (!one.empty() && parent_path(one) == real_folder) prefixes.push_back(base_name(one));
+    }
+  }
+  return prefixes;
 }
 
 // Removes a regular file of this user's that nobody has open or mapped: the kernel grants a write
@@ -84,9 +109,13 @@ void remove_orphaned_segments(const std::string& folder, double min_age_seconds)
 
 ShmLeftovers::Report ShmLeftovers::remove(const std::set<int>& pids, bool names_count) const {
   Report report;
+  const std::vector<std::string> kept = prefixes_in(folder_, kept_);
   for (const std::string& name : names_in(folder_)) {
     if (before_.count(name) != 0) continue;
-    const bool own = used_.count(name) != 0 || (names_count && carries_pid(name, pids));
+    const bool stays = !pid_in(name) && std::any_of(kept.begin(), kept.end(), [&](const auto& one) {
+      return starts_with(name, one);
+    });
+    const bool own = !stays && (used_.count(name) != 0 || (names_count && carries_pid(name, pids)));
     const bool gone = own && remove_unused(join_path(folder_, name));
     (gone ? report.removed : report.left).push_back(name);
   }

@@ -25,6 +25,10 @@ class ShmLeftovers {
   // Names in the folder that they might write to earlier.
   void add_used(const std::set<std::string>& names) { used_.insert(names.begin(), names.end()); }
 
+  // A file, prefix or folder that the user named as his: what it names in the folder stays, unless
+  // its name is one that a library gives.
+  void keep(const std::string& path) { kept_.push_back(path); }
+
   struct Report {
     std::vector<std::string> removed;
     std::vector<std::string> left;  // new, but in use, or nothing proves whose
@@ -36,7 +40,8 @@ class ShmLeftovers {
  private:
   std::string folder_;
   std::set<std::string> before_;
-  std::set<std::string> used_;  // names in the folder
+  std::set<std::string> used_;     // names in the folder
+  std::vector<std::string> kept_;  // paths
 };
 
 // Removes segments of core/comm/shm_comm.h that are older than `min_age_seconds` and that nobody

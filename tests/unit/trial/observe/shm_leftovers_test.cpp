@@ -47,6 +47,20 @@ TEST_F(Leftovers, ANameNeedsThePidInItsPlace) {
   EXPECT_TRUE(path_exists(path("torch_7_folder/data")));
 }
 
+// A state in memory is what the next attempt goes on from.
+TEST_F(Leftovers, WhatTheUserNamedStays) {
+  for (const char* name : {"state.pt", "latest.pdparams", "segment", "torch_7_9"}) put(name);
+  shm_->add_used({"state.pt", "latest.pdparams", "segment", "torch_7_9"});
+  for (const char* name : {"state.pt", "latest"}) shm_->keep(path(name));
+  shm_->keep(path("none/at/all"));
+  EXPECT_THAT(shm_->remove({}, false).removed, ElementsAre("segment", "torch_7_9"));
+  put("segment");
+  put("torch_7_9");
+  shm_->keep(folder_ + "/");
+  EXPECT_THAT(shm_->remove({}, false).removed, ElementsAre("torch_7_9"));
+  EXPECT_TRUE(path_exists(path("state.pt")));
+}
+
 TEST_F(Leftovers, SegmentsOfKilledLaunchesGo) {
   for (const char* name : {"ocrtune-17-4", "ocrtune-18-4", "ocrtune-17", "ocrtune-17-4-1",
                            "ocrtune-a-4", "other-17-4", "xocrtune-17-4"}) {
