@@ -1,9 +1,8 @@
 #include "extras/supervise/supervise.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "diagnosis/log_scan.h"
 #include "extras/supervise/checkpoints.h"
 #include "extras/supervise/growth_watch.h"
+#include "extras/supervise/log_marks.h"
 #include "trial/free_port.h"
 #include "trial/observe/memory_sampler.h"
 
@@ -28,23 +28,12 @@ constexpr int kKeptAttempts = 50;  // whose logs and traces stay on the disk
 constexpr double kHostLostConfidence = 0.9;
 constexpr double kMaxPause = 300;  // seconds before a restart
 
-// Of a file: changed when one of the two differs, whatever the clock was set to.
-using FileVersion = std::pair<double, std::uint64_t>;  // modified, bytes
-
-FileVersion version_of(const std::string& path) {
-  struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) return {0, 0};
-  return {
-      static_cast<double>(facts.st_mtim.tv_sec) + 1e-9 * static_cast<double>(facts.st_mtim.tv_nsec),
-      static_cast<std::uint64_t>(facts.st_size)};
-}
-
 class Supervisor {
  public:
   Supervisor(const SuperviseOptions& options, const AttemptRunner& attempt,
              const SuperviseListeners& listeners, Clock& clock, Journal journal)
       : options_(options),
-        attempt_(attempt),
+        runner_(attempt),
         listeners_(listeners),
         clock_(clock),
         journal_(std::move(journal)),
@@ -61,9 +50,15 @@ class Supervisor {
   void tell_held(const AttemptStatus& status);
   void warn(const std::string& kind, const std::string& words, double seconds);
   void begin_attempt();
-  std::map<std::string, FileVersion> other_logs() const;
-  Diagnosis diagnose_attempt(const AttemptEnd& end, int number,
-                             const std::map<std::string, FileVersion>& logs_before);
+  // What the next attempt changes; empty: the run has ended, and `all` says how.
+  Result<std::optional<std::string>> attempt(int number, SuperviseEnd& all);
+  std::optional<std::string> take_failure(const AttemptEnd& end, int number, AttemptSummary summary,
+                                          SuperviseEnd& all);
+  std::optional<std::string> take_start_error(const Error& error, int number, SuperviseEnd& all);
+  void tell_what_is_left(const AttemptEnd& end, int number);
+  void tell_unrecognised();
+  std::vector<std::string> kept_paths() const;
+  Diagnosis diagnose_attempt(const AttemptEnd& end, int number, const LogMarks& logs);
   bool moved_on(const AttemptStatus& last, const std::string& cause);
   bool cannot_load(const AttemptStatus& last, const Diagnosis& diagnosis) const;
   // What to change for the next attempt, or empty with `why` when there shall be none.
@@ -79,7 +74,7 @@ class Supervisor {
   void pause();
 
   const SuperviseOptions& options_;
-  const AttemptRunner& attempt_;
+  const AttemptRunner& runner_;
   const SuperviseListeners& listeners_;
   Clock& clock_;
   Journal journal_;
@@ -92,7 +87,7 @@ class Supervisor {
   std::vector<std::string> warnings_;        // of this attempt
   std::map<int, std::string> places_;
   std::set<ReasonCode> held_told_;  // of all attempts
-  bool log_problem_told_ = false;
+  bool log_problem_told_ = false, unrecognised_told_ = false;
   int warned_ = 0, failures_ = 0, unchanged_ = 0;
   int incurable_ = 0;                  // failures in a row that a restart cannot cure
   TrainingPosition furthest_;          // of all attempts that failed
@@ -150,7 +145,21 @@ Result<AttemptPlan> Supervisor::plan_attempt(int number) {
   plan.stall_seconds = options_.stall_seconds;
   plan.memory_limit_bytes = options_.memory_limit_bytes;
   plan.stop_grace_seconds = options_.stop_grace_seconds;
+  plan.kept_paths = kept_paths();
   return plan;
+}
+
+// What the user named; absolute, for an attempt may run in another folder.
+std::vector<std::string> Supervisor::kept_paths() const {
+  std::vector<std::string> paths = options_.logs;
+  paths.push_back(options_.run_directory);
+  if (!options_.checkpoint.empty()) paths.push_back(options_.checkpoint);
+  for (std::string& path : paths) {
+    std::error_code code;
+    const std::filesystem::path whole = std::filesystem::absolute(path, code);
+    if (!code) path = whole.string();
+  }
+  return paths;
 }
 
 // One warning of a kind in `warning_seconds`: to the journal, the listener and the summary.
@@ -197,35 +206,16 @@ void Supervisor::watch(const AttemptStatus& status) {
   if (listeners_.on_status) listeners_.on_status(status, words);
 }
 
-// What lies where the user said that further logs are.
-std::map<std::string, FileVersion> Supervisor::other_logs() const {
-  std::map<std::string, FileVersion> versions;
-  for (const std::string& path : options_.logs) {
-    std::vector<std::string> found = {path};
-    if (is_directory(path)) found = find_logs(path).value_or({});
-    for (const std::string& file : found) versions[file] = version_of(file);
-  }
-  return versions;
-}
-
-// All logs that this attempt wrote: its own output and those of the user's that have changed.
-Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number,
-                                       const std::map<std::string, FileVersion>& logs_before) {
-  std::vector<std::string> files = {
-      join_path(options_.run_directory, fmt::format("attempt-{}.log", number))};
-  for (const auto& [file, version] : other_logs()) {
-    const auto before = logs_before.find(file);
-    if (before == logs_before.end() || before->second != version) files.push_back(file);
-  }
+// All that this attempt wrote: its own output and what it added to the user's logs.
+Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number, const LogMarks& logs) {
+  const std::string own = join_path(options_.run_directory, fmt::format("attempt-{}.log", number));
   std::vector<LogScan> scans;
   if (!end.last.log_problem.empty()) {  // the file is cut; its end is in memory
-    scans.push_back(scan_text(files[0], end.output));
-    files.erase(files.begin());
+    scans.push_back(scan_text(own, end.output));
+  } else if (auto scan = scan_log(own)) {
+    scans.push_back(std::move(*scan));
   }
-  for (const std::string& file : files) {
-    auto scan = scan_log(file);
-    if (scan) scans.push_back(std::move(*scan));
-  }
+  for (LogScan& scan : logs.scan_added()) scans.push_back(std::move(scan));
   if (!end.kernel_log.empty()) {
     const std::string lines = join(end.kernel_log, "\n") + "\n";
     const std::string path =
@@ -354,60 +344,128 @@ void Supervisor::pause() {
   for (; left > 0 && !interrupted(); left -= 0.2) clock_.sleep_seconds(std::min(left, 0.2));
 }
 
+void Supervisor::tell_what_is_left(const AttemptEnd& end, int number) {
+  if (!end.removed_shm.empty()) {
+    journal_.write("removed", {{"from /dev/shm", join(end.removed_shm, ", ")}});
+  }
+  if (end.left_over > 0) {
+    const std::string left = how_many(end.left_over, "process");
+    journal_.write("left over", {{"attempt", std::to_string(number)}, {"what", left}});
+    note(fmt::format("attempt {} left {} behind, told to end", number, left));
+  }
+  if (!end.survivors.empty()) {
+    const std::string stuck = join(end.survivors, ", ");
+    journal_.write("stuck", {{"attempt", std::to_string(number)}, {"what", stuck}});
+    note("could not be ended: " + stuck);
+  }
+}
+
+// Once: each attempt of this run starts from the beginning, and the user believes that it does not.
+void Supervisor::tell_unrecognised() {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> files = states_.unrecognised();
+  if (files.empty() || std::exchange(unrecognised_told_, true)) return;
+  if (files.size() > kNamed) files.resize(kNamed);
+  const std::string changed = join(files, ", ");
+  journal_.write("unrecognised", {{"checkpoint", options_.checkpoint}, {"changed", changed}});
+  note(fmt::format("no checkpoint is recognised in {}, where {} changed", options_.checkpoint,
+                   changed));
+}
+
+std::optional<std::string> Supervisor::take_failure(const AttemptEnd& end, int number,
+                                                    AttemptSummary summary, SuperviseEnd& all) {
+  if (all.diagnosis.failed) {
+    const Cause& cause = all.diagnosis.causes[0];
+    summary.cause = cause.row->name;
+    summary.confidence = cause.confidence;
+    if (!cause.evidence.empty()) summary.evidence = cause.evidence[0].text;
+  }
+  states_.look();
+  tell_unrecognised();
+  const bool moved_on = this->moved_on(end.last, summary.cause);
+  auto change = next_step(end, all.diagnosis, moved_on, all.reason);
+  summary.change = change.value_or("");
+  journal_.write("failure", {{"ending", summary.ending},
+                             {"cause", summary.cause},
+                             {"evidence", summary.evidence},
+                             {"next", change ? *change : "gave up: " + all.reason}});
+  note(fmt::format("attempt {} failed: {}{}", number, summary.ending,
+                   summary.cause.empty() ? "" : " - " + summary.cause));
+  all.attempts.push_back(std::move(summary));
+  if (!change) all.state = SuperviseState::gave_up;
+  return change;
+}
+
+// It could be started before: what keeps it from that may pass.
+std::optional<std::string> Supervisor::take_start_error(const Error& error, int number,
+                                                        SuperviseEnd& all) {
+  AttemptSummary summary;
+  summary.command = all.attempts.back().command;
+  summary.ending = "could not start: " + error.what;
+  std::optional<std::string> change = "the same setting";
+  if (error.kind == ErrorKind::interrupted) {
+    change.reset();
+    all.state = SuperviseState::interrupted;
+    journal_.write("interrupted", {{"ending", summary.ending}});
+  } else {
+    if (++failures_ >= options_.max_failures) {
+      change.reset();
+      all.state = SuperviseState::gave_up;
+      all.reason = fmt::format("{} in a row without getting further; the last one {}",
+                               how_many(failures_, "failure"), summary.ending);
+    }
+    journal_.write("failure", {{"ending", summary.ending},
+                               {"next", change ? *change : "gave up: " + all.reason}});
+    note(fmt::format("attempt {} failed: {}", number, summary.ending));
+  }
+  summary.change = change.value_or("");
+  all.attempts.push_back(std::move(summary));
+  return change;
+}
+
+Result<std::optional<std::string>> Supervisor::attempt(int number, SuperviseEnd& all) {
+  const auto plan = OCRTUNE_TRY(plan_attempt(number));
+  const std::string line = shell_join(masked_arguments(plan.process.arguments));
+  journal_.write("start", {{"attempt", std::to_string(number)}, {"command", line}});
+  note(fmt::format("attempt {}: {}", number, line));
+  begin_attempt();
+  const LogMarks logs(options_.logs);
+  AttemptListeners listeners;
+  listeners.on_status = [this](const AttemptStatus& status) { watch(status); };
+  const auto end = OCRTUNE_TRY(runner_(plan, listeners));
+  tell_what_is_left(end, number);
+  AttemptSummary summary = this->summary(plan, end);
+  tell_log_problem(end.last);
+  const bool clean = end.clean();
+  if (clean || end.stop == AttemptStop::interrupted) {
+    journal_.write(clean ? "done" : "interrupted", {{"ending", summary.ending}});
+    all.state = clean ? SuperviseState::done : SuperviseState::interrupted;
+    all.attempts.push_back(std::move(summary));
+    return std::optional<std::string>();
+  }
+  all.diagnosis = diagnose_attempt(end, number, logs);
+  return take_failure(end, number, std::move(summary), all);
+}
+
 Result<SuperviseEnd> Supervisor::run() {
   SuperviseEnd all;
   note(untold_checkpoint(options_.checkpoint, options_.resume_argument));
   for (int number = 1;; ++number) {
-    const auto plan = OCRTUNE_TRY(plan_attempt(number));
-    const std::string line = shell_join(masked_arguments(plan.process.arguments));
-    journal_.write("start", {{"attempt", std::to_string(number)}, {"command", line}});
-    note(fmt::format("attempt {}: {}", number, line));
-    begin_attempt();
-    const auto logs_before = other_logs();
-    AttemptListeners listeners;
-    listeners.on_status = [this](const AttemptStatus& status) { watch(status); };
-    const auto end = OCRTUNE_TRY(attempt_(plan, listeners));
-    if (!end.removed_shm.empty()) {
-      journal_.write("removed", {{"from /dev/shm", join(end.removed_shm, ", ")}});
+    const auto tried = attempt(number, all);
+    if (!tried && number == 1) {
+      journal_.write("failure", {{"ending", "could not start: " + tried.error().what}});
+      return tried.error();
     }
-    AttemptSummary summary = this->summary(plan, end);
-    tell_log_problem(end.last);
-    const bool clean = end.clean();
-    if (clean || end.stop == AttemptStop::interrupted) {
-      journal_.write(clean ? "done" : "interrupted", {{"ending", summary.ending}});
-      all.state = clean ? SuperviseState::done : SuperviseState::interrupted;
-      all.attempts.push_back(std::move(summary));
-      break;
-    }
-    all.diagnosis = diagnose_attempt(end, number, logs_before);
-    if (all.diagnosis.failed) {
-      const Cause& cause = all.diagnosis.causes[0];
-      summary.cause = cause.row->name;
-      summary.confidence = cause.confidence;
-      if (!cause.evidence.empty()) summary.evidence = cause.evidence[0].text;
-    }
-    states_.look();
-    const bool moved_on = this->moved_on(end.last, summary.cause);
-    const auto change = next_step(end, all.diagnosis, moved_on, all.reason);
-    summary.change = change.value_or("");
-    journal_.write("failure", {{"ending", summary.ending},
-                               {"cause", summary.cause},
-                               {"evidence", summary.evidence},
-                               {"next", change ? *change : "gave up: " + all.reason}});
-    note(fmt::format("attempt {} failed: {}{}", number, summary.ending,
-                     summary.cause.empty() ? "" : " - " + summary.cause));
-    all.attempts.push_back(summary);
+    const auto change = tried ? *tried : take_start_error(tried.error(), number, all);
     if (number > kKeptAttempts) {
       remove_old_files(number);
       all.attempts[static_cast<std::size_t>(number - kKeptAttempts - 1)].memory.clear();
     }
-    if (!change) {
-      all.state = SuperviseState::gave_up;
-      break;
-    }
+    if (!change) break;
     note("next: " + *change);
     pause();
     if (interrupted()) {
+      journal_.write("interrupted", {{"ending", "before another attempt"}});
       all.state = SuperviseState::interrupted;
       break;
     }

@@ -2,8 +2,9 @@
 //
 // The loop starts nothing itself: an attempt is a function, so that tests script it. Failures in a
 // row are bounded; an attempt that saved a state further on than all before it starts the count
-// anew. A state that cannot be loaded is passed over for the one before it. A cause that a restart
-// cannot cure ends it at once.
+// anew. What once was started and cannot be started again is a failure like any other. A state that
+// cannot be loaded is passed over for the one before it. A cause that a restart cannot cure ends it
+// at once.
 #pragma once
 
 #include <functional>
@@ -62,7 +63,7 @@ struct SuperviseEnd {
   SuperviseState state = SuperviseState::done;
   std::string reason;  // why it gave up, in words
   std::vector<AttemptSummary> attempts;
-  Diagnosis diagnosis;  // of the last failure
+  Diagnosis diagnosis;  // of the last failure of a command that was started
   int warnings = 0;
 };
 
@@ -75,7 +76,7 @@ struct SuperviseListeners {
 using AttemptRunner =
     std::function<Result<AttemptEnd>(const AttemptPlan&, const AttemptListeners&)>;
 
-// Errors: the command cannot be started at all, or the run folder cannot be written.
+// Errors: the first attempt cannot be started, or the run folder cannot be written.
 Result<SuperviseEnd> supervise(const SuperviseOptions& options, const AttemptRunner& attempt,
                                const SuperviseListeners& listeners, Clock& clock);
 

@@ -184,7 +184,7 @@ class Attempt {
   void look_for_processes(double now);
   void look_for_stall(double now, const std::vector<ProcessFacts>& members);
   AttemptStop reason_to_stop() const;
-  StopReport stop_tree(bool ended);
+  StopReport stop_tree();
   void read_rest();
   void remove_shm();
   void gather();
@@ -314,12 +314,11 @@ AttemptStop Attempt::reason_to_stop() const {
 }
 
 // Who has reached the memory limit may save its state, and is killed at once should it grow on.
-StopReport Attempt::stop_tree(bool ended) {
-  const double grace_seconds = ended ? 1 : plan_.stop_grace_seconds;
-  if (end_.stop != AttemptStop::memory) return tree_.stop(grace_seconds);
+StopReport Attempt::stop_tree() {
+  if (end_.stop != AttemptStop::memory) return tree_.stop(plan_.stop_grace_seconds);
   end_.last.bytes = memory_.bytes();
   const std::uint64_t bound = end_.last.bytes + end_.last.bytes / kGrowsOn;
-  return tree_.stop(grace_seconds, [&] {
+  return tree_.stop(plan_.stop_grace_seconds, [&] {
     const double now = steady_clock().now_seconds();
     if (now >= memory_.next_seconds(bound)) memory_.update(tree_, now, bound);
     return memory_.reached(bound);
@@ -330,6 +329,7 @@ StopReport Attempt::stop_tree(bool ended) {
 void Attempt::remove_shm() {
   if (end_.clean()) return;
   shm_.add_used(memory_.shm_names());
+  for (const std::string& path : plan_.kept_paths) shm_.keep(path);
   end_.removed_shm = shm_.remove(oom_.pids()).removed;
 }
 
@@ -401,17 +401,16 @@ Result<AttemptEnd> Attempt::run() {
     }
     end_.stop = reason_to_stop();
   }
-  const bool ended = root_->poll_exit().has_value();
   read_rest();
   tree_.scan();
-  if (ended) {
+  if (root_->poll_exit()) {
     end_.left_over = static_cast<int>(tree_.members().size());
     memory_.note_exit(tree_, *root_->poll_exit(), clock.now_seconds());
   }
   oom_.look(tree_.members());
   shm_.look(tree_.members());
   end_.last.seconds = clock.now_seconds() - started_;
-  end_.survivors = stop_tree(ended).survivors;
+  end_.survivors = stop_tree().survivors;
   read_rest();
   end_.exit = root_->wait(5).value_or(ProcessExit{0, SIGKILL, 0, 0});
   root_->set_listener({});

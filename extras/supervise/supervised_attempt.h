@@ -35,6 +35,7 @@ struct AttemptPlan {
   std::vector<CpuSet> masks;             // of the local ranks; empty: not bound
   std::uint64_t memory_limit_bytes = 0;  // the tree is stopped before it passes this; 0: none
   double stop_grace_seconds = 10;
+  std::vector<std::string> kept_paths;  // files, prefixes and folders that stay after a failure
   StageTimes stages;
 };
 
@@ -87,7 +88,7 @@ struct AttemptEnd {
   std::vector<std::string> kernel_log;    // that names one of its processes; empty if unreadable
   std::vector<std::string> removed_shm;   // of /dev/shm, that killed processes left
   std::vector<std::string> links_down;    // "b: eth0": of several hosts, during the attempt
-  int left_over = 0;                      // processes that the command left and that were ended
+  int left_over = 0;                      // processes that outlived the command itself
   std::vector<std::string> survivors;     // stuck in the kernel
 
   bool clean() const { return stop == AttemptStop::none && exit.clean(); }

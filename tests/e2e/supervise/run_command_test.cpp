@@ -1,6 +1,10 @@
 // ocrtune run as a user types it: it ends well, gives up, restarts, binds, is interrupted, refuses.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -153,6 +157,51 @@ TEST_F(RunCommand, AnInterruptEndsTheCommandToo) {
   EXPECT_EQ(exit->code, 130);
   EXPECT_FALSE(path_exists("/proc/" + std::string(trim(*read_file(folder_ + "/pid")))));
   EXPECT_THAT(kept("journal.jsonl"), HasSubstr("interrupted"));
+}
+
+// The command ends at once, its child saves for longer than a second.
+TEST_F(RunCommand, AChildThatSavesHasTheWholeGrace) {
+  const std::string save = folder_ + "/save", saved = folder_ + "/saved";
+  ASSERT_TRUE(write_file(
+      save, "trap '' TERM; echo > " + folder_ + "/pid; sleep 2; sleep 1; echo > " + saved + "\n"));
+  Process process = start({"--grace", "30s"}, "sh " + save + " & wait");
+  for (int i = 0; i < 400 && !path_exists(folder_ + "/pid"); ++i) process.wait(0.02);
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(60).value_or(ProcessExit{}).code, 130);
+  EXPECT_TRUE(path_exists(saved));
+  std::remove(saved.c_str());
+  std::remove((folder_ + "/pid").c_str());
+  EXPECT_EQ(run({"--grace", "30s"},
+                "sh " + save + " & while [ ! -e " + folder_ + "/pid ]; do sleep 0.01; done"),
+            0)
+      << output_;
+  EXPECT_TRUE(path_exists(saved)) << "it outlived the command";
+  EXPECT_THAT(kept("journal.jsonl"), HasSubstr("\"event\":\"left over\""));
+  EXPECT_THAT(output_, HasSubstr("attempt 1 left "));
+}
+
+TEST_F(RunCommand, AStateInSharedMemoryOutlivesAFailure) {
+  const std::string state = "/dev/shm/ocrtune-test-state-" + std::to_string(::getpid());
+  const std::string script = "[ -e " + state + " ] && exit 0; exec 9>" + state +
+                             "; echo weights >&9; sleep 1.5; kill -KILL $$";
+  EXPECT_EQ(run({"--checkpoint", state, "--tries", "2"}, script), 0) << output_;
+  EXPECT_THAT(kept("journal.jsonl"), Not(HasSubstr("from /dev/shm")));
+  std::remove(state.c_str());
+}
+
+// The program is away for some time, as while it is built anew.
+TEST_F(RunCommand, AProgramThatIsAwayAtARestartIsTriedAgain) {
+  const std::string program = folder_ + "/train";
+  ASSERT_TRUE(
+      write_file(program, "#!/bin/sh\nmv " + program + " " + folder_ + "/away\nkill -SEGV $$\n"));
+  ASSERT_EQ(::chmod(program.c_str(), 0755), 0);
+  ProcessOptions options;
+  options.arguments = {OCRTUNE_BINARY, "run", "--run-dir", folder_ + "/run", "--pause", "0.01s",
+                       "--tries",      "3",   "--",        program};
+  Process process = std::move(Process::start(options)).value();
+  EXPECT_EQ(process.wait(60).value_or(ProcessExit{}).code, 1);
+  EXPECT_THAT(process.output().contents(), HasSubstr("3. could not start: "));
+  EXPECT_THAT(kept("report.html"), HasSubstr("could not start: "));
 }
 
 TEST_F(RunCommand, WrongUseIsOneLine) {

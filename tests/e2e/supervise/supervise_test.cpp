@@ -309,6 +309,89 @@ TEST_F(Supervise, ACommandThatCannotStartIsAnError) {
   EXPECT_THAT(end.error().what, testing::HasSubstr("/nowhere/train"));
 }
 
+// The trainer appends to one log over all attempts.
+TEST_F(Supervise, AnErrorOfAnEarlierAttemptIsNotDiagnosedAgain) {
+  const std::string log = join_path(directory_, "train.log");
+  options_.logs = {log};
+  options_.setting.workload.command = {"train", "--batch_size", "64"};
+  on_attempt_ = [&] {
+    std::FILE* file = std::fopen(log.c_str(), "a");
+    ASSERT_NE(file, nullptr);
+    std::fputs(commands_.size() == 1 ? "CUDA out of memory\n" : "starts again\n", file);
+    ASSERT_EQ(std::fclose(file), 0);
+  };
+  const SuperviseEnd end = scripted({"", kCrashed, kCrashed});
+  ASSERT_EQ(commands_.size(), 4U);
+  EXPECT_EQ(end.attempts[0].cause, "gpu_out_of_memory");
+  EXPECT_EQ(end.attempts[1].cause, "segmentation_fault");
+  for (std::size_t i = 1; i < commands_.size(); ++i) {
+    EXPECT_EQ(commands_[i], "train --batch_size 32") << i;
+  }
+}
+
+// Attempts of which some cannot be started: what they say, "" for one that is killed.
+class RestartErrors : public Supervise {
+ protected:
+  Result<SuperviseEnd> tried(std::vector<std::string> says) {
+    std::size_t next = 0;
+    const auto attempt = [&](const AttemptPlan& plan,
+                             const AttemptListeners&) -> Result<AttemptEnd> {
+      commands_.push_back(join(plan.process.arguments, " "));
+      AttemptEnd end;
+      if (next >= says.size()) return end;
+      const std::string& what = says[next++];
+      if (!what.empty()) return Error{ErrorKind::missing, what};
+      EXPECT_TRUE(write_file(plan.log_path, kCrashed));
+      end.exit.code = 1;
+      end.evidence.exit_code = 1;
+      return end;
+    };
+    NoWait clock;
+    return supervise(options_, attempt, {}, clock);
+  }
+};
+
+TEST_F(RestartErrors, AreFailuresThatAreTriedAgain) {
+  const auto end = tried({"", "no train", "no train"});
+  ASSERT_TRUE(end) << end.error().what;
+  EXPECT_EQ(end->state, SuperviseState::done);
+  ASSERT_EQ(end->attempts.size(), 4U);
+  EXPECT_EQ(end->attempts[1].ending, "could not start: no train");
+  EXPECT_EQ(commands_[3], commands_[0]) << "the same setting";
+}
+
+TEST_F(RestartErrors, AreBoundedByTheTries) {
+  options_.max_failures = 3;
+  const auto end = tried({"", "away", "away", "away"});
+  ASSERT_TRUE(end) << end.error().what;
+  EXPECT_EQ(end->state, SuperviseState::gave_up);
+  EXPECT_EQ(end->attempts.size(), 3U);
+  EXPECT_THAT(end->reason, testing::HasSubstr("could not start: away"));
+  EXPECT_THAT(*read_file(join_path(options_.run_directory, "journal.jsonl")),
+              testing::HasSubstr("gave up: 3 failures in a row"));
+}
+
+TEST_F(RestartErrors, OfTheFirstAttemptEndTheRun) {
+  EXPECT_FALSE(tried({"away"}));
+  EXPECT_EQ(commands_.size(), 1U);
+}
+
+TEST_F(Supervise, AFolderWithoutARecognisedStateIsNamedOnce) {
+  const std::string folder = join_path(directory_, "out");
+  ASSERT_TRUE(make_directories(folder));
+  options_.checkpoint = folder;
+  on_attempt_ = [&] {
+    ASSERT_TRUE(
+        write_file(join_path(folder, "train_state.msgpack"), std::to_string(commands_.size())));
+  };
+  scripted({kCrashed, kCrashed});
+  const std::string journal = *read_file(join_path(options_.run_directory, "journal.jsonl"));
+  const std::size_t at = journal.find("\"event\":\"unrecognised\"");
+  ASSERT_NE(at, std::string::npos) << journal;
+  EXPECT_THAT(journal.substr(at), testing::HasSubstr("train_state.msgpack"));
+  EXPECT_EQ(journal.find("\"event\":\"unrecognised\"", at + 1), std::string::npos);
+}
+
 // Losses by step, the last attempt's word counts; how often ranks were killed; who is left.
 struct Trained {
   std::map<int, std::string> losses;
