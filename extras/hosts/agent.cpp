@@ -28,6 +28,7 @@
 #include "base/text.h"
 #include "extras/hosts/agent_messages.h"
 #include "extras/hosts/agents.h"
+#include "extras/hosts/former_agent.h"
 #include "extras/hosts/host_attempt.h"
 #include "extras/hosts/host_card.h"
 #include "extras/hosts/host_guard.h"
@@ -70,6 +71,14 @@ Status say(const Json& json) {
   return write_line(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+// Of an attempt's plan, else of a trial's command.
+double grace_of(const Json& request) {
+  constexpr double kMaxGraceSeconds = 24 * 3600;
+  const double own = message_field(request, "stop_grace_seconds", 0.0);
+  const Json plan = message_field(request, "plan", Json());
+  return std::clamp(message_field(plan, "stop_grace_seconds", own), 0.0, kMaxGraceSeconds);
+}
+
 // Requests as they come in. Work is done by the main thread, whose children die with it; a thread
 // of its own listens, so that an end of the input ends the work too.
 class Inbox {
@@ -82,6 +91,7 @@ class Inbox {
     requests_.pop_front();
     const std::string ask = message_field<std::string>(request, "ask", "");
     busy_ = ask == "trial" || ask == "attempt";
+    grace_seconds_ = grace_of(request);
     return request;
   }
 
@@ -103,6 +113,7 @@ class Inbox {
   bool ended(std::int64_t id) const { return id <= ended_; }
   bool busy() const { return busy_; }                          // with what takes some time to end
   double silence_seconds() const { return silence_seconds_; }  // that the launcher allows itself
+  double grace_seconds() const { return grace_seconds_; }      // of the work that goes on
 
  private:
   std::mutex mutex_;
@@ -112,6 +123,7 @@ class Inbox {
   std::atomic<std::int64_t> ended_ = -1;
   std::atomic<bool> busy_ = false;
   std::atomic<double> silence_seconds_ = kAgentSilenceSeconds;
+  std::atomic<double> grace_seconds_ = 0;
 };
 
 Inbox& inbox() {
@@ -119,14 +131,14 @@ Inbox& inbox() {
   return one;
 }
 
-// Ends the process with all that it does: a trial has some seconds to stop what it started and to
-// tidy up, then its guard kills what is left.
+// Ends the process with all that it does: its work has the grace that the launcher gave it to stop
+// what it started, and some seconds to tidy up; then its guard kills what is left.
 [[noreturn]] void leave() {
-  constexpr double kLeaveSeconds = 8;
   constexpr auto kLook = std::chrono::milliseconds(20);
   inbox().end_all();
-  const double end = steady_seconds() + kLeaveSeconds;
+  const double end = steady_seconds() + agent_leave_seconds(inbox().grace_seconds());
   while (inbox().busy() && steady_seconds() < end) std::this_thread::sleep_for(kLook);
+  release_run();
   ::_exit(interrupted() ? 128 + SIGTERM : 0);
 }
 
@@ -289,10 +301,11 @@ Json answer_trial(const Json& request) {
 
 // This host's part of an attempt, whose output is told as it comes.
 Json answer_attempt(const Json& request) {
+  hold_run(message_field<std::string>(request, "run", ""));
   const Result<Machine>& machine = this_machine();
-  if (!machine) return {{"error", valid_utf8(machine.error().what)}};
+  if (!machine) return error_json(machine.error());
   const auto plan = parse_host_attempt(request.dump(), *machine);
-  if (!plan) return {{"error", valid_utf8(plan.error().what)}};
+  if (!plan) return error_json(plan.error());
   AttemptListeners listeners;
   listeners.on_output = [](std::string_view bytes) {
     (void)say({{"event", "output"}, {"text", utf8_of_bytes(bytes)}}).ok();
@@ -305,9 +318,15 @@ Json answer_attempt(const Json& request) {
   };
   const LinkWatch links;
   auto end = run_attempt(*plan, listeners);
-  if (!end) return {{"error", valid_utf8(end.error().what)}};
+  if (!end) return error_json(end.error());
   end->links_down = links.down();
   return Json::parse(attempt_end_json(*end));
+}
+
+Json answer_succeed(const Json& request) {
+  const Status ended =
+      end_former_agent(message_field<std::string>(request, "run", ""), grace_of(request));
+  return ended ? Json::object() : error_json(ended.error());
 }
 
 Json answer(const Json& request) {
@@ -315,7 +334,7 @@ Json answer(const Json& request) {
       {"card", answer_card},     {"clock", answer_clock},     {"step", answer_step},
       {"listen", answer_listen}, {"receive", answer_receive}, {"send", answer_send},
       {"port", answer_port},     {"trial", answer_trial},     {"attempt", answer_attempt},
-      {"turn", answer_turn},
+      {"turn", answer_turn},     {"succeed", answer_succeed},
   };
   const auto found = kAnswers.find(message_field<std::string>(request, "ask", ""));
   if (found == kAnswers.end()) return {{"error", "unknown request"}};
@@ -336,7 +355,10 @@ Result<int> run_agent(const std::string& version) {
     Json reply = answer(request);
     if (interrupted()) continue;  // by whom the launcher does not know: for it this host is lost
     reply["id"] = message_field(request, "id", std::int64_t{0});
-    OCRTUNE_TRY(say(reply));
+    if (const Status told = say(reply); !told) {
+      release_run();
+      return told.error();
+    }
   }
 }
 

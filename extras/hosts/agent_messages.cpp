@@ -1,5 +1,7 @@
 #include "extras/hosts/agent_messages.h"
 
+#include "base/text.h"
+
 namespace ocrtune {
 namespace {
 
@@ -52,6 +54,18 @@ AgentLine parse_agent_line(const std::string& line) {
   said.version = message_field<std::string>(message, "version", "?");
   said.protocol = message_field(message, "protocol", 0);
   return said;
+}
+
+FieldsJson error_json(const Error& error) {
+  return {{"error", valid_utf8(error.what)}, {"kind", static_cast<int>(error.kind)}};
+}
+
+std::optional<Error> parse_error(const FieldsJson& message) {
+  const auto what = message_field<std::string>(message, "error", "");
+  if (what.empty()) return std::nullopt;
+  constexpr int kLast = static_cast<int>(ErrorKind::failed);
+  const int kind = message_field(message, "kind", kLast);
+  return Error{static_cast<ErrorKind>(kind < 0 || kind > kLast ? kLast : kind), what};
 }
 
 std::string attempt_status_json(const AttemptStatus& status) {

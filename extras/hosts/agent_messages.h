@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -41,6 +42,10 @@ inline FieldsJson parse_message(const std::string& text) {
   FieldsJson message = FieldsJson::parse(text, nullptr, false);
   return message.is_discarded() ? FieldsJson() : message;
 }
+
+// A reply of an agent whose work could not be started, and what it says; nothing where it is none.
+FieldsJson error_json(const Error& error);
+std::optional<Error> parse_error(const FieldsJson& message);
 
 // An attempt on that host: the event "status", and the reply at its end.
 // usage: names what is wrong with the text.

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <deque>
+#include <random>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -116,7 +117,12 @@ struct Agents::Agent {
   }
 };
 
-Agents::Agents() = default;
+Agents::Agents() {
+  std::random_device random;
+  key_ = fmt::format("{:08x}{:08x}", random(), random());
+}
+
+std::string Agents::run_key(std::size_t host) const { return fmt::format("{}.{}", key_, host); }
 
 // In a thread of its own, for the other one may search or wait between two trials.
 void Agents::keep_beating() {

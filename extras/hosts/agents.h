@@ -25,6 +25,8 @@ namespace ocrtune {
 
 inline constexpr int kAgentProtocol = 4;
 inline constexpr double kAgentSilenceSeconds = 10;  // unless the launcher says otherwise
+// In which an agent that lost its launcher ends: the grace of its work, and some to tidy up.
+constexpr double agent_leave_seconds(double grace_seconds) { return grace_seconds + 8; }
 
 struct AgentOptions {
   Launcher launcher = Launcher::ssh;
@@ -49,6 +51,8 @@ class Agents {
   Agents& operator=(const Agents&) = delete;
 
   const std::vector<HostName>& hosts() const;
+  // By which all agents that these have started on a host know each other (former_agent.h).
+  std::string run_key(std::size_t host) const;
   bool alive(std::size_t host) const;
   const std::string& lost_reason(std::size_t host) const;  // empty: alive
   std::vector<std::size_t> living() const;
@@ -83,6 +87,7 @@ class Agents {
   void keep_beating();
 
   AgentOptions options_;
+  std::string key_;
   std::vector<HostName> hosts_;
   std::vector<std::unique_ptr<Agent>> agents_;
   std::int64_t last_id_ = 0;

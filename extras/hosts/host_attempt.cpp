@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -27,7 +28,7 @@ constexpr double kEndOnHostSeconds = 15;  // beyond the grace, to end and to tid
 constexpr double kHostStatusEvery = 1;
 constexpr double kSilenceSeconds = 300;  // of a host, before its training is given up
 constexpr double kMaxWait = 30;          // between two tries to start an agent
-constexpr double kJobEndSeconds = 10;    // in which an agent that lost its launcher ends its job
+constexpr double kSucceedSeconds = 10;   // beyond the leave of the agent that was there before
 constexpr std::size_t kHostOutputBytes = 64 << 10;
 
 constexpr auto kAttemptFields = [](auto& plan, const auto& visit) {
@@ -36,6 +37,7 @@ constexpr auto kAttemptFields = [](auto& plan, const auto& visit) {
   visit("stall_seconds", plan.stall_seconds);
   visit("memory_limit_bytes", plan.memory_limit_bytes);
   visit("stop_grace_seconds", plan.stop_grace_seconds);
+  visit("kept_paths", plan.kept_paths);
 };
 
 AttemptEnd lost_end(std::string reason) {
@@ -91,7 +93,8 @@ class HostAttempt {
                    : static_cast<std::size_t>(nodes_of(plan.setting.knobs))),
         parts_(nodes_),
         lines_(nodes_),
-        ended_(nodes_) {
+        ended_(nodes_),
+        start_errors_(nodes_) {
     for (std::size_t i = 0; i < nodes_; ++i) {
       parts_[i].host = plain_host(agents.hosts()[i].name);
     }
@@ -101,13 +104,12 @@ class HostAttempt {
     OCRTUNE_TRY(files_.open(plan_));
     started_ = last_output_ = steady_seconds();
     const auto places = meeting_places(agents_, nodes_of(plan_.setting.knobs));
-    for (std::size_t i = 0; i < nodes_; ++i) agents_.send({i, request(places[i])});
+    for (std::size_t i = 0; i < nodes_; ++i) agents_.send({i, request(i, places[i])});
     double failed = -1, told = -1, status_at = started_;
     while (std::count(ended_.begin(), ended_.end(), false) > 0) {
       agents_.listen();
       for (std::size_t i = 0; i < nodes_; ++i) take(i);
-      if (failed < 0 && std::any_of(parts_.begin(), parts_.end(), has_failed))
-        failed = steady_seconds();
+      if (failed < 0 && any_failed()) failed = steady_seconds();
       if (steady_seconds() - status_at >= kHostStatusEvery) {
         status_at = steady_seconds();
         tell_status();
@@ -121,7 +123,9 @@ class HostAttempt {
       if (told > 0 && steady_seconds() > told + plan_.stop_grace_seconds + kEndOnHostSeconds)
         give_up();
     }
-    return merged();
+    if (start_error() == nullptr || stop_ == AttemptStop::interrupted) return merged();
+    files_.finish();
+    return *start_error();
   }
 
  private:
@@ -129,7 +133,7 @@ class HostAttempt {
     return !part.end.clean() && part.end.stop != AttemptStop::interrupted;
   }
 
-  std::string request(const TrialPlace& place) const {
+  std::string request(std::size_t host, const TrialPlace& place) const {
     HostTrial part;
     part.workload = plan_.setting.workload;
     if (part.workload.directory.empty()) part.workload.directory = real_path(".").value_or("");
@@ -137,6 +141,7 @@ class HostAttempt {
     part.place = place;
     FieldsJson json = FieldsJson::parse(host_trial_json(part));
     json["ask"] = "attempt";
+    json["run"] = agents_.run_key(host);
     json["plan"] = FieldsJson::parse(json_line(fields_json(kAttemptFields, plan_)));
     return json.dump();
   }
@@ -159,9 +164,23 @@ class HostAttempt {
       return;
     }
     auto end = parse_attempt_end(*reply);
-    parts_[host].end =
-        end ? *std::move(end)
-            : lost_end(message_field(parse_message(*reply), "error", end.error().what));
+    if (end) {
+      parts_[host].end = *std::move(end);
+      return;
+    }
+    Error error = parse_error(parse_message(*reply)).value_or(end.error());
+    error.what = parts_[host].host + ": " + error.what;
+    start_errors_[host] = std::move(error);
+  }
+
+  bool any_failed() const {
+    return std::any_of(parts_.begin(), parts_.end(), has_failed) || start_error() != nullptr;
+  }
+
+  const Error* start_error() const {
+    const auto found = std::find_if(start_errors_.begin(), start_errors_.end(),
+                                    [](const auto& error) { return error.has_value(); });
+    return found == start_errors_.end() ? nullptr : &**found;
   }
 
   void listen(std::size_t host, std::string_view bytes) {
@@ -235,7 +254,8 @@ class HostAttempt {
   std::vector<EndedPart> parts_;
   std::vector<LineSplitter> lines_;
   std::vector<bool> ended_;
-  std::string output_;  // its end
+  std::vector<std::optional<Error>> start_errors_;  // of hosts where nothing was started
+  std::string output_;                              // its end
   AttemptStop stop_ = AttemptStop::none;
   double started_ = 0, last_output_ = 0;
 };
@@ -254,9 +274,22 @@ void pause_for(double seconds) {
   }
 }
 
+// What the agent before it started there must not meet what comes next.
+void end_former(Agents& agents, std::size_t host, double grace_seconds) {
+  const FieldsJson ask = {
+      {"ask", "succeed"}, {"run", agents.run_key(host)}, {"stop_grace_seconds", grace_seconds}};
+  const auto replies =
+      agents.ask({{host, ask.dump()}}, agent_leave_seconds(grace_seconds) + kSucceedSeconds);
+  if (!replies) return;  // interrupted
+  if (const auto error = parse_error(parse_message(replies->front()))) {
+    agents.give_up(host, error->what);
+  }
+}
+
 // Until all hosts of the attempt are there, their patience is over, or Ctrl-C. The reason of the
 // host that is still away; empty: all are there.
-std::string wait_for_hosts(Agents& agents, int nodes, const HostPatience& patience) {
+std::string wait_for_hosts(Agents& agents, const AttemptPlan& plan, const HostPatience& patience) {
+  const int nodes = nodes_of(plan.setting.knobs);
   std::string lost = first_lost(agents, nodes);
   if (lost.empty()) return lost;
   if (patience.on_wait) {
@@ -267,13 +300,12 @@ std::string wait_for_hosts(Agents& agents, int nodes, const HostPatience& patien
   for (double wait = 1; !lost.empty() && !interrupted(); wait = std::min(kMaxWait, 2 * wait)) {
     pause_for(std::min(wait, std::max(0.0, end - steady_seconds())));
     for (std::size_t i = 0; i < static_cast<std::size_t>(nodes) && !interrupted(); ++i) {
-      if (!agents.alive(i)) (void)agents.restart(i).ok();
+      if (agents.alive(i) || !agents.restart(i)) continue;
+      if (agents.alive(i)) end_former(agents, i, plan.stop_grace_seconds);
     }
     lost = first_lost(agents, nodes);
     if (steady_seconds() >= end) return lost;
   }
-  // What the lost agent started must not meet what comes next.
-  if (lost.empty()) pause_for(kJobEndSeconds);
   return lost;
 }
 
@@ -291,7 +323,7 @@ AttemptRunner attempts_on(std::shared_ptr<Agents> agents, HostPatience patience)
   agents->set_silence(std::clamp(patience.seconds, kAgentSilenceSeconds, kSilenceSeconds));
   return [agents = std::move(agents), patience = std::move(patience)](
              const AttemptPlan& plan, const AttemptListeners& listeners) -> Result<AttemptEnd> {
-    const std::string lost = wait_for_hosts(*agents, nodes_of(plan.setting.knobs), patience);
+    const std::string lost = wait_for_hosts(*agents, plan, patience);
     if (interrupted()) return interrupted_end();
     if (!lost.empty()) return lost_end(lost);
     return HostAttempt(*agents, plan, listeners).run();

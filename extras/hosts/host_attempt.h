@@ -26,7 +26,9 @@ struct HostPatience {
 // Attempts on the first `nodes` of the hosts, as the setting says. The lines of several hosts come
 // as "b | line". The first host that fails ends the others and is named (AttemptEnd::host). A host
 // that falls silent for 5 min (or the patience, if that is less) is lost and fails the attempt; the
-// next one waits for it, and starts its agent anew, no other. `agents`: those that are there.
+// next one waits for it, and starts its agent anew, no other; that one first ends its predecessor
+// and its job, should they still be there. `agents`: those that are there. Errors: of run_attempt()
+// on a host, which is named.
 AttemptRunner attempts_on(std::shared_ptr<Agents> agents, HostPatience patience);
 
 // The agent's side: what it is asked, filled for this host.
