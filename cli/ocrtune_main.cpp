@@ -1,4 +1,6 @@
 // The program: find the command, parse its flags, run it, and print an error as one line.
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -107,6 +109,13 @@ void take_all_cpus() {
   if (!given.empty() && given != current_affinity()) static_cast<void>(set_affinity(0, given).ok());
 }
 
+// What is opened later must not become a standard stream, into which notes go.
+void open_closed_streams() {
+  for (int stream = 0; stream <= 2; ++stream) {
+    if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) < 0) return;
+  }
+}
+
 int run_command_line(const std::vector<std::string>& words) {
   take_all_cpus();
   catch_interrupts();
@@ -162,6 +171,7 @@ int run_command_line(const std::vector<std::string>& words) {
 }  // namespace ocrtune
 
 int main(int argc, char** argv) {
+  ocrtune::open_closed_streams();
   ocrtune::say_uncaught(ocrtune::kExitEnvironment);
   try {
     return ocrtune::finish_output(ocrtune::run_command_line({argv, argv + argc}));

@@ -204,6 +204,20 @@ TEST_F(RunCommand, AProgramThatIsAwayAtARestartIsTriedAgain) {
   EXPECT_THAT(kept("report.html"), HasSubstr("could not start: "));
 }
 
+TEST_F(RunCommand, NotesGoIntoNoFileWhereAStreamIsClosed) {
+  const std::string closed = "exec \"$0\" run --run-dir " + folder_ +
+                             "/run --pause 0.01s --tries 2 -- sh -c 'echo said; exit 7' "
+                             "<&- >&- 2>&-";
+  ProcessOptions options;
+  options.arguments = {"sh", "-c", closed, OCRTUNE_BINARY};
+  Process process = std::move(Process::start(options)).value();
+  EXPECT_EQ(process.wait(60).value_or(ProcessExit{}).code, 1);
+  EXPECT_EQ(kept("attempt-1.log"), "said\n");
+  for (const std::string& line : split(kept("journal.jsonl"), '\n')) {
+    EXPECT_TRUE(line.empty() || starts_with(line, "{\"at\"")) << line;
+  }
+}
+
 TEST_F(RunCommand, WrongUseIsOneLine) {
   const std::vector<std::tuple<std::vector<std::string>, std::string, int, std::string>> cases = {
       {{}, "", 2, "after --"},
