@@ -58,6 +58,9 @@ class Supervisor {
   void tell_what_is_left(const AttemptEnd& end, int number);
   void tell_unrecognised();
   std::vector<std::string> kept_paths() const;
+  std::string own_log(int number) const {
+    return join_path(options_.run_directory, fmt::format("attempt-{}.log", number));
+  }
   Diagnosis diagnose_attempt(const AttemptEnd& end, int number, const LogMarks& logs);
   bool moved_on(const AttemptStatus& last, const std::string& cause);
   bool cannot_load(const AttemptStatus& last, const Diagnosis& diagnosis) const;
@@ -139,7 +142,7 @@ Result<AttemptPlan> Supervisor::plan_attempt(int number) {
   launch.arguments = plan.process.arguments;
   launch.environment = plan.setting.workload.environment;
   secrets_ = secrets_of(launch);
-  plan.log_path = join_path(options_.run_directory, fmt::format("attempt-{}.log", number));
+  plan.log_path = own_log(number);
   plan.trace_path = join_path(options_.run_directory, fmt::format("attempt-{}.csv", number));
   plan.silence_seconds = options_.silence_seconds;
   plan.stall_seconds = options_.stall_seconds;
@@ -208,14 +211,13 @@ void Supervisor::watch(const AttemptStatus& status) {
 
 // All that this attempt wrote: its own output and what it added to the user's logs.
 Diagnosis Supervisor::diagnose_attempt(const AttemptEnd& end, int number, const LogMarks& logs) {
-  const std::string own = join_path(options_.run_directory, fmt::format("attempt-{}.log", number));
-  std::vector<LogScan> scans;
-  if (!end.last.log_problem.empty()) {  // the file is cut; its end is in memory
-    scans.push_back(scan_text(own, end.output));
-  } else if (auto scan = scan_log(own)) {
-    scans.push_back(std::move(*scan));
+  const std::string own = own_log(number);
+  std::vector<LogScan> scans = logs.scan_added();
+  const bool cut = !end.last.log_problem.empty();  // its end is in memory
+  if (cut) std::erase_if(scans, [&](const LogScan& scan) { return scan.file == own; });
+  if (cut || scans.empty() || scans[0].file != own) {
+    scans.insert(scans.begin(), scan_text(own, cut ? end.output : ""));
   }
-  for (LogScan& scan : logs.scan_added()) scans.push_back(std::move(scan));
   if (!end.kernel_log.empty()) {
     const std::string lines = join(end.kernel_log, "\n") + "\n";
     const std::string path =
@@ -429,7 +431,9 @@ Result<std::optional<std::string>> Supervisor::attempt(int number, SuperviseEnd&
   journal_.write("start", {{"attempt", std::to_string(number)}, {"command", line}});
   note(fmt::format("attempt {}: {}", number, line));
   begin_attempt();
-  const LogMarks logs(options_.logs);
+  std::vector<std::string> paths = options_.logs;
+  paths.insert(paths.begin(), own_log(number));  // an earlier run in this folder may have one
+  const LogMarks logs(std::move(paths));
   AttemptListeners listeners;
   listeners.on_status = [this](const AttemptStatus& status) { watch(status); };
   const auto end = OCRTUNE_TRY(runner_(plan, listeners));

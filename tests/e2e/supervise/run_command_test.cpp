@@ -125,6 +125,13 @@ TEST_F(RunCommand, GivesUpWithTheCauseAndItsFix) {
   EXPECT_THAT(kept("report.html"), HasSubstr("missing_module"));
 }
 
+TEST_F(RunCommand, ALogOfAnEarlierRunIsNotDiagnosedAgain) {
+  EXPECT_EQ(run({}, "echo \"ModuleNotFoundError: No module named 'lmdb'\"; exit 1"), 1);
+  EXPECT_EQ(run({"--tries", "2"}, "exit 7"), 1);
+  EXPECT_THAT(output_, HasSubstr("2. exit code 7"));
+  EXPECT_THAT(output_, Not(HasSubstr("missing_module")));
+}
+
 TEST_F(RunCommand, AStallIsDiagnosedAndTriedAgain) {
   const std::string script =
       "for i in 1 2 3 4 5 6 7 8; do echo \"global_step: $i, loss: 0.5\"; sleep 0.02; done; "
