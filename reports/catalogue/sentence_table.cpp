@@ -319,6 +319,8 @@ const std::vector<Phrase>& sentence_table() {
       {"renew the server's certificate", "更新服务器证书"},
       {"correct the name and tag", "修正名称和标签"},
       {"imagePullSecrets, or docker login", "imagePullSecrets，或 docker login"},
+      {"mdb_stat -e FOLDER; copy or build the whole LMDB anew: no single sample is at fault",
+       "mdb_stat -e FOLDER；重新复制或构建整个 LMDB：并非个别样本的问题"},
       {"docker login, or a mirror of the registry; the limit is of an hour or some, of an address "
        "or "
        "an account",

@@ -131,13 +131,11 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "倍：打印的速率可能不含部分时间，"
      "或一步的样本数不同。--log-reader 'regex:step (?<step>[0-9]+)' 按步数计量。"},
     {ReasonCode::beyond_its_processes,
-     "{} is told as {} times ({}..{}) the rate of {}, where {} times as many processes that each "
-     "do "
-     "their own work do so much at most: its lines may count what all do together, or the "
-     "processes share their steps. --metric-of job counts once.",
-     "按日志，{0} 是 {4} 的 {1} 倍（{2}..{3}），而 {5} "
-     "倍的进程各做各的工作时最多只能快这么多倍："
-     "日志行可能计的是所有进程的总量，或各进程共享同样的步。--metric-of job 只计一次。"},
+     "{} is told as {} times ({}..{}) the rate of {}, and {} times the processes do no more than "
+     "that: its lines may count for all of them, or these share steps. --metric-of job counts "
+     "once.",
+     "{0} 被报告为 {4} 的 {1} 倍（{2}..{3}），而 {5} 倍的进程最多快这么多倍：日志行可能是所有进程的"
+     "总量，或各进程共享步。--metric-of job 只计一次。"},
     {ReasonCode::totals_speak_against,
      "The counter of {} goes to {}, that of {} to {}: {} times the batch, but {} times fewer "
      "steps. "
@@ -147,19 +145,16 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::copies_count_alike,
      "Each of the {} copies counts to {}, as one alone does: where they read the same pages, the "
      "gain is of work done twice. Give each its share by {{copy}} and {{nproc}}.",
-     "{} 个副本各自都计到 {}，与单独一个相同：若它们读的是同样的页，则所述倍数是重复的工作。"
-     "请用 {{copy}} 和 {{nproc}} 给每个副本分配各自的部分。"},
+     "{} 个副本各自都计到 {}，与单独一个相同：若读的是同样的页，则所述倍数是重复的工作。"
+     "请用 {{copy}} 和 {{nproc}} 分配各自的部分。"},
     {ReasonCode::scope_assumed_of_rank,
-     "No line shows whose rate it prints: it counts for each process, so the gain is too high "
-     "where "
-     "the lines give the rate of all; then --metric-of job.",
-     "没有日志行表明打印的是谁的速率：这里按每个进程计；若其为全部进程的速率，则所述倍数偏高，"
-     "此时请用 --metric-of job。"},
+     "No line shows whose rate it prints: it counts for each process. Where it is the rate of all, "
+     "the gain is too high: --metric-of job.",
+     "没有日志行表明速率属于谁：按每个进程计。若为全部进程的速率，则倍数偏高：--metric-of job。"},
     {ReasonCode::scope_assumed_of_job,
-     "No line shows whose rate it prints: it counts once for all processes, so the gain is too low "
-     "where each line gives the rate of one; then --metric-of rank.",
-     "没有日志行表明打印的是谁的速率：这里按全部进程计一次；若其为单个进程的速率，则所述倍数偏低，"
-     "此时请用 --metric-of rank。"},
+     "No line shows whose rate it prints: it counts once. Where it is the rate of one process, the "
+     "gain is too low: --metric-of rank.",
+     "没有日志行表明速率属于谁：只计一次。若为单个进程的速率，则倍数偏低：--metric-of rank。"},
     {ReasonCode::cpu_time_a_sample, " CPU time a sample: {} and {}.",
      "每个样本的 CPU 时间：{} 与 {}。"},
     {ReasonCode::too_noisy,

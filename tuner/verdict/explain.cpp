@@ -325,7 +325,10 @@ Reason against_the_clock(const Choice& verdict, const std::vector<Setting>& sett
   }
   for (const Setting& other : settings) {
     const Knobs &knobs = other.summary.knobs, &own = chosen.summary.knobs;
-    const bool alike = knobs.nproc == own.nproc && knobs.batch == own.batch;
+    // The same total by another batch: what is counted are pages, not batches.
+    const double total = chosen.summary.counts_to;
+    const bool pages = total > 0 && other.summary.counts_to == total;
+    const bool alike = knobs.nproc == own.nproc && (knobs.batch == own.batch || !pages);
     if (!other.works() || other.set_aside() || !alike) continue;
     const double ratio = told_ratio(other, chosen).median;
     const double less = shown_less(other, chosen);

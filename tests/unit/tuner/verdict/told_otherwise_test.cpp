@@ -41,6 +41,19 @@ TEST_F(ToldOtherwise, BehindByTheLogAloneIsNoAnswer) {
   EXPECT_EQ(result().inconclusive.code, ReasonCode::log_against_clock);
 }
 
+// A mean since the start, of which a compiler took five seconds; as many steps a second are more
+// samples by a larger batch, unless the steps are pages.
+TEST_F(ToldOtherwise, BehindByAMeanAloneIsNoAnswer) {
+  options_.baseline = setting(1, 16);
+  trials_.push_back(ran(setting(1, 16), 200, 1, "baseline"));
+  race(setting(1, 16), 200, 1, 3);
+  race(setting(1, 64), 142, 1, 4);
+  for (Trial& trial : trials_) trial.counted_share = trial.knobs.batch == 64 ? 2.8 : 1;
+  EXPECT_EQ(result().inconclusive.code, ReasonCode::log_against_clock);
+  for (Trial& trial : trials_) trial.counts_to = 400;
+  EXPECT_EQ(result().verdict.answer, Answer::keep);
+}
+
 TEST_F(ToldOtherwise, TwoProcessesDoNoMoreThanTwice) {
   options_.baseline = setting(1);
   trials_.push_back(ran(setting(1), 100, 1, "baseline"));
