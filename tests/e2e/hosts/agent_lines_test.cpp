@@ -18,6 +18,7 @@
 #include "base/line_splitter.h"
 #include "base/process.h"
 #include "probes/host/machine_lock.h"
+#include "tests/support/asked_agent.h"
 #include "tests/support/ran.h"
 
 namespace ocrtune {
@@ -96,50 +97,18 @@ TEST(AgentLines, WhomNobodyReadsEndsInTheMidstOfRequests) {
   EXPECT_TRUE(remove_tree(folder));
 }
 
-// A process of ocrtune node, asked for its turn by a launcher of another machine.
-class AgentOfAnother {
+// An agent that is asked for its turn by a launcher of another machine.
+class AgentOfAnother : public AskedAgent {
  public:
-  AgentOfAnother() {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    ProcessOptions options;
-    options.arguments = {OCRTUNE_BINARY, "node"};
-    options.input = ends[0];
-    process_.emplace(std::move(Process::start(options)).value());
-    ::close(ends[0]);
-    input_ = ends[1];
-  }
-  ~AgentOfAnother() { end(); }
-
-  void end() {
-    if (input_ >= 0) ::close(std::exchange(input_, -1));
-    process_->wait(60);
-  }
-
   // Who has the turn; "": this agent has it now.
   std::string holder(const std::string& launcher_boot) {
-    const json ask = {{"ask", "turn"}, {"launcher_boot", launcher_boot}, {"id", ++asked_}};
-    const std::string line = ask.dump() + "\n";
-    EXPECT_EQ(::write(input_, line.data(), line.size()), static_cast<ssize_t>(line.size()));
-    std::optional<std::string> said;
-    LineSplitter splitter(1 << 16);
-    for (const double end = steady_seconds() + 60; !said && steady_seconds() < end;) {
-      process_->read_output([&](std::string_view bytes) {
-        splitter.add(bytes, [&](const std::string& text) {
-          const json reply = json::parse(text, nullptr, false);
-          if (reply.is_object() && reply.value("id", 0) == asked_) {
-            said = reply.value("holder", "");
-          }
-        });
-      });
-      ::usleep(10000);
-    }
-    return said.value_or("no answer");
+    ask({{"ask", "turn"}, {"launcher_boot", launcher_boot}, {"id", ++asked_}});
+    const FieldsJson said = reply(asked_);
+    return said.is_object() ? said.value("holder", "") : "no answer";
   }
 
  private:
-  std::optional<Process> process_;
-  int input_ = -1, asked_ = 0;
+  int asked_ = 0;
 };
 
 TEST(AgentTurn, OneLauncherMeasuresOnAHostAtATime) {
@@ -151,7 +120,7 @@ TEST(AgentTurn, OneLauncherMeasuresOnAHostAtATime) {
     EXPECT_EQ(first.holder("another machine"), "") << "it keeps it";
     EXPECT_THAT(second.holder("another machine"), testing::StartsWith("ocrtune node (process "));
     EXPECT_EQ(own.holder(boot_id()), "") << "its launcher has the machine's turn";
-    first.end();
+    first.hang_up();
     EXPECT_EQ(second.holder("another machine"), "");
   }
   ::unsetenv("OCRTUNE_LOCK_DIR");
