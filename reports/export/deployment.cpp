@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -114,8 +115,14 @@ std::string measured_line(const RunRecord& run) {
   return plain_line(line);
 }
 
-// The allocator that the line preloads, which an image or another machine may lack.
-std::string preload_caution(const Launch& launch) {
+// What the line needs beside its program, which an image or another machine may lack: ocrtune,
+// which binds ranks or starts copies, and the allocator that it preloads.
+std::string needs_caution(const Launch& launch) {
+  const auto& words = launch.arguments;
+  const auto starter = std::ranges::find(words, "rank-exec");
+  if (starter != words.begin() && starter != words.end()) {
+    return "Needs ocrtune where it runs, as " + plain_line(*std::prev(starter));
+  }
   for (const auto& [name, value] : launch.environment) {
     if (name != "LD_PRELOAD") continue;
     return "Needs the libraries of LD_PRELOAD where it runs: " + plain_line(value);
@@ -223,7 +230,7 @@ Result<Deployment> deployment_of(const RunRecord& run) {
     deployment.memory_bytes = 0;
     deployment.caution = "Not measured: the run is of the built-in engine, this is its like";
   }
-  if (deployment.caution.empty()) deployment.caution = preload_caution(launch);
+  if (deployment.caution.empty()) deployment.caution = needs_caution(launch);
   if (!is_recommendation(run.result.verdict)) {
     deployment.caution = kOpenNote + (deployment.caution.empty() ? "" : ". " + deployment.caution);
   }

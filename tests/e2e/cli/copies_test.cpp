@@ -133,6 +133,8 @@ TEST(Copies, ARunAddsThemUp) {
   EXPECT_TRUE(said.code == 0 || said.code == 1) << said.out;
   EXPECT_THAT(said.out, HasSubstr("20")) << said.out;
   EXPECT_THAT(said.out, HasSubstr("--copies-on 0,1,0,1")) << said.out;
+  const Ran composed = on_two_gpus("export last --format compose --db " + folder + "/runs.sqlite");
+  EXPECT_THAT(composed.out, HasSubstr("# Needs ocrtune where it runs, as ")) << "an image, too";
   ASSERT_TRUE(remove_tree(folder));
 }
 
