@@ -350,8 +350,8 @@ Reason by_its_totals(const Choice& verdict, const std::vector<Setting>& settings
     const double less = other.summary.counts_to / std::max(chosen.counts_to, 1.0);
     alike.batch = chosen.knobs.batch;
     const bool told = std::min(other.summary.counts_to, chosen.counts_to) >= kFewest;
-    // The same total is of steps that were asked for, or of pages.
-    if (!other.works() || times <= 1 || alike != chosen.knobs || !told || less == 1) continue;
+    // The same total is of steps that were asked for, or of pages; one that grows, of a batch.
+    if (!other.works() || times <= 1 || alike != chosen.knobs || !told || less <= 1) continue;
     if (times < kApart * less) continue;
     return reason<ReasonCode::totals_speak_against>(
         knobs_text(other.summary.knobs), general(other.summary.counts_to, 6),

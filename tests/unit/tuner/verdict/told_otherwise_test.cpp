@@ -84,6 +84,7 @@ TEST_F(ToldOtherwise, AnEpochIsNoLargerByALargerBatch) {
   };
   EXPECT_EQ(count_to(6250, 1563), ReasonCode::none);
   EXPECT_EQ(count_to(6250, 6250), ReasonCode::none) << "so many steps were asked for";
+  EXPECT_EQ(count_to(16, 64), ReasonCode::none) << "so many were right";
   EXPECT_EQ(count_to(6250, 3125), ReasonCode::totals_speak_against);
 }
 
