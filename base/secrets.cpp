@@ -230,14 +230,23 @@ std::string masked_text(std::string_view text) {
 
 namespace {
 
-// Whether all behind the "=" is the secret: a blank ends it in a script that begins with an
-// assignment, and "$NAME" is none. No script begins like a flag.
+constexpr const char* kOfVariables =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_{}";
+
+// Whether all behind the "=" is the secret; not where it is a variable's name or a placeholder.
 bool is_secret_whole(const std::string& name, const std::string& value) {
   if (value.empty() || !std::all_of(name.begin(), name.end(), is_name) || !looks_secret(name)) {
     return false;
   }
-  const bool script = value[0] == '$' || value.find_first_of(" \t\n") != std::string::npos;
-  return value[0] != '{' && (!script || starts_with(name, "-")) && !plain_setting(name, value);
+  const bool variable =
+      value[0] == '$' && value.find_first_not_of(kOfVariables, 1) == std::string::npos;
+  return value[0] != '{' && !variable && !plain_setting(name, value);
+}
+
+// "-c" and "-lc": what follows is a script, in which a blank ends a value.
+bool asks_for_script(const std::string& flag) {
+  return flag.size() >= 2 && flag.size() <= 4 && flag[0] == '-' && flag[1] != '-' &&
+         flag.back() == 'c';
 }
 
 }  // namespace
@@ -245,6 +254,7 @@ bool is_secret_whole(const std::string& name, const std::string& value) {
 std::vector<std::string> masked_arguments(const std::vector<std::string>& arguments) {
   std::vector<std::string> masked;
   std::string flag;  // that looks secret and waits for its value
+  bool script = false;
   for (const std::string& argument : arguments) {
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
@@ -253,7 +263,8 @@ std::vector<std::string> masked_arguments(const std::vector<std::string>& argume
                                !starts_with(argument, "{") && !plain_setting(flag, argument);
     if (value_of_flag) {
       masked.emplace_back(kMask);
-    } else if (equals != std::string::npos && is_secret_whole(name, argument.substr(equals + 1))) {
+    } else if (equals != std::string::npos && !script &&
+               is_secret_whole(name, argument.substr(equals + 1))) {
       masked.push_back(name + "=" + kMask);
     } else if (equals != std::string::npos && one_name) {
       masked.push_back(masked_text(argument));
@@ -263,6 +274,7 @@ std::vector<std::string> masked_arguments(const std::vector<std::string>& argume
     }
     const bool waits = starts_with(argument, "-") && equals == std::string::npos && one_name;
     flag = waits && looks_secret(argument) ? argument : "";
+    script = asks_for_script(argument);
   }
   return masked;
 }

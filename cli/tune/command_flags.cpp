@@ -8,6 +8,7 @@
 
 #include "base/environment.h"
 #include "base/files.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "probes/host/allocators.h"
 #include "probes/host/command_mask.h"
@@ -23,6 +24,19 @@
 
 namespace ocrtune {
 namespace {
+
+// `flag` is run without a shell.
+Status check_line(const char* flag, const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) {
+    const char sign = shell_sign(line);
+    if (sign == '\0') continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("{} is run without a shell, which the {} in it asks for: write sh "
+                             "-c '...' around it, or quote the {}: {}",
+                             flag, sign, sign, masked_text(line))};
+  }
+  return Status();
+}
 
 Status read_environment(const CommandFlags& flags, CommandWorkload& program) {
   for (const std::string& assignment : flags.environment) {
@@ -234,6 +248,8 @@ Status read_command_flags(const CommandFlags& flags, CommandWorkload& program) {
     }
     return Status();
   }
+  OCRTUNE_TRY(check_line("--setup", flags.setup));
+  OCRTUNE_TRY(check_line("--cleanup", flags.cleanup));
   if (!flags.setup.empty()) program.setup = split(join(flags.setup, "\n"), '\n');
   if (!flags.cleanup.empty()) program.cleanup = split(join(flags.cleanup, "\n"), '\n');
   if (!flags.metric_of.empty()) program.per_rank = flags.metric_of == "rank";

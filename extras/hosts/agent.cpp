@@ -135,6 +135,7 @@ Inbox& inbox() {
 // what it started, and some seconds to tidy up; then its guard kills what is left.
 [[noreturn]] void leave() {
   constexpr auto kLook = std::chrono::milliseconds(20);
+  tell_leaving();
   inbox().end_all();
   const double end = steady_seconds() + agent_leave_seconds(inbox().grace_seconds());
   while (inbox().busy() && steady_seconds() < end) std::this_thread::sleep_for(kLook);

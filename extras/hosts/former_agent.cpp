@@ -86,6 +86,14 @@ void hold_run(const std::string& run) {
   if (held.file >= 0) ::close(held.file);
   held.path = path;
   held.file = file;
+  [[maybe_unused]] const int emptied = ::ftruncate(file, 0);  // of one that left
+}
+
+void tell_leaving() {
+  HeldRun& held = held_run();
+  const std::lock_guard lock(held.mutex);
+  if (held.file < 0) return;
+  [[maybe_unused]] const ssize_t written = ::pwrite(held.file, "l", 1, 0);
 }
 
 void release_run() {
@@ -105,7 +113,9 @@ Status end_former_agent(const std::string& run, double grace_seconds) {
   if (!file.is_open()) return Status();
   const int former = run_holder(file.number);
   if (former < 0) return Status();
-  if (former > 0) ::kill(former, SIGTERM);
+  struct stat facts {};
+  const bool leaving = ::fstat(file.number, &facts) == 0 && facts.st_size > 0;
+  if (former > 0 && !leaving) ::kill(former, SIGTERM);  // a second one ends it at once
   bool ended = is_free_within(file.number, agent_leave_seconds(grace_seconds) + 1);
   if (!ended && !interrupted()) {
     if (run_holder(file.number) == former && former > 0) ::kill(former, SIGKILL);

@@ -14,7 +14,8 @@ namespace ocrtune {
 
 // This process is the run's agent here from now on. `run`: small letters, digits and dots.
 void hold_run(const std::string& run);
-void release_run();  // just before it ends
+void tell_leaving();  // it gives its job the grace, and is not to be asked again
+void release_run();   // just before it ends
 
 // Asks the run's former agent to end, waits for its leave (extras/hosts/agents.h) and kills it
 // then. failed: it is still there; interrupted.

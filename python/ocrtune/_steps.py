@@ -85,6 +85,21 @@ def _dimensions(part):
     return len(getattr(part, "shape", ()))
 
 
+def _first_size(part):
+    shape = getattr(part, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 1
+    return len(part) if hasattr(part, "__len__") else 1
+
+
+def _are_views(parts, others):
+    """Of one batch: tensors that each have as many entries as what stands beside them."""
+    sizes = {_first_size(part) for part in parts if _dimensions(part)}
+    return len(sizes) == 1 and any(_first_size(one) in sizes for one in others) and not any(
+        _first_size(one) == len(parts) for one in others
+    )
+
+
 def batch_size(batch):
     """Samples of a batch as loaders make them: a tensor, a list of tensors or of anything else with
     one sample an entry, or a dict, tuple or list that begins with one of these."""
@@ -93,13 +108,12 @@ def batch_size(batch):
     elif isinstance(batch, (list, tuple)) and batch and (
         isinstance(batch[0], (list, tuple)) or _dimensions(batch[0])
     ):
-        batch = batch[0]
+        batch, others = batch[0], batch[1:]
+        if isinstance(batch, (list, tuple)) and batch and _are_views(batch, others):
+            batch = batch[0]
     if isinstance(batch, (list, tuple)) and len({_dimensions(part) for part in batch}) > 1:
         batch = batch[0]  # images with their lengths, not a list of images
-    shape = getattr(batch, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) else 1
-    return len(batch) if hasattr(batch, "__len__") else 1
+    return _first_size(batch)
 
 
 class _Counted:

@@ -118,16 +118,17 @@ std::string measured_line(const RunRecord& run) {
 // What the line needs beside its program, which an image or another machine may lack: ocrtune,
 // which binds ranks or starts copies, and the allocator that it preloads.
 std::string needs_caution(const Launch& launch) {
+  std::vector<std::string> needs;
   const auto& words = launch.arguments;
   const auto starter = std::ranges::find(words, "rank-exec");
   if (starter != words.begin() && starter != words.end()) {
-    return "Needs ocrtune where it runs, as " + plain_line(*std::prev(starter));
+    needs.push_back("Needs ocrtune where it runs, as " + plain_line(*std::prev(starter)));
   }
   for (const auto& [name, value] : launch.environment) {
     if (name != "LD_PRELOAD") continue;
-    return "Needs the libraries of LD_PRELOAD where it runs: " + plain_line(value);
+    needs.push_back("Needs the libraries of LD_PRELOAD where it runs: " + plain_line(value));
   }
-  return "";
+  return join(needs, ". ");
 }
 
 // Everything that was seen or cannot be ruled out, the margin of it, and at least a floor: a trial
@@ -162,6 +163,15 @@ std::string run_on_hosts_line(const RunRecord& run) {
     words.insert(words.end(), {"--launcher", run.job.command_job().launcher});
   }
   return shell_join(words);
+}
+
+// What to know before the file is used; may be empty.
+std::string caution_of(const RunRecord& run, const Launch& launch) {
+  std::string caution = run.job.command().empty()
+                            ? "Not measured: the run is of the built-in engine, this is its like"
+                            : needs_caution(launch);
+  if (is_recommendation(run.result.verdict)) return caution;
+  return kOpenNote + (caution.empty() ? "" : ". " + caution);
 }
 
 Result<Deployment> deployment_of(const RunRecord& run) {
@@ -226,14 +236,8 @@ Result<Deployment> deployment_of(const RunRecord& run) {
     deployment.gpus = std::min(best.knobs.nproc, there);
   }
   // What stands for the built-in engine was not measured itself: its memory is another's.
-  if (run.job.command().empty()) {
-    deployment.memory_bytes = 0;
-    deployment.caution = "Not measured: the run is of the built-in engine, this is its like";
-  }
-  if (deployment.caution.empty()) deployment.caution = needs_caution(launch);
-  if (!is_recommendation(run.result.verdict)) {
-    deployment.caution = kOpenNote + (deployment.caution.empty() ? "" : ". " + deployment.caution);
-  }
+  if (run.job.command().empty()) deployment.memory_bytes = 0;
+  deployment.caution = caution_of(run, launch);
   deployment.summary = summary_of(run);
   return deployment;
 }

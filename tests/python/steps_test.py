@@ -102,6 +102,9 @@ class Loaders(unittest.TestCase):
             # Images of their own sizes, as detection has them.
             (tuple(zip(*[(Batch(3, 640, 480 + i), {"boxes": Batch(i, 4)}) for i in range(16)])), 16),
             ([[Batch(3, 48, 320)] * 5, Batch(5, 25)], 5), ({"images": [Batch(3, 48, 320)] * 7, "labels": []}, 7),
+            # Two views of each image, two tensors of each line.
+            (([Batch(64, 3, 32, 32), Batch(64, 3, 32, 32)], Batch(64)), 64),
+            (((Batch(16, 128), Batch(16, 128)), Batch(16)), 16),
             ([[[1, 2, 3], [4]], Batch(2)], 2), ([(Batch(6, 3, 48, 320), Batch(6)), Batch(6, 25)], 6),
         ]:
             self.assertEqual(batch_size(batch), samples)

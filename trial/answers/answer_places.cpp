@@ -56,30 +56,9 @@ Matched match(const AnswerPlaces::Pattern& pattern, const std::string& line, std
   return matched;
 }
 
-struct WrittenFile {
-  std::string path;
-  std::string below;  // the same below the folders that its pattern names without a wildcard
-};
-
 double changed_seconds(const struct stat& facts) {
   return static_cast<double>(facts.st_mtim.tv_sec) +
          1e-9 * static_cast<double>(facts.st_mtim.tv_nsec);
-}
-
-// Files that match and were last changed between these.
-void add_written(const std::string& pattern, double begin, double end,
-                 std::vector<WrittenFile>& files) {
-  glob_t found{};
-  const bool any = ::glob(pattern.c_str(), 0, nullptr, &found) == 0;
-  const std::size_t fixed = 1 + pattern.rfind('/', pattern.find_first_of("*?["));
-  for (std::size_t i = 0; any && i < found.gl_pathc; ++i) {
-    const std::string path = found.gl_pathv[i];
-    struct stat facts {};
-    if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
-    if (changed_seconds(facts) < begin || changed_seconds(facts) > end) continue;
-    files.push_back({path, path.substr(fixed)});
-  }
-  ::globfree(&found);
 }
 
 }  // namespace
@@ -184,17 +163,22 @@ void AnswerCollector::end_run() {
 
 void AnswerCollector::read_files(const std::vector<std::string>& patterns, double begin,
                                  double end) {
-  std::vector<WrittenFile> files;
-  for (const std::string& pattern : patterns) add_written(pattern, begin, end, files);
-  std::map<std::string, int> names;
-  for (const WrittenFile& file : files) ++names[base_name(file.path)];
-  for (const auto& [path, below] : files) {
-    const auto text = read_file(path, kMaxFileBytes);
-    if (!text || text->size() == kMaxFileBytes) continue;
-    const bool json = nlohmann::json::parse(*text, nullptr, false).is_structured();
-    answers_.json = answers_.json || json;
-    const std::string name = base_name(path);
-    add(names[name] > 1 ? below : name, json ? *text : text_answer(split(*text, '\n')));
+  for (const std::string& pattern : patterns) {
+    glob_t found{};
+    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+      for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+        const std::string path = found.gl_pathv[i];
+        struct stat facts {};
+        if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+        if (changed_seconds(facts) < begin || changed_seconds(facts) > end) continue;
+        const auto text = read_file(path, kMaxFileBytes);
+        if (!text || text->size() == kMaxFileBytes) continue;
+        const bool json = nlohmann::json::parse(*text, nullptr, false).is_structured();
+        answers_.json = answers_.json || json;
+        add(base_name(path), json ? *text : text_answer(split(*text, '\n')));
+      }
+    }
+    ::globfree(&found);
   }
 }
 

@@ -7,9 +7,8 @@ namespace {
 
 constexpr double kPatienceSeconds = 5, kPatienceFactor = 3;  // with one that ended, of its own time
 constexpr int kMinLines = 5;                                 // of another one, that follow it
-// Times the training's, that a validation is not busy. Within a counter that has not ended, and may
-// be of pages or epochs, it takes longer to tell. Guesses.
-constexpr double kFarMore = 4, kMinBusySeconds = 0.5, kMinBusyWithin = 3;
+// Times the training's, that a validation is not busy. Guess.
+constexpr double kFarMore = 4, kMinBusySeconds = 0.5;
 constexpr int kMinRounds = 2;
 
 }  // namespace
@@ -20,7 +19,8 @@ bool CounterSeries::is_over(const Heard& heard, double now_seconds) const {
          now_seconds - heard.last_seconds > kPatienceSeconds + kPatienceFactor * lasted;
 }
 
-CounterSeries::Place CounterSeries::hear(const std::string& name, bool ended, double now_seconds) {
+CounterSeries::Place CounterSeries::hear(const std::string& name, bool of_things, bool ended,
+                                         double now_seconds) {
   const auto [at, fresh] = heard_.try_emplace(name);
   Heard& heard = at->second;
   if (fresh) heard.first_seconds = now_seconds;
@@ -30,17 +30,13 @@ CounterSeries::Place CounterSeries::hear(const std::string& name, bool ended, do
   heard.last_seconds = now_seconds;
   heard.rounds += heard.ended && !ended ? 1 : 0;
   heard.ended = ended;
+  heard.of_things = of_things;
   ++heard.lines;
-  if (name == main_) {
-    for (auto& [other, one] : heard_) {
-      if (other != main_) one.busy_seconds = 0;
-    }
-    return Place::own;
-  }
+  if (name == main_) return Place::own;
   const bool returns = name == first_;
   const Heard& main = heard_[main_];
-  const double least = main.ended ? kMinBusySeconds : kMinBusyWithin;
-  const bool is_the_work = heard.busy_seconds > least + kFarMore * main.busy_seconds;
+  const bool is_the_work = (!main.of_things || main.ended) &&
+                           heard.busy_seconds > kMinBusySeconds + kFarMore * main.busy_seconds;
   const bool follows = heard.lines >= kMinLines && is_over(main, now_seconds);
   if (!returns && !is_the_work && !follows) return Place::other;
   if (is_the_work) first_ = name;
@@ -50,7 +46,7 @@ CounterSeries::Place CounterSeries::hear(const std::string& name, bool ended, do
 
 bool CounterSeries::holds_others() const {
   const auto main = heard_.find(main_);
-  if (main == heard_.end() || main->second.rounds > 0) return false;
+  if (main == heard_.end() || !main->second.of_things || main->second.rounds > 0) return false;
   return std::any_of(heard_.begin(), heard_.end(), [&](const auto& one) {
     return one.first != main_ && one.second.rounds >= kMinRounds;
   });

@@ -3,8 +3,8 @@
 //
 // The first one that was heard is the training's, as programs train before they validate. One that
 // came to its end and does not come again was of a preparation. One beside which another takes by
-// far the most of the time is of a lesser part: a bar of epochs, of documents, or of what is done
-// before the main work of each.
+// far the most of the time is of a lesser part: a bar of epochs, or of what is done before the main
+// work of each; but one of pages or images stays what is read.
 #pragma once
 
 #include <map>
@@ -20,21 +20,20 @@ class CounterSeries {
     anew,   // the training's from now on: what was counted before was something else
   };
 
-  // `name`: tells the counters apart; `ended`: it has come to its total.
-  Place hear(const std::string& name, bool ended, double now_seconds);
+  // `name`: tells the counters apart; `of_things`: its title names what it counts, as pages;
+  // `ended`: it has come to its total.
+  Place hear(const std::string& name, bool of_things, bool ended, double now_seconds);
 
-  // Another one has begun anew between the lines of the training's again and again: these count
-  // pages or epochs, whose work is the same by any batch.
+  // What is read counts things, and another one has begun anew within it again and again: a step
+  // of it is a page, by any batch.
   bool holds_others() const;
 
  private:
   struct Heard {
     double first_seconds = 0, last_seconds = 0;
-    // Between its lines, where no other counter spoke in between; of all but the training's, since
-    // the last line of that.
-    double busy_seconds = 0;
+    double busy_seconds = 0;    // between its lines, where no other counter spoke in between
     int lines = 0, rounds = 0;  // rounds: that it has begun anew after its end
-    bool ended = false;
+    bool of_things = false, ended = false;
   };
   bool is_over(const Heard& heard, double now_seconds) const;
 

@@ -28,8 +28,9 @@ struct LogReading {
   bool partial = false;        // a known number, but of less than a printing interval: not a sample
   std::string counter;         // which counter the counts belong to, where a log may have several
   bool counter_ended = false;  // it has come to its total
-  double printed_value = 0;    // of a rate: the number as it stands in the line; 0: not known
-  bool printed_seconds = false;  // it is a time, for each step or sample
+  bool counter_of_things = false;  // its title names what it counts: pages, images
+  double printed_value = 0;        // of a rate: the number as it stands in the line; 0: not known
+  bool printed_seconds = false;    // it is a time, for each step or sample
 };
 
 // A unit in which programs say how fast they are: samples/s, it/s, s/step, ms/sample ...

@@ -98,7 +98,8 @@ class DialectReader : public LogReader {
       return begin_anew(*reading, now_seconds, events);
     }
     if (!reading->counter.empty()) {
-      const auto place = series_.hear(reading->counter, reading->counter_ended, now_seconds);
+      const auto place = series_.hear(reading->counter, reading->counter_of_things,
+                                      reading->counter_ended, now_seconds);
       if (place == CounterSeries::Place::other) return;
       const bool holds = series_.holds_others() && reading->step_count;
       if (holds) reading->sample_count = std::exchange(reading->step_count, std::nullopt);
@@ -109,7 +110,8 @@ class DialectReader : public LogReader {
     }
     if (!begun()) {
       at_first_step_ = counts_none_before(*reading, text);
-      for (const double total : totals_in(text)) counts_to_ = std::max(counts_to_, total);
+      const std::vector<double> totals = totals_in(text);
+      if (totals.size() == 1) counts_to_ = totals[0];  // of several nothing says which it is
     }
     advance(*reading, now_seconds, events);
   }

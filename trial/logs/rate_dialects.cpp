@@ -333,6 +333,8 @@ std::optional<LogReading> read_progress(const std::string& line) {
   LogReading reading;
   (is_sample_noun(unit) ? reading.sample_count : reading.step_count) = counter->done;
   reading.counter = words_of(title) + "/" + std::to_string(counter->total);
+  const std::vector<std::string> words = split(words_of(title), ' ');
+  reading.counter_of_things = std::any_of(words.begin(), words.end(), is_sample_noun);
   reading.counter_ended = counter->total > 0 && counter->done >= counter->total;
   reading.loss = loss_in(text);
   return reading;

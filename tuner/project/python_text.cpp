@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 #include "base/text.h"
 
@@ -185,22 +186,25 @@ std::vector<std::string> imported_files(const std::string& text) {
 
 std::string literal_port(const std::string& text) {
   const std::string small = lower(text);
+  std::set<std::string> ports;
   for (std::size_t at = small.find("port"); at != std::string::npos; at = small.find("port", at)) {
+    const bool inside = at > 0 && name_letter(small[at - 1]) && small[at - 1] != '_';  // "support"
     at = after_blanks(small, at + 4);
+    if (inside) continue;
     if (at < small.size() && small[at] == ':') at = after_blanks(small, at + 1);
     if (small.compare(at, 3, "int") == 0) at = after_blanks(small, at + 3);
     if (at >= small.size() || small[at] != '=') continue;
-    const std::string port = port_at(small, after_blanks(small, at + 1));
-    if (!port.empty()) return port;
+    ports.insert(port_at(small, after_blanks(small, at + 1)));
   }
   for (std::size_t at = small.find(','); at != std::string::npos; at = small.find(',', at + 1)) {
     const std::size_t number = after_blanks(small, at + 1);
     const std::string port = port_at(small, number);
     const std::size_t close = after_blanks(small, number + port.size());
     if (port.empty() || close >= small.size() || small[close] != ')') continue;
-    if (is_host(last_argument(small, at))) return port;
+    if (is_host(last_argument(small, at))) ports.insert(port);
   }
-  return "";
+  ports.erase("");
+  return ports.size() == 1 ? *ports.begin() : "";  // of several nothing says which is its own
 }
 
 }  // namespace ocrtune

@@ -118,7 +118,12 @@ std::optional<OwnScript> script_of(const std::string& folder, const std::string&
     return script;
   }
   // A module of functions is not started.
-  if (!has_main && !takes_arguments && !runs_when_loaded(*text, kReading)) return std::nullopt;
+  static const std::vector<std::string_view> kWorking = [] {
+    std::vector<std::string_view> all = kReading;
+    all.insert(all.end(), {".fit(", ".train(", ".backward("});
+    return all;
+  }();
+  if (!has_main && !takes_arguments && !runs_when_loaded(*text, kWorking)) return std::nullopt;
   const bool reads = holds_any(*text, kReading);
   if (trains(*text, script)) {
     script.does = OwnScript::Does::trains;

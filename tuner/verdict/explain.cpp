@@ -371,7 +371,6 @@ Reason beyond_its_processes(const Choice& verdict, const std::vector<Setting>& s
     Knobs as_many = other.summary.knobs;
     const double times = static_cast<double>(chosen.summary.knobs.nproc) / as_many.nproc;
     as_many.nproc = chosen.summary.knobs.nproc;
-    as_many.binding = chosen.summary.knobs.binding;
     if (!other.works() || times <= 1 || as_many != chosen.summary.knobs) continue;
     const Interval ratio = told_ratio(chosen, other);
     if (ratio.low <= kBeyond * times) continue;

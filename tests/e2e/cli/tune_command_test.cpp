@@ -42,6 +42,14 @@ class TuneCommand : public testing::Test {
   std::string folder_, db_;
 };
 
+TEST_F(TuneCommand, ASetupLineThatNeedsAShellIsRefused) {
+  const std::string line = "tune --dry-run --db " + db_ + " --batch 1,2 --setup ";
+  const Ran refused = ocrtune(line + "'rm -f out/*.txt' -- true {batch}");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.out.find("--setup is run without a shell"), std::string::npos) << refused.out;
+  EXPECT_EQ(ocrtune(line + "\"sh -c 'rm -f out/*.txt'\" -- true {batch}").code, 0);
+}
+
 TEST_F(TuneCommand, MeasuresRecommendsAndReports) {
   const std::string out = join_path(folder_, "report");
   const Ran ran =

@@ -91,6 +91,16 @@ TEST(Secrets, AScriptIsKeptBehindItsSecret) {
   EXPECT_TRUE(holds_mask(masked("API_KEY='a b' python3 any.py")));
 }
 
+// No script: a blank belongs to the value, and what begins with "$" may be a password.
+TEST(Secrets, AnArgumentIsMaskedWhole) {
+  for (const char* argument : {"API_TOKEN=two words here", "db_password=correct horse",
+                               "DB_PASSWORD=$ecret99 xyz", "DB_PASSWORD=$a-b"}) {
+    const std::string name(argument, std::string_view(argument).find('='));
+    EXPECT_EQ(masked_arguments({"env", argument, "python3"})[1], name + "=***");
+  }
+  EXPECT_EQ(masked_arguments({"env", "API_TOKEN=$API_TOKEN"})[1], "API_TOKEN=$API_TOKEN");
+}
+
 TEST(Secrets, AMaskIsKnownByWhereItStands) {
   for (const char* text : {"***", "--api-key=***", "postgres://u:***@h/db",
                            "cd x && HF_TOKEN=*** python t.py", "*** begin *** API_TOKEN=***"}) {

@@ -79,18 +79,10 @@ std::map<std::string, std::string> values_of(const Knobs& knobs, const TrialPlac
   return values;
 }
 
-// `flag`: whose lines they are.
 Result<std::vector<std::vector<std::string>>> fill_lines(
-    const char* flag, const std::vector<std::string>& lines,
-    const std::map<std::string, std::string>& values) {
+    const std::vector<std::string>& lines, const std::map<std::string, std::string>& values) {
   std::vector<std::vector<std::string>> filled;
   for (const std::string& line : lines) {
-    if (const char sign = shell_sign(line); sign != '\0') {
-      return Error{ErrorKind::usage,
-                   fmt::format("{} is run without a shell, which the {} in it asks for: write sh "
-                               "-c '...' around it, or quote the {}: {}",
-                               flag, sign, sign, masked_text(line))};
-    }
     const auto words = OCRTUNE_TRY(split_command(line));
     auto one = OCRTUNE_TRY(fill_command(words, values));
     if (!one.empty()) filled.push_back(std::move(one));
@@ -265,8 +257,8 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
   Launch& launch = filled.launch;
   launch.arguments = std::move(arguments);
   launch.directory = workload.directory;
-  filled.setup = OCRTUNE_TRY(fill_lines("--setup", workload.setup, values));
-  filled.cleanup = OCRTUNE_TRY(fill_lines("--cleanup", workload.cleanup, values));
+  filled.setup = OCRTUNE_TRY(fill_lines(workload.setup, values));
+  filled.cleanup = OCRTUNE_TRY(fill_lines(workload.cleanup, values));
   const auto from_its_folder = [&](const std::string& path) {
     const bool relative = !path.empty() && path.front() != '/' && !workload.directory.empty();
     return relative ? join_path(workload.directory, path) : path;

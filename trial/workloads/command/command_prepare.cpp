@@ -76,8 +76,11 @@ std::string assigned_name(const std::string& word) {
 Status check_program(const std::string& program, const std::string& directory) {
   const std::string variable = assigned_name(program);
   const bool has_blank = program.find(' ') != std::string::npos;
-  const bool filled_later = program.find('{') != std::string::npos;  // known only in a trial
-  if (filled_later && variable.empty() && !has_blank) return Status();
+  // Known only in a trial, unless it is a whole command in quotes.
+  const std::string first = program.substr(0, program.find(' '));
+  const bool in_quotes = has_blank && first.find('{') == first.npos && find_executable(first);
+  const bool filled_later = program.find('{') != std::string::npos;
+  if (filled_later && variable.empty() && !in_quotes) return Status();
   const bool relative = program.find('/') != std::string::npos && program[0] != '/';
   const auto found =
       find_executable(relative && !directory.empty() ? join_path(directory, program) : program);

@@ -199,6 +199,8 @@ char shell_sign(const std::string& line) {
       quote = c;
     } else {
       const bool begins = at == 0 || std::isspace(static_cast<unsigned char>(line[at - 1])) != 0;
+      const bool address = line.find("://", line.find_last_of(" \t\n", at) + 1) < at;
+      if (address && (c == '?' || c == '&' || c == '*')) continue;
       if (kSigns.find(c) != std::string_view::npos || (c == '~' && begins)) return c;
       at = placeholder_end(line, at);
     }

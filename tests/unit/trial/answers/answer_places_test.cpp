@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
 #include "trial/ipc/copy_mark.h"
 
 namespace ocrtune {
@@ -81,23 +80,6 @@ TEST(AnswerPlacesTest, LinesThatAreNoTextAreNamed) {
   const CommandAnswers answers = read({"lines", "not:^Estimating"}, {"Estimating 150", "one", ""});
   ASSERT_EQ(answers.passes.size(), 1U);
   EXPECT_THAT(answers.passes[0], ElementsAre("one"));
-}
-
-// A page has a folder, and every one of them a file of the same name.
-TEST(AnswerPlacesTest, FilesOfOneNameAreToldApartByTheirFolders) {
-  const std::string folder = make_temporary_directory("answers").value();
-  for (const char* page : {"p1", "p2"}) {
-    ASSERT_TRUE(make_folder(join_path(folder, page)));
-    ASSERT_TRUE(write_file(join_path(folder, std::string(page) + "/result.txt"), page));
-  }
-  ASSERT_TRUE(write_file(join_path(folder, "p2/table.txt"), "cells"));
-  const AnswerPlaces places;
-  AnswerCollector collector(places);
-  collector.read_files({folder + "/*/*.txt"}, 0, 1e12);
-  const CommandAnswers answers = collector.take();
-  EXPECT_THAT(answers.inputs, ElementsAre("p1/result.txt", "p2/result.txt", "table.txt"));
-  EXPECT_THAT(answers.bodies[1], ElementsAre(R"({"text":["p2"]})"));
-  ASSERT_TRUE(remove_tree(folder));
 }
 
 TEST(AnswerPlacesTest, APatternWithoutATextIsRefused) {

@@ -315,6 +315,29 @@ TEST(CounterSeries, ABarOfPagesAroundOneOfBatchesCountsPages) {
   EXPECT_NEAR(pages_with_a_bar_of_batches(32, 2, 0.1), 1 / 0.4, 0.02);
 }
 
+// One bar over all epochs, and one of an evaluation after each 20 steps.
+TEST(CounterSeries, AnEvaluationWithinABarOfStepsIsNoPage) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int done = 1; done <= 100; ++done) {
+    lines.push_back({now += 0.1, bar(done, 2000)});
+    for (int eval = 0; done % 20 == 0 && eval <= 10; ++eval) {
+      lines.push_back({now += 0.1, bar(eval, 10)});
+    }
+  }
+  EXPECT_NEAR(read("progress", batches_of(8), lines).rate(), 8 * 20 / 3.1, 4);
+}
+
+TEST(CounterSeries, ShortEpochsAreNoStepsEither) {
+  std::vector<TimedLine> lines;
+  double now = 0;
+  for (int epoch = 0; epoch < 12; ++epoch) {
+    lines.push_back({now += 0.01, titled("Epochs", epoch, 100)});
+    for (int done = 0; done <= 20; ++done) lines.push_back({now += 0.1, titled("Step", done, 20)});
+  }
+  EXPECT_NEAR(read("progress", batches_of(64), lines).rate(), 64 * 20 / 2.11, 40);
+}
+
 // Each line comes twice, and the last one of 10 again after a pause of a second.
 TEST(CounterSeries, ALineThatIsDrawnAgainTakesNoTimeAway) {
   std::vector<TimedLine> lines;

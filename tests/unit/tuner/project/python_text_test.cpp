@@ -40,6 +40,11 @@ TEST(PythonText, BrokenTextIsRead) {
   }
 }
 
+TEST(PythonText, OneLiteralPortIsTheServers) {
+  EXPECT_EQ(literal_port("support = 50\nuvicorn.run(app, host=\"0.0.0.0\", port=8123)\n"), "8123");
+  EXPECT_EQ(literal_port("connect(host=\"db\", port=5432)\nuvicorn.run(app, port=8123)\n"), "");
+}
+
 TEST(PythonText, ImportsAreFiles) {
   EXPECT_THAT(imported_files("import a.b as c, d\n"),
               ElementsAre("a/b.py", "a/b/__init__.py", "d.py", "d/__init__.py"));

@@ -51,23 +51,21 @@ TEST(Template, SignsOfAShellAreThoseOutsideOfQuotes) {
                            "echo $HOME", "ls ~/x", "echo `date`", "echo ${HOME}"}) {
     EXPECT_NE(shell_sign(line), '\0') << line;
   }
-  for (const char* line :
-       {"", "rm -f out/a.txt", "sh -c 'rm -f out/*.txt'", "sh -c \"rm $X\"", "find -name \\*.txt",
-        "mkdir {trial_dir}/x", "bind {numa?--numa=} x", "cp a~ b", "curl 'http://h/?a&b'"}) {
+  for (const char* line : {"", "rm -f out/a.txt", "sh -c 'rm -f out/*.txt'", "sh -c \"rm $X\"",
+                           "find -name \\*.txt", "mkdir {trial_dir}/x", "bind {numa?--numa=} x",
+                           "cp a~ b", "curl 'http://h/?a&b'", "curl -s http://h/x?y=1&z=2"}) {
     EXPECT_EQ(shell_sign(line), '\0') << line;
   }
 }
 
-TEST(CommandFill, ASetupLineThatNeedsAShellIsRefused) {
+// Where it was typed it is refused; a stored run goes on with it.
+TEST(CommandFill, ASetupLineIsFilledAsItIs) {
   CommandWorkload workload;
   workload.command = {"ocr"};
-  workload.setup = {"rm -f out/*.txt"};
-  const auto refused = fill_for(workload, Machine(), Knobs(), {"/trial", 1});
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().what, testing::HasSubstr("--setup is run without a shell"));
-  EXPECT_THAT(refused.error().what, testing::HasSubstr("write sh -c '...'"));
-  workload.setup = {"sh -c 'rm -f out/*.txt'"};
-  EXPECT_TRUE(fill_for(workload, Machine(), Knobs(), {"/trial", 1}).ok());
+  workload.setup = {"curl -s http://h/x?y={batch}"};
+  const auto filled = fill_for(workload, Machine(), Knobs(), {"/trial", 1});
+  ASSERT_TRUE(filled) << filled.error().what;
+  EXPECT_THAT(filled->setup[0], ElementsAre("curl", "-s", "http://h/x?y=16"));
 }
 
 TEST(CommandFill, ThreadsReachEveryRuntime) {

@@ -101,6 +101,7 @@ TEST(UserCommand, WhatIsNoProgramIsRefusedWithTheWayOut) {
   }
   EXPECT_THAT(said({"no-such-program"}), testing::HasSubstr("is not in PATH"));
   EXPECT_EQ(said({"{trial_dir}/made", "{batch}"}), "") << "known only in a trial";
+  EXPECT_EQ(said({"my folder/{batch}.sh"}), "") << "a path may hold a blank";
 }
 
 }  // namespace
