@@ -335,7 +335,8 @@ TEST_F(TuneOwnCommand, WhatAProgramSaysOfItsOwnProcessesIsTheJobs) {
   const Ran ran = run("--nproc 1,2 --budget 6s --json 2>&1 1>/dev/null -- sh pool.sh {nproc}");
   EXPECT_THAT(ran.out, HasSubstr("as samples/s of the job (--log-reader torch --metric-of job)"));
   const auto shown = nlohmann::json::parse(ocrtune("show --json --db " + db_).out);
-  EXPECT_NEAR(shown["gain"]["median"], 2, 0.5) << shown["answer"];
+  EXPECT_LE(shown["gain"]["low"], 2.1) << shown["answer"];
+  EXPECT_GE(shown["gain"]["high"], 1.9) << shown["answer"];
 }
 
 // As many steps by any batch: runs of a small one are short, and no faster.
