@@ -7,10 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
 #include "cli/tune/tune_flags.h"
-#include "trial/table_runner.h"
-#include "tuner/session/session.h"
+#include "tests/support/session_bed.h"
 
 namespace ocrtune {
 namespace {
@@ -38,26 +36,15 @@ class PlayedRunner : public Runner {
   std::uint64_t seed_ = 0;
 };
 
-class TuneRoute : public testing::Test {
+class TuneRoute : public SessionBed {
  protected:
   void SetUp() override {
-    folder_ = *make_temporary_directory("tune_route_test");
-    ::setenv("OCRTUNE_LOCK_DIR", folder_.c_str(), 1);
-    store_ = *Store::open(join_path(folder_, "runs.sqlite"), Store::Mode::write);
-    machine_.fingerprint = "f00d";
+    SessionBed::SetUp();
     machine_.cpu.logical_cpus = 4;
-    machine_.memory.available_bytes = 8ULL << 30;
-    doors_.clock = &clock_;
-    doors_.probe = [this](const ProbeOptions&) { return Result<Machine>(machine_); };
     doors_.runner = [this](const Job& job, const SearchRequest&, const Machine&) {
       played_ = job.kind.index();
       return Result<std::unique_ptr<Runner>>(std::make_unique<PlayedRunner>(clock_));
     };
-  }
-  void TearDown() override {
-    ::unsetenv("OCRTUNE_LOCK_DIR");
-    store_.reset();
-    EXPECT_TRUE(remove_tree(folder_));
   }
 
   // `more`: what the flags do not say where the test has no Python with paddle.
@@ -104,11 +91,6 @@ class TuneRoute : public testing::Test {
     EXPECT_EQ(stored->result.verdict.answer, Answer::use);
   }
 
-  std::string folder_;
-  std::unique_ptr<Store> store_;
-  Machine machine_;
-  CountingClock clock_;
-  SessionDoors doors_;
   std::size_t played_ = 99;
   std::ptrdiff_t asked_ = 0;
 };

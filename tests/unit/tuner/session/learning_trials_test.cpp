@@ -10,13 +10,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
 #include "base/random.h"
 #include "tests/support/sample_jobs.h"
-#include "trial/table_runner.h"
+#include "tests/support/session_bed.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/engine_train/training_workload.h"
-#include "tuner/session/session.h"
 
 namespace ocrtune {
 namespace {
@@ -67,26 +65,14 @@ class LearningMachine : public Runner {
   std::vector<LearningAsk>& learned_;
 };
 
-class LearningTrialsTest : public testing::Test {
+class LearningTrialsTest : public SessionBed {
  protected:
   void SetUp() override {
-    folder_ = *make_temporary_directory("learning_trials_test");
-    ::setenv("OCRTUNE_LOCK_DIR", folder_.c_str(), 1);
-    store_ = *Store::open(join_path(folder_, "runs.sqlite"), Store::Mode::write);
-    machine_.fingerprint = "f00d";
-    machine_.cpu.logical_cpus = 2;
-    machine_.memory.available_bytes = 8ULL << 30;
-    doors_.clock = &clock_;
-    doors_.probe = [this](const ProbeOptions&) { return Result<Machine>(machine_); };
+    SessionBed::SetUp();
     doors_.runner = [this](const Job& job, const SearchRequest&, const Machine&) {
       return Result<std::unique_ptr<Runner>>(
           std::make_unique<LearningMachine>(job.training().learning, clock_, learned_));
     };
-  }
-  void TearDown() override {
-    ::unsetenv("OCRTUNE_LOCK_DIR");
-    store_.reset();
-    EXPECT_TRUE(remove_tree(folder_));
   }
 
   Result<RunRecord> tuned(double learning_seconds) {
@@ -107,11 +93,6 @@ class LearningTrialsTest : public testing::Test {
     return tune(request, *store_, observer_, doors_);
   }
 
-  std::string folder_;
-  std::unique_ptr<Store> store_;
-  Machine machine_;
-  CountingClock clock_;
-  SessionDoors doors_;
   SessionObserver observer_;
   std::string label_file_;
   bool lists_batches_ = false;

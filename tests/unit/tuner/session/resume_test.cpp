@@ -7,32 +7,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "trial/table_runner.h"
-#include "tuner/session/session.h"
+#include "tests/support/session_bed.h"
 
 namespace ocrtune {
 namespace {
 
 using ::testing::HasSubstr;
 
-struct NoWitness : SessionObserver {
-  void begins(const RunRecord&, const Machine&, double) override {}
-  void progress(const TuneProgress&) override {}
-  void measured(const Trial&) override {}
-};
-
-class RefusedResume : public testing::Test {
+class RefusedResume : public SessionBed {
  protected:
   void SetUp() override {
-    folder_ = *make_temporary_directory("resume_test");
-    ::setenv("OCRTUNE_LOCK_DIR", folder_.c_str(), 1);
-    store_ = *Store::open(join_path(folder_, "runs.sqlite"), Store::Mode::write);
-    machine_.fingerprint = "f00d";
-    machine_.cpu.logical_cpus = 2;
-    machine_.memory.available_bytes = 8ULL << 30;
-    doors_.clock = &clock_;
-    doors_.probe = [this](const ProbeOptions&) { return Result<Machine>(machine_); };
+    SessionBed::SetUp();
     for (const int nproc : {1, 2}) {
       TableRow row;
       row.knobs.nproc = nproc;
@@ -57,11 +42,6 @@ class RefusedResume : public testing::Test {
     before_ = (*store_->list_runs())[0];
     reason_ = run->stop_reason;
   }
-  void TearDown() override {
-    ::unsetenv("OCRTUNE_LOCK_DIR");
-    store_.reset();
-    EXPECT_TRUE(remove_tree(folder_));
-  }
 
   void expect_unchanged() const {
     const RunListing now = (*store_->list_runs())[0];
@@ -71,14 +51,10 @@ class RefusedResume : public testing::Test {
     EXPECT_EQ(store_->load_run("last")->stop_reason, reason_);
   }
 
-  std::string folder_, reason_;
-  std::unique_ptr<Store> store_;
+  std::string reason_;
   RunListing before_;
-  Machine machine_;
   RecordedTable table_;
-  CountingClock clock_;
-  SessionDoors doors_;
-  NoWitness witness_;
+  SessionObserver witness_;
 };
 
 TEST_F(RefusedResume, ACommandThatCannotBeStarted) {

@@ -13,10 +13,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
 #include "base/interrupt.h"
 #include "tests/support/sample_jobs.h"
-#include "trial/table_runner.h"
+#include "tests/support/session_bed.h"
 
 namespace ocrtune {
 namespace {
@@ -70,17 +69,12 @@ class NotingRunner : public Runner {
 };
 
 // Sessions over a recorded table: no process is started and no time passes.
-class SessionTest : public testing::Test {
+class SessionTest : public SessionBed {
  protected:
   void SetUp() override {
-    folder_ = *make_temporary_directory("session_test");
-    ::setenv("OCRTUNE_LOCK_DIR", folder_.c_str(), 1);
-    store_ = *Store::open(join_path(folder_, "runs.sqlite"), Store::Mode::write);
-    machine_.fingerprint = "f00d";
+    SessionBed::SetUp();
     machine_.host = "box";
     machine_.cpu.logical_cpus = 4;
-    machine_.memory.available_bytes = 8ULL << 30;
-    doors_.clock = &clock_;
     doors_.probe = [this](const ProbeOptions& options) {
       probes_ += options.quick ? 0 : 1;
       return Result<Machine>(machine_);
@@ -90,11 +84,6 @@ class SessionTest : public testing::Test {
       return Result<std::unique_ptr<Runner>>(std::make_unique<NotingRunner>(
           std::make_unique<TableRunner>(table_, clock_, ++seed_), asked_));
     };
-  }
-  void TearDown() override {
-    ::unsetenv("OCRTUNE_LOCK_DIR");
-    store_.reset();
-    EXPECT_TRUE(remove_tree(folder_));
   }
 
   TuneRequest request(double budget_seconds) const {
@@ -123,12 +112,7 @@ class SessionTest : public testing::Test {
   }
   static Knobs best() { return *parse_knobs({"nproc=2", "threads=2", "batch=8"}); }
 
-  std::string folder_;
-  std::unique_ptr<Store> store_;
-  Machine machine_;
   RecordedTable table_ = four_cores();
-  CountingClock clock_;
-  SessionDoors doors_;
   Witness witness_;
   std::uint64_t seed_ = 0;
   int probes_ = 0, rehearsed_ = 0;
