@@ -69,6 +69,7 @@
   X(too_few_turns, 5) \
   X(no_quiet_window, 1) \
   X(log_against_clock, 4) \
+  X(batch_costs_nothing, 3) \
   X(beyond_its_processes, 6) \
   X(totals_speak_against, 6) \
   X(copies_count_alike, 2) \

@@ -107,9 +107,8 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "只有 {} 测得速度，即 {} 个配置中的 1 个：没有可比较的对象。"},
     {ReasonCode::rival_may_be_faster,
      "Other programs disturbed the trials, which leaves open whether {} is faster than {}: {} "
-     "times "
-     "its rate ({} to {}) on free CPUs.{} Run again when the machine is quieter, or with a longer "
-     "budget.",
+     "times its rate ({} to {}) on free CPUs.{} Run again when the machine is quieter, or with a "
+     "longer budget.",
      "其他程序干扰了试验，尚不能确定 {} 是否比 {} 更快：在空闲 CPU 上约为其 {} 倍（{} 至 "
      "{}）。{}请在机器较空闲时重新运行，或使用更长的预算。"},
     {ReasonCode::too_few_turns,
@@ -123,13 +122,18 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "其他程序干扰了全部 {0} 个测量窗口；请在机器较空闲时重新运行。"},
     {ReasonCode::log_against_clock,
      "The log prints {} as {} times the rate of {}, its step counter and the clock say {} times: "
-     "its "
-     "rates may leave out time, or a step be other samples. --log-reader 'regex:step "
-     "(?<step>[0-9]+)' "
-     "counts steps.",
+     "its rates may leave out time, or a step be other samples. --log-reader 'regex:step "
+     "(?<step>[0-9]+)' counts steps.",
      "按日志打印的速率，{0} 是 {2} 的 {1} 倍；按其步数与时钟则为 {3} "
      "倍：打印的速率可能不含部分时间，"
      "或一步的样本数不同。--log-reader 'regex:step (?<step>[0-9]+)' 按步数计量。"},
+    {ReasonCode::batch_costs_nothing,
+     "{0} is told as {1} times the rate of {2}, but a step of it takes the same time, CPU time and "
+     "memory: it may not use its batch, and is left out. --log-reader 'regex:step "
+     "(?<step>[0-9]+)' counts steps.",
+     "{0} 被报告为 {2} 的 {1} 倍，但其每一步所用的时间、CPU "
+     "时间与内存与之相同：该批大小可能并未生效，"
+     "故不予推荐。--log-reader 'regex:step (?<step>[0-9]+)' 按步数计量。"},
     {ReasonCode::beyond_its_processes,
      "{} is told as {} times ({}..{}) the rate of {}, and {} times the processes do no more than "
      "that: its lines may count for all of them, or these share steps. --metric-of job counts "
@@ -138,8 +142,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "总量，或各进程共享步。--metric-of job 只计一次。"},
     {ReasonCode::totals_speak_against,
      "The counter of {} goes to {}, that of {} to {}: {} times the batch, but {} times fewer "
-     "steps. "
-     "A step of it may hold fewer samples than its batch; log how many there were.",
+     "steps. A step of it may hold fewer samples than its batch; log how many there were.",
      "{0} 的计数到 {1}，{2} 的计数到 {3}：批量为 {4} 倍，步数却只少到 1/{5}。"
      "其一步的样本可能少于批量；请在日志中打印实际样本数。"},
     {ReasonCode::copies_count_alike,
@@ -207,8 +210,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "{} 个配置并列；此配置所需内存最少，其次进程最少。"},
     {ReasonCode::memory_grows_in_trials,
      "In {} of {} {1:trial|trials} memory grew by {} a second ({} to {}): at this rate the limit "
-     "is "
-     "reached in {}.",
+     "is reached in {}.",
      "{1} 次试验中有 {0} 次内存每秒增长 {2}（{3} 至 {4}）：照此速度将在 {5} 后达到上限。"},
     {ReasonCode::memory_may_grow_in_trials,
      "In {} of {} {1:trial|trials} memory rose by {} a second, watched for {}: too short to tell a "
@@ -253,8 +255,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "的上限。在找到泄漏之前，请每 {5} 个请求（{6}）重启一次服务。"},
     {ReasonCode::soak_may_grow,
      "In a longer trial of it, {}, memory rose by {} a second: too short to tell a leak from a "
-     "heap "
-     "that is collected later. Watch it for longer: --soak 10m.",
+     "heap that is collected later. Watch it for longer: --soak 10m.",
      "在对它的 {} 长时试验中，内存每秒增加 "
      "{}：时间太短，无法区分泄漏与稍后才回收的堆。请观察更久：--soak 10m。"},
     {ReasonCode::soak_steady,
@@ -264,8 +265,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "对它的长时试验在 {} 后失败：{}。"},
     {ReasonCode::rate_changes_later,
      "After {} the rate was {} times that of the first {}: rates are of then, and those of "
-     "settings "
-     "that ran no longer are scaled alike.",
+     "settings that ran no longer are scaled alike.",
      "运行 {0} 后的速率为前 {2} 的 {1} 倍：速率以此后为准，运行更短的配置按同一比例换算。"},
     {ReasonCode::gpus_unused, "GPUs without work: {}; the command used none of them.",
      "空闲的 GPU：{}；命令没有使用其中任何一个。"},
@@ -382,8 +382,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
     // Two runs compared.
     {ReasonCode::compared_without_recommendation,
      "The recommended rates do not compare: a run has none, is open, was told beside other load "
-     "that "
-     "the other had not, or was tuned for something else.",
+     "that the other had not, or was tuned for something else.",
      "推荐速度无法比较：其中一次没有推荐、结论未定、在另一次没有的其他负载下测得，或目标不同。"},
     {ReasonCode::compared_faster, "The recommended setting is faster by {} %.",
      "推荐配置快了 {} %。"},
@@ -579,8 +578,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "间歇性超额占用 CPU：{} 个线程共用 {} 个 CPU，可运行时间中有 {} 在等待 CPU"},
     {ReasonCode::throttled,
      "throttled: {} threads want to run within a quota of {} {1:CPU|CPUs}, which stopped them {} "
-     "of the "
-     "time",
+     "of the time",
      "受配额限制：{} 个线程争用 {} 个 CPU 的配额，被暂停的时间占 {}"},
     {ReasonCode::baseline_is, "The baseline is {}.", "基准配置{}。"},
     {ReasonCode::inert_by_launcher,

@@ -61,8 +61,9 @@ std::string caveat(const RunRecord& run, Language language) {
   auto notes = further_reasons(result.recommendation);
   std::erase_if(notes, tells_of_gpus);  // a line of their own
   for (const Reason& note : notes) {
-    const auto doubts = {ReasonCode::log_against_clock, ReasonCode::scope_assumed_of_rank,
-                         ReasonCode::scope_assumed_of_job, ReasonCode::copies_count_alike};
+    const auto doubts = {ReasonCode::log_against_clock, ReasonCode::batch_costs_nothing,
+                         ReasonCode::scope_assumed_of_rank, ReasonCode::scope_assumed_of_job,
+                         ReasonCode::copies_count_alike};
     if (std::ranges::any_of(doubts, [&](ReasonCode code) { return note.is(code); })) {
       return sentence(note, language);
     }

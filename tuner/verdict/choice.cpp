@@ -323,11 +323,9 @@ Reason untaken_batch(const std::vector<Setting>& settings) {
       settings, [](const Setting& setting) { return setting.steps_as.has_value(); });
   if (fastest == settings.end()) return {};
   const Setting& smaller = *find_setting(settings, *fastest->steps_as);
-  const Knobs &knobs = fastest->summary.knobs, &before = smaller.summary.knobs;
-  const double ratio = told_ratio(*fastest, smaller).median;
-  return reason<ReasonCode::log_against_clock>(knobs_text(knobs), decimal(ratio, 2),
-                                               knobs_text(before),
-                                               decimal(ratio * before.batch / knobs.batch, 2));
+  return reason<ReasonCode::batch_costs_nothing>(knobs_text(fastest->summary.knobs),
+                                                 decimal(told_ratio(*fastest, smaller).median, 2),
+                                                 knobs_text(smaller.summary.knobs));
 }
 
 }  // namespace ocrtune

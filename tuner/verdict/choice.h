@@ -66,8 +66,7 @@ int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& tria
 // a larger batch may cost neither.
 void mark_untaken_batches(std::vector<Setting>& settings, const std::optional<Knobs>& baseline);
 
-// Of the marked ones, the fastest by its rate: that its log and its steps by the clock disagree;
-// empty: there is none.
+// Of the marked ones, the fastest by its rate: that its batch costs nothing; empty: there is none.
 Reason untaken_batch(const std::vector<Setting>& settings);
 
 }  // namespace ocrtune

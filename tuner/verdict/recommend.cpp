@@ -333,14 +333,17 @@ struct Chosen {
   Choice verdict;  // points into `settings`
 };
 
+// `freed`: where these trials are as measured, the choice among the same ones freed of other load.
+// It holds what the rates as measured do not show: what a sample costs, and so which batches cost
+// nothing.
 Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
-                    const RecommendOptions& options, bool freed_of_load = true) {
+                    const RecommendOptions& options, const Chosen* freed = nullptr) {
   Chosen chosen;
   chosen.noise = repeat_noise(trials, options.expected_noise, options.objective);
-  if (!freed_of_load) chosen.noise = std::max(chosen.noise, measured_noise(trials));
+  if (freed != nullptr) chosen.noise = std::max(chosen.noise, measured_noise(trials));
   chosen.settings = settings_of(trials, chosen.noise, options.objective);
   for (Setting& setting : chosen.settings) {
-    if (!freed_of_load) continue;  // of which the forecast speaks
+    if (freed != nullptr) continue;  // the forecast speaks of free CPUs
     setting.forecast = search.predict(setting.summary.knobs).objective_value.median;
   }
   chosen.rehearsed_bytes = weigh_rehearsals(options.rehearsals, chosen.settings);
@@ -348,8 +351,16 @@ Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
   if (options.baseline) {
     weigh_texts(trials, *options.baseline, options.max_change, chosen.settings);
   }
-  mark_untaken_batches(chosen.settings, options.baseline);
-  const int crowding = freed_of_load ? mark_crowding(chosen.settings, trials, options.cpus) : 0;
+  int crowding = 0;
+  if (freed == nullptr) {
+    mark_untaken_batches(chosen.settings, options.baseline);
+    crowding = mark_crowding(chosen.settings, trials, options.cpus);
+  } else {
+    for (Setting& setting : chosen.settings) {
+      const Setting* same = find_setting(freed->settings, setting.summary.knobs);
+      if (same != nullptr) setting.steps_as = same->steps_as;
+    }
+  }
   chosen.verdict = choose(chosen.settings, options, chosen.noise);
   chosen.verdict.crowding = crowding;
   return chosen;
@@ -376,7 +387,7 @@ void settle_beside_load(const Space& space, const Search& search, const std::vec
                         const RecommendOptions& options, Chosen& among, TuneResult& result) {
   if (!open_for_load(result.inconclusive, options)) return;
   const std::vector<Trial> measured = as_measured(trials);
-  Chosen beside = choose_among(search, measured, options, false);
+  Chosen beside = choose_among(search, measured, options, &among);
   if (!settles_beside_load(beside.verdict, beside.settings, measured, space)) return;
   const Knobs& chosen = beside.verdict.chosen->summary.knobs;
   result.verdict.beside_load = true;
@@ -549,7 +560,7 @@ std::optional<OpenQuestion> open_turns(const Space& space, const Search& search,
   const Reason open = inconclusive_reason(among.verdict, among.settings, space);
   if (!open_for_load(open, options)) return std::nullopt;
   const std::vector<Trial> measured = as_measured(trials);
-  const Chosen beside = choose_among(search, measured, options, false);
+  const Chosen beside = choose_among(search, measured, options, &among);
   const auto turns = lacking_turns(beside.verdict, beside.settings, measured, space);
   if (!turns) return std::nullopt;
   return OpenQuestion{turns->chosen, turns->rival, beside.verdict.chosen->estimate.median,

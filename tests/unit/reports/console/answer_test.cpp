@@ -56,13 +56,13 @@ TEST(ConsoleAnswer, SpeaksTheLanguageOfTheReader) {
 }
 
 // What contradicts a rate comes before all other notes, and before what holds a setting back.
-TEST(ConsoleAnswer, SaysWhereLogAndClockDisagree) {
+TEST(ConsoleAnswer, SaysWhereABatchCostsNothing) {
   RunRecord run = sample_run();
   run.job = command_job({"python3", "train.py"});
   run.result.inconclusive = {};
   run.result.recommendation.reasons = {
       reason<ReasonCode::number_of_ties>(counted(2)),
-      reason<ReasonCode::log_against_clock>("batch=32", decimal(2, 2), "batch=16", decimal(1, 2))};
+      reason<ReasonCode::batch_costs_nothing>("batch=32", decimal(2, 2), "batch=16")};
   EXPECT_THAT(console_answer(run, 100000, false, Language::english), HasSubstr("batch=32"));
 }
 

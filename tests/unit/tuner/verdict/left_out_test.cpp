@@ -56,7 +56,7 @@ TEST(LeftOut, ABatchThatChangesNothingOfAStep) {
   EXPECT_FALSE(is_left_out(capped, 16)) << "the last one that was taken";
   EXPECT_TRUE(is_left_out(capped, 32));
   EXPECT_TRUE(is_left_out(capped, 64));
-  EXPECT_TRUE(untaken_batch(capped).is(ReasonCode::log_against_clock));
+  EXPECT_TRUE(untaken_batch(capped).is(ReasonCode::batch_costs_nothing));
   EXPECT_FALSE(is_left_out(settings_that_step({{8, 0.1, 0.1}, {16, 0.1, 0.1}}, of_batch(16)), 16))
       << "the baseline is what it is";
 }

@@ -154,6 +154,22 @@ TEST_F(Recommend, TheOnlySettingOfItsRecipeIsKeptBesideAnyLoad) {
   EXPECT_EQ(found.beyond_recipe->global_batch, 64);
 }
 
+// Its steps take the time, the CPU time and the memory of those of a smaller one.
+TEST_F(Recommend, ABatchThatCostsNothingIsNoAnswerBesideAnyLoad) {
+  space_ = Space({setting(1, 8), setting(1, 16)});
+  options_.baseline = setting(1, 8);
+  for (int round = 0; round < 4; ++round) {
+    for (const auto& [batch, rate] : {std::pair(8, 100.0), {16, 200.0}}) {
+      Trial trial = beside_stranger(ran(setting(1, batch), rate + round, 1));
+      trial.peak_bytes = trial.host_peak_bytes = 500 << 20;
+      trials_.push_back(std::move(trial));
+    }
+  }
+  const TuneResult found = result();
+  EXPECT_EQ(found.verdict.answer, Answer::keep);
+  EXPECT_EQ(found.recommendation.knobs, setting(1, 8));
+}
+
 // A gain whose interval is above 1 is not called open; what lacks is the turns.
 TEST_F(Recommend, AheadBesideLoadInTooFewTurns) {
   options_.baseline = setting(1);
