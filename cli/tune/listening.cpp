@@ -69,7 +69,7 @@ void take(const ReaderChoice& choice, CommandWorkload& program) {
   } else {
     program.log_reader = choice.log_reader;
   }
-  if (!program.per_rank) program.per_rank = choice.per_rank;
+  program.per_rank = choice.per_rank;
 }
 
 // One start of the command, while `finder` listens.
@@ -212,7 +212,9 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   const bool several = names_used(ready.workload).contains("nproc");
   const bool of_samples = choice->reads == Reads::samples_per_second;
   std::string aside;
+  const auto told = job.user()->command.per_rank;
   if (counts_for_all(choice->log_reader)) choice->per_rank = false;
+  if (told) choice->per_rank = told;
   // Where lines name the processes of a program's own that print them, each speaks of itself.
   const bool own = trial.launched_ranks == 0 && !says_it_itself && !choice->per_rank;
   const int heard = own ? finder->processes_heard(*choice) : 0;
@@ -233,7 +235,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   }
   take(*choice, job.user()->command);
   prepared = ready;
-  if (const auto told = job.user()->command.per_rank) prepared.workload.per_rank = told;
+  if (choice->per_rank) prepared.workload.per_rank = choice->per_rank;
   OCRTUNE_TRY(read_by(choice->log_reader, choice->per_rank, prepared));
   keep_prepared(job, search, std::move(prepared));
   return fmt::format("{} ({}){}", choice_words(*choice, several), choice_options(*choice), aside);

@@ -31,9 +31,10 @@ class TuneOwnCommand : public testing::Test {
   void SetUp() override {
     folder_ = *make_temporary_directory("own_command");
     db_ = join_path(folder_, "runs.sqlite");
-    // Prints the rate of one rank: the batch times a hundred, divided by the ranks.
+    // Prints the rate of one rank: the batch times a hundred, divided by the ranks. It holds its
+    // batch, as a batch that costs nothing is none.
     write("client.sh",
-          "#!/bin/sh\n"
+          "#!/bin/sh\nheld=$(head -c ${2:-1}000000 /dev/zero | tr '\\0' x)\n"
           "while :; do echo \"step 1 speed: $(($2 * 100 / $1)) lines/s\"; sleep 0.02; done\n");
   }
   void TearDown() override { EXPECT_TRUE(remove_tree(folder_)); }
@@ -306,6 +307,11 @@ TEST_F(TuneOwnCommand, FindsByItselfHowTheCommandTellsItsSpeed) {
   EXPECT_THAT(ran.out, HasSubstr("lines/s' as samples/s of each rank (--log-reader torch)"));
   EXPECT_THAT(ran.out, HasSubstr("it is that of all ranks"));
   EXPECT_THAT(ocrtune("show --json --db " + db_).out, HasSubstr("\"ok\""));
+  const Ran told =
+      run("--nproc 1,2 --budget 6s --metric-of job --json 2>&1 1>/dev/null -- "
+          "sh ranks.sh {nproc} {batch}");
+  EXPECT_THAT(told.out, HasSubstr("as samples/s of the job (--log-reader torch --metric-of job)"));
+  EXPECT_THAT(told.out, Not(HasSubstr("nothing in its lines shows"))) << "it was told";
 }
 
 // Ranks that share the batch they are given take as many steps to an epoch as one process would.
