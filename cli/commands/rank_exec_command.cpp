@@ -113,10 +113,11 @@ class CopyOutput {
   explicit CopyOutput(std::string mark) : mark_(std::move(mark)) {}
 
   void add(std::string_view bytes) {
+    const std::size_t before = open_.size();
     open_.append(bytes);
-    const std::size_t end = open_.find_last_of(mark_.empty() ? "\n" : "\r\n");
+    const std::size_t end = bytes.find_last_of(mark_.empty() ? "\n" : "\r\n");
     if (end == std::string::npos && open_.size() < kMostOpen) return;
-    const std::size_t whole = end == std::string::npos ? open_.size() : end + 1;
+    const std::size_t whole = end == std::string::npos ? open_.size() : before + end + 1;
     print(std::string_view(open_).substr(0, whole));
     open_.erase(0, whole);
   }
