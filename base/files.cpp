@@ -141,6 +141,11 @@ Status write_all(int descriptor, std::string_view contents, const std::string& n
   return Status();
 }
 
+double changed_seconds(const struct stat& facts) {
+  return static_cast<double>(facts.st_mtim.tv_sec) +
+         1e-9 * static_cast<double>(facts.st_mtim.tv_nsec);
+}
+
 Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (!file.is_open()) return system_error(errno, "open " + path);

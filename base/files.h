@@ -1,6 +1,8 @@
 // Files: whole reads, writes that are either complete or not there, and a root for probing.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,6 +28,8 @@ class Descriptor {
   bool is_open() const { return number >= 0; }
   int number = -1;
 };
+
+double changed_seconds(const struct stat& facts);  // when it was last written, since the epoch
 
 // The whole file, at most `max_bytes` of it. Works for /proc and /sys, whose sizes read as 0.
 Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes = 1ULL << 30);

@@ -235,6 +235,14 @@ std::string shell_quote(std::string_view argument) {
   return out + "'";
 }
 
+bool is_variable_name(std::string_view name) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
+         std::all_of(name.begin(), name.end(), fits);
+}
+
 std::string shell_join(const std::vector<std::string>& arguments) {
   std::vector<std::string> quoted;
   quoted.reserve(arguments.size());

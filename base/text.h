@@ -38,6 +38,8 @@ std::string valid_utf8(std::string_view text);
 
 // An argument as a POSIX shell would need it typed: quoted only where necessary.
 std::string shell_quote(std::string_view argument);
+// A name that a shell can assign to; anything else would be run as a command.
+bool is_variable_name(std::string_view name);
 std::string shell_join(const std::vector<std::string>& arguments);
 // A command line with the control characters of its quoted words as escapes, a line feed as "\n"
 // within $'...': one line that bash, zsh and a sh of POSIX 2024 read as they read `command`.

@@ -150,6 +150,14 @@ const std::vector<Command>& command_table() {
   return kTable;
 }
 
+std::vector<const Command*> members_of(const CommandGroup& group) {
+  std::vector<const Command*> members;
+  for (const Command& command : command_table()) {
+    if (std::string_view(group.name) == command.section) members.push_back(&command);
+  }
+  return members;
+}
+
 const Command* find_command(std::string_view name) {
   for (const Command& command : command_table()) {
     if (name == command.name) return &command;

@@ -49,6 +49,7 @@ inline constexpr const char* kHidden = "";
 
 // In the order of the program's help.
 const std::vector<Command>& command_table();
+std::vector<const Command*> members_of(const CommandGroup& group);
 const Command* find_command(std::string_view name);  // null if there is none
 // Runs a command by its words, as on a command line: what `show --why` and `runs rm` do.
 Result<int> run_command(const char* name, const std::vector<std::string>& arguments);

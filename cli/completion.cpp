@@ -61,10 +61,7 @@ struct ShownGroup {
 std::vector<ShownGroup> shown_groups() {
   std::vector<ShownGroup> all;
   for (const CommandGroup& group : kGroups) {
-    ShownGroup shown{group, {}};
-    for (const Command& command : command_table()) {
-      if (std::string_view(group.name) == command.section) shown.members.push_back(&command);
-    }
+    ShownGroup shown{group, members_of(group)};
     if (!shown.members.empty()) all.push_back(std::move(shown));
   }
   return all;

@@ -126,9 +126,7 @@ std::string full_name(const Command& command) {
 
 std::string group_line(const CommandGroup& group, const Words& words) {
   std::vector<std::string> names;
-  for (const Command& command : command_table()) {
-    if (std::string_view(group.name) == command.section) names.emplace_back(command.name);
-  }
+  for (const Command* member : members_of(group)) names.emplace_back(member->name);
   const std::string line = fmt::format("  {:<12}", group.name);
   const std::string text = fmt::format("{}: {}", words.say(group.summary), join(names, ", "));
   return line + words.wrapped(text, line.size()) + "\n";

@@ -29,9 +29,7 @@ struct FileFacts {
 std::optional<FileFacts> file_facts(const std::string& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
-  return FileFacts{
-      static_cast<double>(facts.st_mtim.tv_sec) + 1e-9 * static_cast<double>(facts.st_mtim.tv_nsec),
-      static_cast<std::uint64_t>(facts.st_size)};
+  return FileFacts{changed_seconds(facts), static_cast<std::uint64_t>(facts.st_size)};
 }
 
 constexpr off_t kMinBytes = 4;  // of weights, in any format

@@ -23,10 +23,7 @@ struct OpenLog {
   struct stat facts {};
 
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(facts.st_size); }
-  double seconds() const {
-    return static_cast<double>(facts.st_mtim.tv_sec) +
-           1e-9 * static_cast<double>(facts.st_mtim.tv_nsec);
-  }
+  double seconds() const { return changed_seconds(facts); }
 };
 
 std::optional<OpenLog> open_log(const std::string& path) {

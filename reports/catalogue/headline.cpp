@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -34,6 +35,24 @@ std::string percent(double ratio) {
   return fmt::format("{:+.0f}", std::round(100 * (ratio - 1)) + 0.0);
 }
 
+// What an open answer says first, by what leaves it open.
+constexpr std::pair<ReasonCode, const char*> kOpen[] = {
+    {ReasonCode::only_rate,
+     "Inconclusive: only one setting gave a rate, so there is nothing to compare; allow a longer "
+     "budget."},
+    {ReasonCode::log_against_clock,
+     "Inconclusive: the rates in the log and its steps by the clock disagree on which setting is "
+     "faster; ocrtune show has the way out."},
+    {ReasonCode::totals_speak_against,
+     "Inconclusive: the totals of its counter speak against the batch of the leading setting; "
+     "ocrtune show has the figures."},
+    {ReasonCode::beyond_its_processes,
+     "Inconclusive: more processes are told as faster than so many can be; ocrtune show has the "
+     "way out."},
+    {ReasonCode::rate_falls,
+     "Inconclusive: the leading setting becomes slower as it works, below the rate of its trials."},
+};
+
 Bilingual open_sentence(const RunRecord& run) {
   const TuneResult& result = run.result;
   if (run.state == "running") {
@@ -44,31 +63,8 @@ Bilingual open_sentence(const RunRecord& run) {
   if (run.state == "interrupted") {
     return phrase("Inconclusive: interrupted; ocrtune tune --resume {} goes on with it.", {run.id});
   }
-  if (result.inconclusive.is(ReasonCode::only_rate)) {
-    return phrase(
-        "Inconclusive: only one setting gave a rate, so there is nothing to compare; allow a "
-        "longer budget.");
-  }
-  if (result.inconclusive.is(ReasonCode::log_against_clock)) {
-    return phrase(
-        "Inconclusive: the rates in the log and its steps by the clock disagree on which setting "
-        "is "
-        "faster; ocrtune show has the way out.");
-  }
-  if (result.inconclusive.is(ReasonCode::totals_speak_against)) {
-    return phrase(
-        "Inconclusive: the totals of its counter speak against the batch of the leading setting; "
-        "ocrtune show has the figures.");
-  }
-  if (result.inconclusive.is(ReasonCode::beyond_its_processes)) {
-    return phrase(
-        "Inconclusive: more processes are told as faster than so many can be; ocrtune show has the "
-        "way out.");
-  }
-  if (result.inconclusive.is(ReasonCode::rate_falls)) {
-    return phrase(
-        "Inconclusive: the leading setting becomes slower as it works, below the rate of its "
-        "trials.");
+  for (const auto& [code, sentence] : kOpen) {
+    if (result.inconclusive.is(code)) return phrase(sentence);
   }
   if (result.inconclusive.is(ReasonCode::too_few_turns)) {
     return phrase(

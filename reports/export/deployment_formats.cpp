@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/export/deployment.h"
-#include "reports/export/env_file.h"
 #include "trial/workloads/command/command_fill.h"
 
 namespace ocrtune {

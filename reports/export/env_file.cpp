@@ -1,20 +1,11 @@
 #include "reports/export/env_file.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
 
 namespace ocrtune {
-bool is_variable_name(const std::string& name) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  return !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
-         std::all_of(name.begin(), name.end(), fits);
-}
 
 // Comments go through plain_line: a line feed in a knob's value must not end the comment.
 std::string env_file_text(const TuneResult& result) {

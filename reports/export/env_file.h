@@ -14,7 +14,4 @@ inline constexpr const char* kOpenNote =
 
 std::string env_file_text(const TuneResult& result);
 
-// A name that a shell can assign to; anything else would be run as a command.
-bool is_variable_name(const std::string& name);
-
 }  // namespace ocrtune

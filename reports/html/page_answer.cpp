@@ -16,7 +16,6 @@
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/export/deployment.h"
-#include "reports/export/env_file.h"
 #include "reports/figures/answer_bars.h"
 #include "reports/markup/page_markup.h"
 #include "tuner/verdict/explain.h"

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
-#include "reports/export/env_file.h"
 #include "reports/markup/page_markup.h"
 
 namespace ocrtune {

@@ -56,11 +56,6 @@ Matched match(const AnswerPlaces::Pattern& pattern, const std::string& line, std
   return matched;
 }
 
-double changed_seconds(const struct stat& facts) {
-  return static_cast<double>(facts.st_mtim.tv_sec) +
-         1e-9 * static_cast<double>(facts.st_mtim.tv_nsec);
-}
-
 }  // namespace
 
 Result<AnswerPlaces> AnswerPlaces::parse(const std::vector<std::string>& places) {

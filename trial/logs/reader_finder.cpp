@@ -80,7 +80,9 @@ ReaderChoice counted(const FoundCounter& found) {
 }
 
 ReaderChoice timed(const FoundTime& found) {
-  if (!found.counter.empty()) return {found.counter, Reads::samples, {}, found.line};
+  if (!found.counter.empty()) {  // each file counts once, whichever process names it
+    return {found.counter, Reads::samples, false, found.line};
+  }
   return {found.reader,
           found.of_a_step ? Reads::seconds_per_step : Reads::seconds_per_sample,
           {},
@@ -280,7 +282,7 @@ std::optional<ReaderChoice> ReaderFinder::choice_at_end() const {
 std::optional<ReaderChoice> ReaderFinder::choice_of_files() const {
   const auto found = unread_.tell_of_training() ? std::nullopt : files_.found(kFormLines);
   if (!found) return std::nullopt;
-  return ReaderChoice{found->pattern, Reads::samples, false, found->line};
+  return ReaderChoice{found->pattern, Reads::samples, false, found->line};  // of all processes
 }
 
 std::optional<ReaderChoice> ReaderFinder::offer() const {

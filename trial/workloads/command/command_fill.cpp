@@ -7,7 +7,6 @@
 
 #include "base/files.h"
 #include "base/process.h"
-#include "base/secrets.h"
 #include "base/text.h"
 #include "probes/placement/partition.h"
 #include "trial/answers/answer_places.h"

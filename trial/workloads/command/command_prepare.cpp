@@ -1,7 +1,6 @@
 #include "trial/workloads/command/command_prepare.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <set>
 #include <utility>
@@ -66,11 +65,8 @@ Status check_knobs_reach(const PreparedCommand& prepared) {
 
 // The NAME of NAME=VALUE, as a shell takes it before a command.
 std::string assigned_name(const std::string& word) {
-  const std::string name = word.substr(0, std::min(word.find('='), word.size()));
-  const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  const bool named = name.size() < word.size() && !name.empty() &&
-                     std::isdigit(static_cast<unsigned char>(name[0])) == 0;
-  return named && std::all_of(name.begin(), name.end(), fits) ? name : "";
+  const std::string name = word.substr(0, word.find('='));
+  return name.size() < word.size() && is_variable_name(name) ? name : "";
 }
 
 Status check_program(const std::string& program, const std::string& directory) {
