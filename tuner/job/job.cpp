@@ -1,3 +1,5 @@
+// Accessors over the five kinds. A kind that lacks a part answers with a static plain default, so
+// that callers need no branch for it.
 #include "tuner/job/job.h"
 
 #include <type_traits>
@@ -35,6 +37,8 @@ auto inference_in(Kind& kind) {
 
 bool Job::infers() const {
   const auto* command = std::get_if<CommandJob>(&kind);
+  // A command alone says by a flag what it does. Training kinds hold no inference workload, and the
+  // other two do.
   return command != nullptr ? !command->user.trains : inference() != nullptr;
 }
 

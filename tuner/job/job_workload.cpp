@@ -1,3 +1,5 @@
+// Three kinds hold a command: the search tells it which knobs it turns, which are fixed, and what
+// the present setting is. The built-in engine takes its job as it is.
 #include "tuner/job/job_workload.h"
 
 #include <algorithm>
@@ -37,6 +39,7 @@ CommandWorkload command_workload(const Job& job, const SearchRequest& search) {
   CommandWorkload workload = job.program();
   workload.serves = job.serves();
   workload.present = search.baseline;
+  // The baseline was read from the command itself: run as typed, it is that setting already.
   workload.as_typed = search.baseline_source == kBaselineRead && !asked_to_set(search);
   for (const auto& [name, values] : search.axes) {
     if (search.lists(name)) workload.knobs.push_back(name);

@@ -1,3 +1,7 @@
+// One visit_fields() a struct serves both directions, so that no field is written and not read.
+// Texts pass through utf8_of_bytes(): paths and arguments may be any bytes, and JSON takes UTF-8
+// alone. Enums of the search that are no plain fields (objective, knobs) are written as their
+// texts.
 #include "tuner/job/stored_job.h"
 
 #include <algorithm>
@@ -165,6 +169,7 @@ Json json_of(const Struct& of) {
     using Field = std::remove_cvref_t<decltype(field)>;
     if constexpr (Visited<Field>) {
       json[name] = json_of(field);
+    // Unset is told by the absence of its key.
     } else if constexpr (std::same_as<Field, std::optional<bool>>) {
       if (field) json[name] = *field;
     } else {
@@ -292,6 +297,8 @@ Status read_stored_knobs(const nlohmann::ordered_json& json, Knobs& knobs) {
     if (!value.is_string()) return damaged();
     OCRTUNE_TRY(set_knob(knobs, name, value.get<std::string>()));
   }
+  // stored_knobs() leaves out what is at its default; these three are always written, unless they
+  // do not reach the command.
   for (const char* name : {"nproc", "threads", "batch"}) {
     if (!json.contains(name)) knobs.absent.insert(name);
   }

@@ -1,3 +1,6 @@
+// The route of an update: trials become observations (slowed repeats left out), the structured
+// model is fitted, and the process learns what it leaves over. A forecast adds the two again, on
+// features that the constructor makes ready.
 #include "tuner/models/forecaster.h"
 
 #include <algorithm>
@@ -27,6 +30,7 @@ void keep_most_telling(std::vector<Observation>& observations) {
   constexpr std::size_t kFast = kMaxForecastObservations * 3 / 4;
   constexpr std::size_t kOthers = kMaxForecastObservations - kFast;
   const std::size_t rest = observations.size() - kFast;
+  // In place: each is read at or behind the place where it is written.
   for (std::size_t i = 0; i < kOthers; ++i) {
     observations[kFast + i] = observations[kFast + i * rest / kOthers];
   }
@@ -84,9 +88,12 @@ std::vector<double> Forecaster::fixed_features(int point) const {
       words.push_back(value);
     } else if (find_knob(axis.name) != nullptr) {
       const double number = space_->number(index, value);
+      // A list that begins at 0 (workers) has no logarithm there: all its values move by one.
       features.push_back(doublings(space_->number(index, 0) < 1 ? number + 1 : number));
     } else {
       const double last = static_cast<double>(axis.values.size()) - 1;
+      // Of a user's dimension only the order of its values counts; the list spans three doublings
+      // (guess).
       features.push_back(3.0 * value / last);
     }
   }
@@ -101,6 +108,8 @@ std::vector<double> Forecaster::features(int point) const {
   const double samples = doublings(static_cast<double>(knobs.nproc) * knobs.batch);
   std::vector<double> features = fixed_features_[static_cast<std::size_t>(point)];
   const auto words = features.begin() + static_cast<std::ptrdiff_t>(counts_);
+  // What the knobs do together: threads over cores, and samples in flight. Weights and ends are
+  // guesses.
   features.insert(words, {2 * std::clamp(team, -0.5, 2.0), 0.5 * samples});
   return features;
 }
@@ -136,6 +145,7 @@ void Forecaster::update(const Ledger& ledger) {
     const auto repeats = static_cast<double>(ledger.record(point).best_rates().size());
     dof += std::max(0.0, repeats - 1);
   }
+  // A deviation of `dof` degrees is known to about 1 / sqrt(2 dof) of itself.
   noise_ = ledger.noise(expected_noise_) * (1 + 1 / std::sqrt(2 * dof));
   std::vector<Observation> observations;
   std::vector<std::pair<Observation, double>> single;  // and when
@@ -152,6 +162,7 @@ void Forecaster::update(const Ledger& ledger) {
       single.push_back(
           {{point, logs.back(), variance}, static_cast<double>(record.best_times()[i])});
     }
+    // From three on the median withstands one stray.
     const double centre = logs.size() > 2 ? median(logs) : mean(logs);
     observations.push_back({point, centre, variance / static_cast<double>(logs.size())});
   }
@@ -176,6 +187,8 @@ void Forecaster::update(const Ledger& ledger) {
   seen_.clear();
   for (const auto& [seen, when] : single) seen_.push_back(seen);
   explanations_.clear();
+  // Each step factorises a matrix of so many rows: fewer steps as they grow. Below six the scales
+  // stay.
   const int steps = rows.size() < 6 ? 0 : rows.size() < 40 ? 16 : rows.size() < 80 ? 8 : 3;
   process_.fit(rows, steps);
   misfit_ = lack_of_fit(rows, process_.surprises());
@@ -223,6 +236,7 @@ void Forecaster::explain() {
   for (const auto& parameters : found) values.push_back(left_over(parameters));
   std::vector<double> unlikely = process_.retell(values);
   for (std::size_t i = 0; i < found.size(); ++i) {
+    // The parameters' own prior, a standard normal.
     for (const double z : found[i]) unlikely[i] += 0.5 * z * z;
   }
   const double most = unlikely.back() + kPlausible;

@@ -1,3 +1,6 @@
+// One Cholesky factor of the summed kernel serves forecasts, covariances and leave-one-out
+// residuals; the caller keeps it to some 160 rows. Beside the parts of the header there is one of
+// pairs: products of the correlations of two features.
 #include "tuner/models/gaussian_process.h"
 
 #include <algorithm>
@@ -15,6 +18,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
+// Lengths are fixed and guesses; the observations choose the variances alone.
 constexpr double kCurveLength = 2.0;  // in doublings
 constexpr double kSmoothLength = 4.0;
 constexpr double kShortLength = 1.5;
@@ -70,6 +74,7 @@ struct Block {
     return same;
   }
 
+  // Rows at no time in particular share no drift.
   ArrayXd same_time(double when) const {
     return matern_5((whens - when).abs(), kDriftLength) * (whens >= 0).cast<double>();
   }
@@ -119,6 +124,7 @@ struct GaussianProcess::State {
         alike = matern_3(gap, kCurveLength);
         take(f, alike);
       } else {
+        // A word: alike or not. Two that differ lie sqrt(2) doublings apart.
         alike = (gap < 0.5).cast<double>();
         squared += 2 * (1 - alike);
       }
@@ -129,12 +135,14 @@ struct GaussianProcess::State {
     take(smooth(), matern_5(distances, kSmoothLength));
     take(waves(), matern_5(distances, kShortLength));
     const auto count = static_cast<double>(row.features.size());
+    // Products over all pairs from two sums; divided so that a row has 1 with itself.
     const double all_pairs = std::max(1.0, count * (count - 1));
     take(pairs(), ArrayXd((sum.square() - squares) / all_pairs));
     take(rough(), block.same_point(point));
     if (row.when >= 0) take(drift(), block.same_time(row.when));
   }
 
+  // The prior covariance of the structured parameters is the identity: their part is a product.
   VectorXd kernel(const Block& block, const GpRow& row, int point) const {
     return block.tangent_products(row) + kernel_of_parts(block, row, point);
   }
@@ -147,6 +155,7 @@ struct GaussianProcess::State {
     return value;
   }
 
+  // Variance before any observation; every part correlates by 1 with itself.
   double prior(const GpRow& row) const {
     double value = 0;
     for (double slope : row.tangent) value += slope * slope;
@@ -180,6 +189,7 @@ struct GaussianProcess::State {
     for (std::size_t p = 0; p < at.size(); ++p) k += std::exp(2 * at[p]) * matrices[p];
     for (Index i = 0; i < k.rows(); ++i) {
       const auto row = static_cast<std::size_t>(i);
+      // 1e-8 keeps the matrix positive definite where rows repeat.
       k(i, i) += noise[row] * doubt[row] + 1e-8;
     }
     return k;
@@ -188,6 +198,7 @@ struct GaussianProcess::State {
   // Negative logarithm of the posterior of the scales, and its slope.
   double loss(const std::vector<double>& at, std::vector<double>& slope) const {
     const Eigen::LLT<MatrixXd> llt(gram(at));
+    // Such scales are never the best; the slope of the step before stays.
     if (llt.info() != Eigen::Success) return 1e30;
     const auto count = static_cast<Index>(values.size());
     const VectorXd y = observed();
@@ -198,6 +209,8 @@ struct GaussianProcess::State {
     for (std::size_t p = 0; p < at.size(); ++p) {
       const double off = (at[p] - priors[p].centre) / priors[p].width;
       sum += 0.5 * off * off;
+      // Rasmussen and Williams, eq. 5.9. A scale is the logarithm of a deviation: d variance = 2
+      // variance.
       const double pull = alpha.dot(matrices[p] * alpha) - inverse.cwiseProduct(matrices[p]).sum();
       slope[p] = off / priors[p].width - std::exp(2 * at[p]) * pull;
     }
@@ -241,6 +254,7 @@ struct GaussianProcess::State {
       surprise[at] = weights[i] / std::sqrt(inverse(i, i));
       // Other load only ever slows a trial: a low value may be false, a high one is true.
       if (surprise[at] < -kSurprise) {
+        // From a factor of 21 on the variance, with the square of the surprise (guesses).
         doubt[at] = std::min(400.0, 1 + 20 * std::pow(surprise[at] / kSurprise, 2));
         changed = true;
       }
@@ -252,6 +266,8 @@ struct GaussianProcess::State {
 GaussianProcess::GaussianProcess(int curves) : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.curves = static_cast<std::size_t>(curves);
+  // Curves, surface, short waves, pairs, roughness, drift: relative deviations, guesses that the
+  // climb corrects.
   state.priors.assign(state.curves, {std::log(0.08), 0.8});
   state.priors.push_back({std::log(0.08), 0.6});
   state.priors.push_back({std::log(0.03), 0.6});
@@ -297,6 +313,7 @@ void GaussianProcess::watch(const std::vector<GpRow>& rows, const std::vector<in
   state.watched_shares.resize(static_cast<Index>(state.values.size()),
                               static_cast<Index>(rows.size()));
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    // Half of a solution: the product of two such halves is what the observations explain of both.
     state.watched_shares.col(static_cast<Index>(i)) =
         state.factor.matrixL().solve(state.kernel(state.seen, rows[i], points[i]));
   }
@@ -324,6 +341,8 @@ GpForecast GaussianProcess::forecast(const GpRow& row, int point) const {
 std::vector<double> GaussianProcess::retell(const std::vector<std::vector<double>>& values) {
   State& state = *state_;
   const auto rows = static_cast<Index>(state.values.size());
+  // Without the tangent's part: each explanation has parameters of its own and leaves these values
+  // over.
   const Eigen::LLT<MatrixXd> factor(state.gram(state.scales) - state.fixed);
   state.other_weights.resize(rows, static_cast<Index>(values.size()));
   std::vector<double> unlikely;

@@ -1,3 +1,5 @@
+// Estimates of single updates are summed first and divided then: single ratios of noisy norms would
+// be biased. The interval is a bootstrap over updates, within eight stretches of the run.
 #include "tuner/models/gradient_noise.h"
 
 #include <algorithm>
@@ -28,6 +30,7 @@ std::vector<NoiseSums> noise_estimates(const Learning& learning) {
   const double part = whole / learning.parts;
   for (const LearningPoint& point : learning.points) {
     if (!(point.part_square > 0) || !(point.whole_square > 0)) continue;
+    // Appendix A: the large batch is the whole, the small one a part of it.
     sums.push_back({(whole * point.whole_square - part * point.part_square) / (whole - part),
                     (point.part_square - point.whole_square) / (1 / part - 1 / whole)});
   }
@@ -35,6 +38,7 @@ std::vector<NoiseSums> noise_estimates(const Learning& learning) {
 }
 
 double scale_of_sums(const NoiseSums& sums) {
+  // The estimate without bias may fall below 0: then noise hides the mean gradient.
   if (!(sums.mean_square > 0)) return std::numeric_limits<double>::infinity();
   return std::max(0.0, sums.trace / sums.mean_square);
 }
@@ -66,6 +70,7 @@ std::vector<double> scales_along(const std::vector<NoiseSums>& all,
 double efficiency_by_one_scale(const std::vector<double>& scales, double present, double other) {
   double inverse = 0;
   for (const double scale : scales) inverse += 1 / scale / static_cast<double>(scales.size());
+  // A stretch without noise: the limit of what follows, where further samples bring nothing.
   if (std::isinf(inverse)) return present / other;
   return (1 + present * inverse) / (1 + other * inverse);
 }
@@ -73,6 +78,7 @@ double efficiency_by_one_scale(const std::vector<double>& scales, double present
 // `measure` of the points as they are, and its interval over points drawn anew.
 template <typename Measure>
 Interval with_interval(const Measure& measure) {
+  // A fixed seed: the same run gives the same interval.
   Random random(1);
   std::size_t next = 0;
   Interval interval;
@@ -85,6 +91,7 @@ Interval with_interval(const Measure& measure) {
     }));
   }
   std::sort(drawn.begin(), drawn.end());
+  // A fortieth, 2.5 %, at either end.
   interval.low = drawn[kNoiseRounds / 40];
   interval.high = drawn[kNoiseRounds - 1 - kNoiseRounds / 40];
   return interval;
@@ -107,6 +114,7 @@ Interval noise_efficiency(const Learning& learning, std::int64_t global_batch) {
   const Interval one = with_interval([&](const auto& pick) {
     return efficiency_by_one_scale(scales_along(all, pick), present, other);
   });
+  // To 1: where steps are short, a large batch loses less than the noise says.
   return {one.median, std::min(one.low, 1.0), std::max(one.high, 1.0)};
 }
 

@@ -1,3 +1,6 @@
+// Two kinds of knowledge: a regression of peaks (MemoryModel), and failures, each of which refuses
+// the settings that need at least as much of what ran out. Every question looks at all failures
+// anew, since a later success may have cancelled one.
 #include "tuner/models/launch_gate.h"
 
 #include <algorithm>
@@ -50,6 +53,7 @@ Reason ran_short(Shortage shortage) {
 int lightest_of(const Space& space) {
   const auto weight = [&](int point) {
     const Knobs& knobs = space.knobs(point);
+    // Samples in flight first; of equals the fewer processes, loaders and threads.
     return std::make_tuple(static_cast<double>(knobs.nproc) * knobs.batch, knobs.nproc,
                            knobs.workers, knobs.threads, point);
   };
@@ -133,6 +137,8 @@ void LaunchGate::blame_text(int point) {
   std::erase_if(blamed_, alike);
   const auto right = [&](int ok) { return alike(ok) && !other_text_.contains(ok); };
   if (std::ranges::any_of(works_, right)) return;
+  // `again`: the choice reads otherwise in a second shape. `proved`: another choice ran in one of
+  // these shapes, so that the shape alone is not to blame.
   bool again = false, proved = false;
   for (const int other : other_text_) {
     if (!alike(other)) continue;
@@ -190,6 +196,7 @@ void LaunchGate::tell(int point, const Trial& trial) {
 }
 
 void LaunchGate::tell_success(int point, const Trial& trial) {
+  // A crash that did not come back is forgiven.
   failures_.erase(point);
   max_processes_ok_ = std::max(max_processes_ok_, space_->knobs(point).nproc);
   // It had as much or more of what these lack: they failed for another reason, by themselves.
@@ -203,6 +210,7 @@ void LaunchGate::tell_success(int point, const Trial& trial) {
   if (trial.peak_bytes == 0) return;
   const auto peak = static_cast<double>(trial.peak_bytes);
   largest_ok_peak_ = std::max(largest_ok_peak_, peak);
+  // More than the failure was taken to need has just run: its bound was wrong.
   if (peak > min_failed_bytes_) min_failed_bytes_ = 0;
   memory_.observe(point, peak);
 }
@@ -232,6 +240,7 @@ void LaunchGate::tell_failure(int point, const Trial& trial) {
     const auto reached = static_cast<double>(trial.peak_bytes);
     if (stopped && reached > 0) memory_.observe_at_least(point, reached);
     const double predicted = std::max(memory_.forecast(point).bytes, reached);
+    // It needs more than anything that ran.
     const double needed = std::max(predicted, largest_ok_peak_);
     if (!stopped && needed > 0) {
       min_failed_bytes_ = min_failed_bytes_ > 0 ? std::min(min_failed_bytes_, needed) : needed;
@@ -246,6 +255,7 @@ void LaunchGate::tell_failure(int point, const Trial& trial) {
     return;
   }
   count = 2;
+  // Only these may come of the number of processes: process_cap().
   const bool of_its_size = trial.outcome == Outcome::crashed || trial.outcome == Outcome::timed_out;
   if (of_its_size) crashes_.push_back({point, shortage, trial.outcome});
 }
@@ -350,12 +360,14 @@ Admission LaunchGate::admit(int point) const {
   const Refusal failed = ruled_out(point);
   const MemoryForecast& memory = admission.memory;
   const double usable = usable_bytes();
+  // A plan alone rules out by its low end: it may be wrong by half.
   const bool too_large = memory.known && usable > 0 &&
                          (memory_.observations() == 0 ? memory.low_bytes > usable
                                                       : chance_to_fit(point) < kFaintChance);
   admission.may_work = failed.kind == Refusal::none && !too_large;
   if (failed.kind != Refusal::none) return refuse(reason_of(failed));
   if (!memory.known) {
+    // The first trial of all shows what memory means here, at the least risk.
     if (told_ == 0 && point != lightest_ && usable > 0) {
       return refuse(reason<ReasonCode::memory_not_known_yet>());
     }

@@ -1,3 +1,6 @@
+// Losses are smoothed over as many samples in every run and cut at one common level, straight
+// between points. Seeds are averaged as logarithms of ratios. docs/statistics.md, "What a sample is
+// worth", has the reasons.
 #include "tuner/models/learning.h"
 
 #include <algorithm>
@@ -89,6 +92,7 @@ Interval ratio_of_logs(const std::vector<double>& logs) {
 // Of a product of two independent ratios.
 Interval product(const Interval& a, const Interval& b) {
   const double median = a.median * b.median;
+  // No logarithm of 0: the lower end stays open.
   if (!(median > 0) || !(a.low > 0) || !(b.low > 0)) return {median, 0, a.high * b.high};
   const double low = std::hypot(std::log(a.median / a.low), std::log(b.median / b.low));
   const double high = std::hypot(std::log(a.high / a.median), std::log(b.high / b.median));
@@ -114,6 +118,7 @@ SmoothedLoss smoothed_loss(const Learning& learning, double window) {
   };
   for (const LearningPoint& point : points) {
     add(point, point.weight);
+    // The oldest leave as soon as the others fill the window.
     for (; held - points[first].weight >= window; ++first)
       add(points[first], -points[first].weight);
     if (held < window) continue;
@@ -142,6 +147,7 @@ std::optional<LearningWorth> worth_by_noise(const std::vector<Trial>& trials, st
   LearningWorth worth;
   worth.efficiency = noise_efficiency(found->learning, other);
   if (!(worth.efficiency.median > 0)) return std::nullopt;
+  // Ends are bounds here and not errors: they multiply end by end.
   worth.speedup = {rate.median * worth.efficiency.median, rate.low * worth.efficiency.low,
                    rate.high * worth.efficiency.high};
   worth.samples = std::llround(found->learning.points.back().samples);
@@ -154,6 +160,7 @@ std::optional<LearningWorth> proved_worth(const std::vector<Trial>& trials, std:
   std::map<std::uint64_t, std::pair<const Learning*, const Learning*>> by_seed;  // present, other
   for (const Trial& trial : trials) {
     const Learning& learning = trial.learning;
+    // Trials with parts had their gradients watched: they are worth_by_noise()'s.
     if (!trial.ok() || learning.points.empty() || learning.parts > 0) continue;
     if (learning.global_batch == present) by_seed[learning.seed].first = &learning;
     if (learning.global_batch == other) by_seed[learning.seed].second = &learning;

@@ -1,3 +1,5 @@
+// What a clean trial says is written down once. The rate of a disturbed one depends on the CPU time
+// of a sample, which later trials show better. So renew() makes it again when it is asked for.
 #include "tuner/models/ledger.h"
 
 #include <algorithm>
@@ -16,6 +18,7 @@ int Ledger::add(const Trial& trial) {
   const int point = space_->find(trial.knobs);
   if (point < 0) return -1;
   PointRecord& record = records_[static_cast<std::size_t>(point)];
+  // A skipped trial never ran.
   if (trial.outcome == Outcome::skipped) return point;
   if (!record.tried()) tried_.push_back(point);
   ++record.trials;
@@ -32,6 +35,7 @@ int Ledger::add(const Trial& trial) {
   }
   record.samples_per_second.push_back(trial.samples_per_second);
   record.step_seconds.push_back(step_seconds_of(trial, objective_));
+  // What it shows of CPU time may change the disturbed rates of other points as well.
   const bool more_known = cost_.add(trial);
   if (trial.noisy()) {
     ++record.discarded;
@@ -51,6 +55,7 @@ const PointRecord& Ledger::record(int point) const {
   return records_[static_cast<std::size_t>(point)];
 }
 
+// In the order of the trials: discarded_times still match.
 void Ledger::renew() const {
   for (const auto& [point, trial] : disturbed_) {
     records_[static_cast<std::size_t>(point)].discarded_rates.clear();
@@ -100,6 +105,7 @@ double Ledger::median_rate(int point) const { return median(record(point).best_r
 double Ledger::expected_trial_seconds(double before_any) const {
   const std::vector<double>& all = seconds_.empty() ? failed_seconds_ : seconds_;
   if (all.empty()) return before_any;
+  // A dozen is a guess.
   const std::size_t count = std::min<std::size_t>(all.size(), 12);
   std::vector<double> late(all.end() - static_cast<std::ptrdiff_t>(count), all.end());
   return quantile(std::move(late), 0.75);

@@ -1,3 +1,6 @@
+// A regression over relative errors, in units of each coefficient's prior deviation, gives the
+// expectation of every point of the space at once. The bound by ratios of parts needs no fit and
+// holds from the first trial on.
 #include "tuner/models/memory_model.h"
 
 #include <algorithm>
@@ -12,6 +15,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxObservations = 200;
+// A normal deviate passes 2.6 in about 1 of 200.
 constexpr double kSlack = 2.6;            // standard deviations of the upper bound
 constexpr double kMinSpread = 0.01;       // of a peak between repeats, relative
 constexpr double kExpectedSpread = 0.02;  // before the residuals say more
@@ -32,7 +36,7 @@ double category_width(const std::string& name) {
   return light(name) ? 0.03 : name == "precision" ? 0.3 : 0.5;
 }
 
-// The same for the numbers of a user's dimension, of which nobody knows whether they hold memory
+// As swap_factor(), of the numbers of a user's dimension: nobody knows whether they hold memory
 // or are a switch: nothing more when it falls, else the ratio within bounds.
 double number_factor(double from, double to) {
   if (to < from) return 1;
@@ -93,6 +97,7 @@ Coefficients prior_coefficients(const Space& space, double scale, double batch, 
       if (axis.values[v] == "bf16") centre[at] = -0.5 * width[at];
     }
   }
+  // In the order of parts(): constant, process, sample, loader, thread. All shares are guesses.
   width[0] = trust * scale;
   width[1] = trust * scale;
   width[2] = trust * scale / batch;
@@ -154,6 +159,7 @@ void MemoryModel::observe(int point, double peak_bytes) {
   const auto known = std::find(points_.begin(), points_.end(), point);
   if (known != points_.end()) {
     double& peak = peaks_[static_cast<std::size_t>(known - points_.begin())];
+    // Cached bounds only fall: those that rest on the smaller peak are to rise.
     if (peak_bytes > peak) bounds_.clear();
     peak = std::max(peak, peak_bytes);
     return;
@@ -220,11 +226,13 @@ void MemoryModel::Fit::regress(const std::vector<Seen>& seen, const Coefficients
   Eigen::VectorXd target(rows);
   for (Eigen::Index i = 0; i < rows; ++i) {
     const Seen& one = seen[static_cast<std::size_t>(i)];
+    // Divided by its own peak, so that large settings do not outweigh small ones.
     design.row(i) = one.weight * parts.col(one.point).cwiseProduct(width) / one.bytes;
     target[i] = one.weight;
   }
   target -= design * centre.cwiseQuotient(width);
   spread = kExpectedSpread;
+  // Spread and coefficients depend on each other. The expected spread counts as four residuals.
   for (int pass = 0; pass < 3; ++pass) {
     Eigen::MatrixXd precision = design.transpose() * design / (spread * spread);
     precision += Eigen::MatrixXd::Identity(count, count);
@@ -233,6 +241,7 @@ void MemoryModel::Fit::regress(const std::vector<Seen>& seen, const Coefficients
     const Eigen::MatrixXd unit_covariance = solver.solve(Eigen::MatrixXd::Identity(count, count));
     mean = centre + unit.cwiseProduct(width);
     covariance = width.asDiagonal() * unit_covariance * width.asDiagonal();
+    // Degrees of freedom that the coefficients take: the trace of the hat matrix.
     const double used =
         (unit_covariance * (design.transpose() * design)).trace() / (spread * spread);
     const double dof = std::max(0.0, static_cast<double>(rows) - used);
@@ -260,6 +269,7 @@ double MemoryModel::bound_by(std::size_t observation, int point) const {
   const double n = processes_together(wanted.nproc, memories_);
   const double seen_n = processes_together(seen.nproc, memories_);
   double factor = std::max(ratio(n, seen_n), ratio(n * wanted.batch, seen_n * seen.batch));
+  // Twice the threads: 5 % more (guess).
   factor *= 1 + 0.05 * (ratio(wanted.threads, seen.threads) - 1);
   const std::vector<int>& left = space_->place(point);
   const std::vector<int>& right = space_->place(points_[observation]);
@@ -300,6 +310,7 @@ MemoryForecast MemoryModel::forecast(int point) const {
   if (points_.empty()) {
     if (!fit_->has_prior) return forecast;
     const double bytes = planned(point);
+    // A plan alone may be off by half (guess).
     return {bytes > 0, bytes, 0.5 * bytes, 1.5 * bytes};
   }
   if (stale_) refit();

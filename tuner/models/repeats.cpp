@@ -1,3 +1,5 @@
+// The noise is found twice. First it is found roughly, by steps from one repeat to the next, which
+// a stray moves little. Then all repeats that are not far off by that count.
 #include "tuner/models/repeats.h"
 
 #include <algorithm>
@@ -51,6 +53,7 @@ bool recur(const std::vector<std::vector<double>>& settings, double far) {
 
 double pooled_noise(const std::vector<std::vector<double>>& repeats, double prior) {
   std::vector<std::vector<double>> settings;
+  // The prior takes part as so many steps of its own size.
   std::vector<double> steps(kPriorRepeats, kMiddle * prior);
   for (const std::vector<double>& rates : repeats) {
     if (rates.size() < 2) continue;
@@ -80,6 +83,8 @@ std::vector<bool> slowed(const std::vector<double>& rates, double noise) {
   if (rates.size() < 2) return found;
   const double highest = *std::max_element(rates.begin(), rates.end());
   const bool pair = rates.size() == 2;
+  // Of two the higher is true, as other load only slows; the difference of two has sqrt(2) times
+  // the noise.
   const double middle = std::log(pair ? highest : median(rates));
   const double far = kFarOff * noise * (pair ? std::sqrt(2.0) : 1.0);
   for (std::size_t i = 0; i < rates.size(); ++i) found[i] = std::log(rates[i]) < middle - far;

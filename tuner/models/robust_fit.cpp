@@ -1,3 +1,6 @@
+// Residuals are weighted as a Student t says at the present point; the curvature is that of Gauss
+// and Newton. A step counts only where the loss falls. Few passes do, since callers fit again after
+// each trial from the last fit.
 #include "tuner/models/robust_fit.h"
 
 #include <algorithm>
@@ -11,6 +14,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kDof = 4;  // of the Student t
+// Bounds on the work; guesses, as is the degree of damping below.
 constexpr int kPasses = 12;
 constexpr int kAttempts = 4;
 constexpr double kLongestStep = 1.5;  // of one parameter
@@ -70,8 +74,10 @@ class Descent {
     const Eigen::Map<const Eigen::VectorXd> here(fit_.z.data(), count);
     const Eigen::MatrixXd weighted = weights.asDiagonal() * slopes;
     Eigen::MatrixXd curvature = slopes.transpose() * weighted;
+    // The standard normal prior of each parameter.
     curvature.diagonal().array() += 1;
     Eigen::VectorXd pull = weighted.transpose() * residuals - here;
+    // Its row says that it does not move.
     if (problem_.held >= 0) {
       curvature.row(problem_.held).setZero();
       curvature.col(problem_.held).setZero();
@@ -94,6 +100,8 @@ class Descent {
         damping_ *= 0.3;
         return true;
       }
+      // From 1e-2 on: many successes have made it so small that factors of five would take all
+      // attempts.
       damping_ = std::max(damping_, 1e-2) * 5;
     }
     return false;

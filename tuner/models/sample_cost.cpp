@@ -1,3 +1,5 @@
+// Two books: CPU times of undisturbed trials, by setting, and the least time of any trial, by the
+// work that it does. The first is a measurement, the second only a floor.
 #include "tuner/models/sample_cost.h"
 
 #include "base/stats.h"
@@ -43,6 +45,7 @@ double rate_by(const SampleCost& cost, const Trial& trial, const Objective& obje
   const RateEstimate estimate = undisturbed_rate(trial);
   const double told = estimate.samples_per_second;
   if (!estimate.modelled || !(told > 0)) return value;
+  // Only the ratio is taken: `value` may be an objective that is no plain rate.
   const double least = cost.least(trial.knobs);
   return value * undisturbed_rate(trial, least).model_samples_per_second / told;
 }

@@ -1,3 +1,6 @@
+// A set of parameters gives constants (exponentials) once, and these serve every point. Slopes are
+// differences over kMove; parts of the formula that a parameter does not reach are computed once
+// for all.
 #include "tuner/models/speed_model.h"
 
 #include <algorithm>
@@ -67,7 +70,7 @@ double sixth_root(double x) {
   return halley(halley(start));
 }
 
-// Within 1/8 doubling of the larger.
+// Within 1/6 doubling of the larger.
 double smooth_max(double a, double b) {
   const double high = std::max(a, b);
   const double share = std::min(a, b) / high;
@@ -91,12 +94,15 @@ struct Constants {
   double crowd_of(double load) const { return std::pow(smooth_max(1.0, load), exponent); }
   double compute_of(const PointFacts& x, double crowd) const {
     const double amdahl = serial_share + (1 - serial_share) / x.t;
+    // Gunther's denominator.
     const double usl = 1 + sigma * (x.n - 1) + kappa * x.n * (x.n - 1);
     return (step + x.b) * amdahl * usl * crowd + reduce * x.exchanges;
   }
   // Of a sample, in those of one thread.
   double log_seconds(const PointFacts& x, double compute, double load) const {
     const double fetch = load_cost * x.b * std::max(1.0, load);
+    // Without loaders a process fetches its batch itself and then computes; with them both go on at
+    // once.
     const double seconds = x.w < 0.5 ? compute + fetch : smooth_max(compute, fetch / x.w);
     return std::log(smooth_max(seconds / (x.n * x.b), 1 / most));
   }
@@ -269,6 +275,7 @@ SpeedModel::SpeedModel(const Space& space, double cores) : state_(std::make_uniq
   state.space = &space;
   state.priors.assign(kPriors.begin(), kPriors.end());
   state.stated_cores = cores > 0 ? cores : cores_of_space(space);
+  // The number is a guess from the space then: a factor of two, exp(0.7), is one deviation.
   if (cores <= 0) state.priors[core_count].width = 0.7;
   state.facts.resize(static_cast<std::size_t>(space.size()));
   for (int point = 0; point < space.size(); ++point) {
@@ -285,6 +292,7 @@ SpeedModel::SpeedModel(const Space& space, double cores) : state_(std::make_uniq
     if (in_formula(axis.name)) continue;
     const std::size_t first = state.priors.size();
     const bool category = axis.scale == KnobScale::category;
+    // A factor for each value but the first; or a parabola over the list.
     const std::size_t more = category ? axis.values.size() - 1 : 2;
     state.priors.resize(first + more, Prior{0, category ? 0.25 : 0.3});
     for (int point = 0; point < space.size(); ++point) {
@@ -335,6 +343,7 @@ std::vector<std::vector<double>> SpeedModel::explanations() const {
     double at;  // in deviations of the prior
     bool held = true;
   };
+  // 1.8 deviations: far, and not yet unlikely. The free one begins in another valley.
   constexpr Start kStarts[] = {{loading, 1.8},   {loading, -1.8},   {loading, 3, false},
                                {step_cost, 1.8}, {step_cost, -1.8}, {serial, 1.8},
                                {serial, -1.8},   {contention, 1.8}, {contention, -1.8},
@@ -358,6 +367,7 @@ void SpeedModel::fit(const std::vector<Observation>& observations) {
     for (const Observation& seen : observations) {
       gaps.push_back(seen.log_rate - log_rate(seen.point));
     }
+    // Once: later fits move sample_cost, whose prior is centred here.
     state.level += median(gaps);
     state.fitted = true;
   }
@@ -385,6 +395,7 @@ std::vector<FittedTerm> SpeedModel::terms() const {
   if (state.space->axis("nproc") >= 0) {
     const double sigma = at(contention) / state.stated_cores;
     const double kappa = at(coherence) / (state.stated_cores * state.stated_cores);
+    // Where Gunther's rate is highest.
     const double turn = std::sqrt(std::max(0.0, (1 - sigma)) / kappa);
     terms.push_back(
         {"contention", sigma, reason<ReasonCode::term_contention>(decimal(100 * sigma, 1))});

@@ -1,3 +1,6 @@
+// Looks in this order: a known trainer by its start script, else scripts of the user's own, else
+// labelled lines. The interpreter of the folder's own environment is judged by its files, since
+// nothing of the folder is executed.
 #include "tuner/project/project.h"
 
 #include <algorithm>
@@ -45,6 +48,7 @@ void collect_configs(const std::string& folder, const std::string& under, int de
   const auto names = list_directory(join_path(folder, under));
   if (!names) return;
   for (const std::string& name : *names) {
+    // A name that would change in a terminal or a TOML file is not offered.
     if (configs.size() == kMaxConfigs || name[0] == '.' || plain_name(name) != name) continue;
     const std::string path = under.empty() ? name : join_path(under, name);
     if (is_config_name(name)) {
@@ -65,6 +69,7 @@ int readiness(const Project& project, const std::string& config) {
 void find_config(Project& project) {
   std::vector<std::string> configs;
   collect_configs(project.folder, "", 0, configs);  // the user's own lie here
+  // Recognition before detection and others, which the second look below adds.
   collect_configs(project.folder, "configs/rec", 3, configs);
   collect_configs(project.folder, "configs", 3, configs);
   std::vector<std::pair<int, std::string>> ranked;
@@ -144,6 +149,7 @@ bool find_script(Project& project) {
     project.workers_flag = scripts[0].workers_flag;
   }
   for (const OwnScript& script : scripts) {
+    // Four lines are enough to read.
     if (project.found.size() == 4) break;
     if (script.does == OwnScript::Does::serves) {
       project.found.push_back(script.file + ": serves HTTP");
@@ -211,6 +217,7 @@ void find_python(Project& project, const Environment& environment, const AskPyth
   const std::string active = environment_value(environment, "VIRTUAL_ENV");
   const auto careful = [&](const std::string& program) -> Result<Python> {
     const bool own = starts_with(program, project.folder + "/");
+    // The environment that the user has activated is theirs to run, be it inside the folder.
     const bool trusted = !active.empty() && program == join_path(active, "bin/python");
     return own && !trusted ? python_by_files(program) : ask(program);
   };
@@ -250,6 +257,7 @@ Result<Python> ask_python(const std::string& program) {
                        "    except Exception as error:\n"
                        "        print('\\nocrtune: why', str(error).split('\\n')[0])\n"};
   auto process = OCRTUNE_TRY(Process::start(options));
+  // An import of paddle or torch from a cold disk takes long (guess).
   const auto exit = process.wait(60);
   if (!exit || !exit->clean()) {
     return Error{ErrorKind::invalid, program + ": " + (exit ? exit->text() : "no answer in 60 s")};

@@ -1,3 +1,6 @@
+// No parser of Python: statements are lines joined over brackets and backslashes, with strings
+// emptied and comments dropped. That is enough for three questions, and no text of a folder can
+// make it do more.
 #include "tuner/project/python_text.h"
 
 #include <algorithm>
@@ -51,6 +54,7 @@ std::vector<Statement> statements_of(const std::string& text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (c == '\'' || c == '"') {
+      // Only the quotes stay: what a string says is no code.
       line += std::string(2, c);
       at = string_end(text, at);
     } else if (c == '#') {
@@ -76,6 +80,7 @@ bool is_assignment(const std::string& text) {
     const char c = text[at];
     if (c == '(' || c == '[' || c == '{') ++depth;
     if (c == ')' || c == ']' || c == '}') --depth;
+    // Inside of brackets "=" names an argument.
     if (depth > 0) continue;
     if (c == ':') return true;
     const bool compares = at + 1 < text.size() && text[at + 1] == '=';
@@ -187,6 +192,7 @@ std::vector<std::string> imported_files(const std::string& text) {
 std::string literal_port(const std::string& text) {
   const std::string small = lower(text);
   std::set<std::string> ports;
+  // port=8000 and "port: int = 8000"; then, below, (host, 8000).
   for (std::size_t at = small.find("port"); at != std::string::npos; at = small.find("port", at)) {
     const bool inside = at > 0 && name_letter(small[at - 1]) && small[at - 1] != '_';  // "support"
     at = after_blanks(small, at + 4);

@@ -1,3 +1,6 @@
+// Scripts are told by words that such programs hold: lists of libraries, calls and flags that are
+// made by hand. A wrong guess costs a line in a settings file that the user reads before anything
+// runs.
 #include "tuner/project/scripts.h"
 
 #include <algorithm>
@@ -22,6 +25,7 @@ bool holds_any(const std::string& text, const auto& words) {
 
 // The first library that the script imports.
 std::string library_of(const std::string& text) {
+  // In this order: those that load another one of the list stand before it.
   static constexpr std::array<const char*, 12> kLibraries = {
       "rapidocr",  "paddleocr",    "easyocr",    "pytesseract", "doctr",       "surya",
       "lightning", "transformers", "tensorflow", "paddle",      "onnxruntime", "torch"};
@@ -89,6 +93,7 @@ int rank_of(const std::string& file, bool has_main, bool takes_arguments) {
   };
   const bool other = named("eval", "valid", "infer", "predict", "export", "convert", "demo");
   const bool meant = named("train", "finetune", "fine_tune", "fine-tune");
+  // Weights of falling powers of two: an earlier reason is never outvoted by later ones.
   return (other && !meant ? 8 : 0) + (has_main || takes_arguments ? 0 : 4) + (meant ? 0 : 2) +
          (has_main ? 0 : 1);
 }

@@ -1,3 +1,5 @@
+// The file that `ocrtune init` writes: settings_text() and server_url() of project.h. It is text
+// and no serialised struct, so that its comments can tell what else may be set.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -40,6 +42,7 @@ std::vector<std::string> command_of(const Project& project) {
     return command;
   }
   if (project.kind == Kind::paddleocr) {
+    // No {placeholders}: the preset "paddleocr" sets the knobs of such a command itself.
     return {python, "-m", "paddle.distributed.launch", project.script, "-c", config};
   }
   std::vector<std::string> command = {python,

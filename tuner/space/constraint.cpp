@@ -1,3 +1,5 @@
+// One form alone: names joined by '*', a comparison, a bound. Brackets and sums are left out on
+// purpose: every condition stays one line that a message can quote.
 #include "tuner/space/constraint.h"
 
 #include <array>
@@ -21,6 +23,7 @@ bool compare(double left, const std::string& comparison, double right) {
 }  // namespace
 
 Result<Constraint> parse_constraint(const std::string& text) {
+  // Longer ones first: "<" would take the begin of "<=".
   static constexpr std::array<std::string_view, 6> kComparisons = {"<=", ">=", "!=", "<", ">", "="};
   const Error malformed{
       ErrorKind::usage,
@@ -50,6 +53,7 @@ Result<Constraint> parse_constraint(const std::string& text) {
 }
 
 bool satisfies(const Knobs& knobs, const Constraint& constraint) {
+  // A bound that is a word was parsed for = and != of one name alone.
   const auto bound = parse_number(constraint.bound);
   if (!bound) {
     const std::string value = knob_text(knobs, constraint.terms[0]);

@@ -1,3 +1,6 @@
+// First come the axes of the workload with the user's lists in their place, and the conditions on
+// single knobs. Then follow the product or a sample of it, the other conditions, what can be bound,
+// and thinning. The baseline and the rules' settings are added last, so that no sample loses them.
 #include "tuner/space/default_space.h"
 
 #include <algorithm>
@@ -71,6 +74,7 @@ Result<std::vector<Knobs>> sampled_points(const std::vector<Axis>& axes, const K
       OCRTUNE_TRY(set_knob(points.back(), axis.name, value));
     }
   }
+  // A fixed seed: a run that is judged again needs the same space.
   Random random(1);
   while (points.size() < kSampled) {
     points.push_back(base);
@@ -157,6 +161,7 @@ class Bindable {
 // A product that is too large loses the values between the doublings first, then a fixed sample.
 void thin(std::vector<Knobs>& points, int cpus, std::size_t most) {
   if (points.size() <= most) return;
+  // No power of two, and not the number of CPUs.
   const auto between = [cpus](int value) { return (value & (value - 1)) != 0 && value != cpus; };
   std::vector<Knobs> doublings = points;
   std::erase_if(doublings, [&](const Knobs& k) { return between(k.nproc) || between(k.threads); });
@@ -233,6 +238,7 @@ Result<Space> make_space(const Machine& machine, const SpaceRequest& request) {
   }
   thin(points, usable_cpu_count(machine.cpu), request.max_points);
   for (const Knobs& knobs : request.always) {
+    // What the user runs today is measured even where a condition or the binding speaks against it.
     const bool asked = knobs == request.base;
     if (asked || (meets(knobs, constraints) && !unbindable(knobs))) points.push_back(knobs);
   }

@@ -1,3 +1,6 @@
+// Three steps: which GPUs the driver lists and the variables leave visible; which of them are asked
+// for; whether a child process opens them all with the core's libraries. This process loads no
+// driver (docs/adr/0003).
 #include "tuner/space/device_choice.h"
 
 #include <algorithm>
@@ -34,6 +37,7 @@ Result<DeviceChoice> named_gpus(const DeviceRequest& request, const Machine& mac
   out.because = chosen->because;
   std::set<std::string> distinct;
   for (const VisibleGpu& gpu : out.gpus) {
+    // Trials and the driver's books are matched by UUID.
     if (gpu.uuid.empty()) {
       return refused(ErrorKind::unsupported,
                      fmt::format("the UUID of GPU {} is not known, so nothing could prove that it "
@@ -49,6 +53,7 @@ Result<DeviceChoice> named_gpus(const DeviceRequest& request, const Machine& mac
 
 bool has_tensor_cores(const Machine& machine, const VisibleGpu& gpu) {
   return std::any_of(machine.gpus.begin(), machine.gpus.end(), [&](const GpuFacts& facts) {
+    // Ampere, compute capability 8.0, is the first with both tf32 and bf16.
     return facts.index == gpu.physical && parse_number(facts.compute_capability).value_or(0) >= 8.0;
   });
 }
@@ -75,6 +80,7 @@ Status prove(const DeviceRequest& request, const Environment& environment, Devic
     }
     if (finding.what != "device" || finding.outcome != "passed") continue;
     const auto free = static_cast<std::uint64_t>(finding.figure("free_bytes"));
+    // Ranks are alike: the fullest GPU decides.
     choice.memory_bytes = opened == 0 ? free : std::min(choice.memory_bytes, free);
     ++opened;
   }
@@ -108,6 +114,7 @@ Result<DeviceChoice> choose_device(const DeviceRequest& request, const Machine& 
                     [&](const VisibleGpu& gpu) { return has_tensor_cores(machine, gpu); });
     return choice;
   }
+  // Who asked for GPUs gets no CPUs in their place.
   if (asked || usable.error().kind == ErrorKind::interrupted) return usable.error();
   if (!machine.gpus.empty()) cpu.because = usable.error().what;
   return cpu;

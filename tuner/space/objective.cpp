@@ -1,3 +1,5 @@
+// The table of goals, and the one number of a trial that a model learns of each. Memory is no such
+// number: its model learns rates, and the choice weighs the peaks.
 #include "tuner/space/objective.h"
 
 #include <cmath>
@@ -75,6 +77,7 @@ double step_seconds_of(const Trial& trial, const Objective& objective) {
     }
   }
   if (!(trial.samples_per_second > 0)) return 0;
+  // No step was timed: the mean stands for the percentile.
   return static_cast<double>(trial.knobs.nproc) * trial.knobs.batch / trial.samples_per_second;
 }
 
@@ -114,6 +117,7 @@ Reason compared(double ratio, Goal goal) {
   // A step that takes 1 / 0.8 of the time is 25 % longer, not 20 %.
   const double told = goal == Goal::latency && ratio > 0 ? 2 - 1 / ratio : ratio;
   const double percent = 100 * (told - 1);
+  // It would be printed as 0 %.
   if (std::fabs(percent) < 0.5) return reason<ReasonCode::as_fast>();
   if (goal == Goal::throughput && percent <= -99.5) return reason<ReasonCode::far_slower>();
   return {percent < 0 ? row.less : row.more, {decimal(std::fabs(percent), 0)}};

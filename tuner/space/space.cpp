@@ -1,3 +1,6 @@
+// Axes are read off the points: the values that occur, counts in ascending order, words in the
+// order of their first point. Points and places are looked up in maps, as searches ask for both all
+// the time.
 #include "tuner/space/space.h"
 
 #include <algorithm>
@@ -53,6 +56,7 @@ Space::Space(std::vector<Knobs> points) {
   }
   for (const std::string& name : names_of(points_)) {
     Axis axis = axis_of(name, points_);
+    // One value is no axis: models divide by the number of steps between values.
     if (axis.values.size() > 1) axes_.push_back(std::move(axis));
   }
   std::vector<std::map<std::string, int>> index(axes_.size());
@@ -93,6 +97,7 @@ std::vector<int> Space::neighbours(int point) const {
     const int here = place[a];
     const int count = static_cast<int>(axes_[a].values.size());
     for (int value = 0; value < count; ++value) {
+      // Words have no order: each other one is a step away.
       const bool step = axes_[a].scale == KnobScale::category || std::abs(value - here) == 1;
       if (value == here || !step) continue;
       place[a] = value;

@@ -1,3 +1,5 @@
+// Reads the compact form that the JSON library dumps: no blanks, no nesting, no escapes. Anything
+// else is refused at once and left to the library.
 #include "tuner/store/flat_json.h"
 
 #include <algorithm>
@@ -22,6 +24,7 @@ std::string_view take_literal(std::string_view& left) {
   if (!left.empty() && left.front() == '"') return take_text(left);
   const std::string_view value = left.substr(0, left.find_first_of(",}"));
   left.remove_prefix(value.size());
+  // An empty list alone ends before its own comma or brace; other lists and objects do not.
   const bool nests = value.find_first_of("[{") != std::string_view::npos && value != "[]";
   return nests ? std::string_view() : value;
 }

@@ -1,3 +1,5 @@
+// Values come from macros of this build and from libraries that can be asked. They are stored with
+// each run, and a verdict is shown again only where they are the same (Store::list_runs).
 #include "tuner/store/program_versions.h"
 
 #include <hwloc.h>
@@ -121,6 +123,7 @@ const std::vector<std::pair<std::string, std::string>>& program_versions() {
     versions.emplace_back("libcurl", LIBCURL_VERSION);  // loaded when it is needed
 #endif
     if (engine_parts() != nullptr) {
+      // Behind "ocrtune", which stands first.
       const auto of_engine = engine_parts()->versions();
       versions.insert(versions.begin() + 1, of_engine.begin(), of_engine.end());
     }

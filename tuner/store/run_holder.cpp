@@ -1,3 +1,5 @@
+// Reads /proc/PID/stat, the boot id and the link of the PID namespace; no lock is held. A process
+// that was killed leaves nothing to clean up.
 #include "tuner/store/run_holder.h"
 
 #include <sys/utsname.h>
@@ -18,6 +20,7 @@ std::optional<ProcessFacts> facts_of(int pid) {
   const auto line = read_file("/proc/" + std::to_string(pid) + "/stat", 4096);
   if (!line) return std::nullopt;
   auto facts = parse_process_stat(*line);
+  // A zombie still has its pid, and measures nothing any more.
   if (!facts || facts->state == 'Z' || facts->state == 'X') return std::nullopt;
   return *std::move(facts);
 }
@@ -39,6 +42,7 @@ RunHolder this_holder() {
 HolderState holder_state(const RunHolder& holder) {
   const RunHolder here = this_holder();
   if (holder.boot_id != here.boot_id) {
+    // Another boot of this host ended all its processes; of another host nothing can be asked.
     return holder.host == here.host ? HolderState::dead : HolderState::unknown;
   }
   if (holder.pid_namespace != here.pid_namespace || here.boot_id.empty()) {

@@ -1,3 +1,4 @@
+// Names and ids: what a user may call a run, and what ocrtune calls it.
 #include "tuner/store/run_record.h"
 
 #include <unistd.h>
@@ -40,6 +41,7 @@ std::string new_run_id() {
   const auto now = static_cast<std::time_t>(wall_seconds());
   Random random(static_cast<std::uint64_t>(wall_seconds() * 1e6) ^
                 (static_cast<std::uint64_t>(::getpid()) << 40));
+  // 20 random bits, five hexadecimal digits.
   return fmt::format("{:%Y-%m-%d}-{:05x}", fmt::gmtime(now), random.next() >> 44);
 }
 

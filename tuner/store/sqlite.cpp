@@ -1,3 +1,5 @@
+// SQLite's result codes as our kinds of error, each with the file's name. A statement remembers its
+// first refusal and reports it at step(), so that binds need no check each.
 #include "tuner/store/sqlite.h"
 
 #include <sqlite3.h>
@@ -10,6 +12,7 @@
 namespace ocrtune {
 namespace {
 
+// How long a writer waits for another one's transaction (guess).
 constexpr int kBusyMilliseconds = 60000;
 
 Error sqlite_error(sqlite3* connection, int code, const std::string& path) {
@@ -27,6 +30,7 @@ Error sqlite_error(sqlite3* connection, int code, const std::string& path) {
     case SQLITE_LOCKED:
       kind = ErrorKind::exhausted;
       break;
+    // SQLite does not say why: errno does.
     case SQLITE_CANTOPEN: {
       const int cause = sqlite3_system_errno(connection);
       kind = cause == EACCES ? ErrorKind::denied : ErrorKind::missing;
@@ -121,6 +125,7 @@ Result<std::unique_ptr<Sqlite>> Sqlite::open(const std::string& path, Access acc
     sqlite3_close(connection);
     return Error{ErrorKind::denied, "store " + path + " is readonly here; name another with --db"};
   }
+  // sqlite_error() masks them, and keeps their low byte.
   sqlite3_extended_result_codes(connection, 1);
   sqlite3_busy_timeout(connection, kBusyMilliseconds);
   return std::unique_ptr<Sqlite>(new Sqlite(connection, path));

@@ -1,3 +1,6 @@
+// SQL of the runs. Columns of trials and samples are those of trial/ipc/trial_fields.h, in its
+// order; what has no column is JSON in one. Every write is one statement or one immediate
+// transaction.
 #include "tuner/store/store.h"
 
 #include <algorithm>
@@ -148,6 +151,7 @@ struct Store::Connection {
   // Runs `work` in one transaction; a refusal rolls back.
   template <typename Work>
   Status transaction(Work work) const {
+    // IMMEDIATE takes the write lock at once: what `work` reads first still holds when it writes.
     Status status = sqlite->execute("BEGIN IMMEDIATE");
     if (!status) return status;
     status = work();
@@ -180,6 +184,7 @@ Status Store::begin_run(const RunRecord& run) {
   const Sqlite& sqlite = *connection_->sqlite;
   const std::string facts = machine_json(run.machine, -1);
   return connection_->transaction([&]() -> Status {
+    // The run keeps its own facts; this row is of the latest look at the machine, for lists.
     Statement machine = sqlite.prepare("INSERT OR REPLACE INTO machine VALUES (?, ?, ?)");
     machine << run.machine.fingerprint << run.machine.host << facts;
     const Status kept = machine.run();
@@ -250,6 +255,7 @@ Status Store::add_trial(const std::string& run_id, Trial& trial) {
     write_columns(kSearchFields, trial, row);
     write_columns(kObservedFields, trial, row);
     OCRTUNE_TRY(row.run());
+    // Samples refer to it.
     trial.id = sqlite.last_row_id();
     Statement insert = sqlite.prepare("INSERT INTO sample VALUES (?, ?" +
                                       column_marks<Sample>(kSampleFields) + ")");
@@ -344,6 +350,7 @@ Result<RunRecord> Store::load_run(const std::string& id) const {
     places[run.trials.back().id] = run.trials.size() - 1;
   }
   OCRTUNE_TRY(read_samples(sqlite, run, places));
+  // One table holds all of them; the phase tells them apart.
   run.rehearsals = take_phase(run.trials, kRehearsalPhase);
   run.soaks = take_phase(run.trials, kSoakPhase);
   run.cold = take_phase(run.trials, kColdPhase);
@@ -358,6 +365,8 @@ Result<std::vector<RunListing>> Store::list_runs() const {
       "CASE versions WHEN ? THEN verdict ELSE '' END "
       "FROM run LEFT JOIN machine ON machine.fingerprint = run.fingerprint "
       "ORDER BY run.started DESC, run.rowid DESC");
+  // A verdict of another version, or of other libraries, is not shown: it would be judged otherwise
+  // now.
   rows << json_text(Json(std::map(program_versions().begin(), program_versions().end())));
   std::vector<RunListing> listings;
   while (true) {

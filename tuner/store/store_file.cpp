@@ -1,3 +1,6 @@
+// The order of a first write: what the path is, the file's own header, the file with mode 0600,
+// then SQLite, then the tables in one transaction. The header is read by hand since SQLite changes
+// what it opens for writing.
 #include "tuner/store/store_file.h"
 
 #include <fcntl.h>
@@ -90,6 +93,7 @@ Result<StoreFile> look_at(const std::string& path) {
     return value;
   };
   file.journal = path_exists(path + "-journal");
+  // Offsets of application_id and user_version in the header.
   OCRTUNE_TRY(accept_ids(number(68), number(60), path));
   return file;
 }
@@ -110,6 +114,7 @@ Status prepare_schema(const Sqlite& sqlite, const std::string& path) {
 }
 
 Status create_private(const std::string& path) {
+  // SQLite would create it by the umask, and command lines are nobody else's business.
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0 && errno != EEXIST) return system_error(errno, "create " + path);
   if (file >= 0) ::close(file);
@@ -149,6 +154,7 @@ Result<std::unique_ptr<Sqlite>> open_store_to_read(const std::string& path) {
   }
   const auto file = OCRTUNE_TRY(look_at(path));
   if (file.empty) return Error{ErrorKind::missing, no_runs_in(path)};
+  // A journal is rolled back in the folder: both have to be writable.
   const bool writable = ::access(path.c_str(), W_OK) == 0 &&
                         ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0;
   Sqlite::Access access = Sqlite::Access::read;
