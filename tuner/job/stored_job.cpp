@@ -169,9 +169,8 @@ Json json_of(const Struct& of) {
     using Field = std::remove_cvref_t<decltype(field)>;
     if constexpr (Visited<Field>) {
       json[name] = json_of(field);
-    // Unset is told by the absence of its key.
     } else if constexpr (std::same_as<Field, std::optional<bool>>) {
-      if (field) json[name] = *field;
+      if (field) json[name] = *field;  // unset: no such key
     } else {
       json[name] = field;
     }

@@ -1,3 +1,7 @@
+// The gain of a trial is the knowledge gradient over the leaders' joint belief. It is weighed by
+// the chance that the setting holds its constraints and fits memory, and by what the trial costs.
+// Large spaces are asked about in part: by the structured model's rank, at random, and around the
+// leaders.
 #include "tuner/search/acquisition.h"
 
 #include <algorithm>
@@ -39,6 +43,7 @@ std::vector<Line> sorted_lines(const std::vector<double>& means,
   return lines;
 }
 
+// Numbers of settings to ask about are bounds on the time of a proposal; guesses.
 constexpr std::size_t kByModel = 250;    // best untried by the structured model
 constexpr int kAtRandom = 300;           // and of the others
 constexpr double kAllUpTo = 75;          // trials; past them fewer are asked about, for time
@@ -91,6 +96,7 @@ std::vector<int> Acquisition::ranked() const {
     if (!board_->ledger.eligible(point)) continue;
     double rank = -forecaster_->forecast(point).log_rate;
     if (memory && -rank >= floor) {
+      // Fast enough: before all others, and among these by memory.
       rank = -1e3 + std::log(static_cast<double>(board_->ledger.record(point).peak_bytes) + 1);
     }
     ranked.emplace_back(rank, point);
@@ -126,11 +132,13 @@ std::vector<int> Acquisition::candidates(Random& random) const {
     if (allowed(point)) by_model.emplace_back(-forecaster_->rough_log_rate(point), point);
   }
   std::set<int> chosen;
+  // A forecast costs about the square of the trials: fewer are asked for as these grow.
   const double share = std::min(1.0, std::pow(kAllUpTo / std::max(1, board_->ledger.trials()), 2));
   const std::size_t top = std::min(by_model.size(), static_cast<std::size_t>(share * kByModel));
   std::nth_element(by_model.begin(), by_model.begin() + static_cast<std::ptrdiff_t>(top),
                    by_model.end());
   for (std::size_t i = 0; i < top; ++i) chosen.insert(by_model[i].second);
+  // The structured model may be blind to what is best here.
   for (int i = 0; i < share * kAtRandom && top < by_model.size(); ++i) {
     const auto at = random.integer(0, static_cast<std::int64_t>(by_model.size()) - 1);
     chosen.insert(by_model[static_cast<std::size_t>(at)].second);
@@ -187,6 +195,7 @@ double Acquisition::value_of(int point, const std::vector<int>& contenders,
   const SpeedForecast speed = forecaster_->forecast(point);
   const double fits = board_->safety.chance_to_fit(point);
   if (contenders.empty()) return std::exp(speed.log_rate) * chance_allowed(speed) * fits;
+  // Of what the trial will show: belief and noise.
   const double spread = std::hypot(speed.stddev, forecaster_->noise());
   std::vector<double> slopes;
   for (double covariance : speed.covariances) slopes.push_back(covariance / spread);
@@ -243,6 +252,7 @@ double Acquisition::chance_of_better(double share, Random& random) const {
     const SpeedForecast speed = forecaster_->forecast(points[static_cast<std::size_t>(i)]);
     mean[i] = speed.log_rate;
     covariance.col(i) = Eigen::Map<const Eigen::VectorXd>(speed.covariances.data(), size);
+    // Keeps the matrix positive definite.
     covariance(i, i) += 1e-8;
   }
   const Eigen::LLT<Eigen::MatrixXd> factor(covariance);

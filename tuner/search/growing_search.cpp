@@ -1,3 +1,5 @@
+// A longer list is a new space: the inner search is made again on it and told every trial so far.
+// Searches are pure functions of what they are told, so nothing is lost.
 #include "tuner/search/growing_search.h"
 
 #include <algorithm>
@@ -27,6 +29,7 @@ class GrowingSearch final : public Search {
     told_.push_back(trial);
     ledger_->add(trial);
     inner_->tell(trial);
+    // A stored run is told again trial by trial: lists grow at the same trials as they did.
     while (grow()) {
     }
   }
@@ -71,6 +74,7 @@ class GrowingSearch final : public Search {
       const int next = next_value(knob, most);
       if (next == 0) continue;
       auto longer = std::make_unique<const Space>(with_next(knob, next));
+      // The conditions allow no setting with the longer value.
       if (longer->size() == space_->size()) continue;
       grown_ = true;
       use(std::move(longer));
@@ -95,6 +99,7 @@ class GrowingSearch final : public Search {
       if (value_of(tried, knob) == last || !ledger_->eligible(tried)) continue;
       before = std::max(before, ledger_->median_rate(tried));
     }
+    // Two deviations of a ratio's noise, and 5 % at least.
     const double slack = std::max(kBrought, 1 + 2 * ledger_->noise(options_.expected_noise));
     return before > 0 && ledger_->median_rate(best) > slack * before ? next : 0;
   }

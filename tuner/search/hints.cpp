@@ -1,3 +1,5 @@
+// Settings of an earlier run are moved to the nearest points of this space. One hint at a time is
+// tried, and the queue is dropped as soon as the earlier order does not show here.
 #include "tuner/search/hints.h"
 
 #include <algorithm>
@@ -44,6 +46,8 @@ std::vector<Knobs> hints_of(const TuneResult& earlier) {
   for (const SettingSummary* setting : fastest) {
     const Knobs& knobs = setting->knobs;
     if (hints.size() == kMaxHints) break;
+    // Neighbours of the best differ little from it: another team of processes and threads tells
+    // more.
     if (teams.emplace(knobs.nproc, knobs.threads).second) hints.push_back(knobs);
   }
   return hints;

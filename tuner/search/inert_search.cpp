@@ -1,3 +1,7 @@
+// A state machine in front of the inner search: it waits for the user's setting and runs pairs
+// (own, other). It ends in one of three ways: the knob matters, the test is left for want of time
+// or trials, or the space is narrowed. Then the inner search is made anew and told all trials
+// folded.
 #include "tuner/search/inert_search.h"
 
 #include <algorithm>
@@ -30,6 +34,7 @@ struct Spread {
 
   bool within() const {
     const double margin = std::log(kMargin);
+    // Equivalence: the interval lies within the margin and, but for 2 %, holds no change.
     const bool no_change = std::fabs(mean) <= std::max(half, std::log(kSurelyNone));
     return no_change && std::fabs(mean) + half < margin;
   }
@@ -41,6 +46,7 @@ Spread spread_of(const std::vector<double>& values, double noise) {
   Spread spread;
   const auto count = static_cast<double>(values.size());
   spread.mean = mean(values);
+  // A pair is a difference of two trials: twice the variance of one.
   double squares = kPriorPairs * 2 * noise * noise;
   for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
   const double dof = kPriorPairs + count - 1;
@@ -113,11 +119,13 @@ class InertSearch : public Search {
   std::optional<Proposal> next(double seconds_left) override {
     if (!testing()) return inner_->next(seconds_left);
     const double each = board_.ledger.expected_trial_seconds(options_.first_trial_seconds);
+    // One more than the least, and each context once; the first side has run already.
     const int pairs_wanted = std::max(kMinPairs + 1, static_cast<int>(contexts_.size()));
     const int wanted = 2 * pairs_wanted - 1;
     if (pairs_.empty() && wanted * each > kBudgetShare * seconds_left) return give_up(seconds_left);
     if (2 * each > seconds_left) return give_up(seconds_left);
     const std::size_t context = half_ ? half_->context : pairs_.size() % contexts_.size();
+    // A B, B A, A B ...: drift of the machine meets both sides alike.
     const bool other = half_ ? !half_->other : pairs_.size() % 2 != 0;
     const Context& here = contexts_[context];
     const int point = other ? here.other : here.own;
@@ -242,6 +250,7 @@ class InertSearch : public Search {
       started_ = true;
       if (!trial.ok()) return drop(i);
       const auto cpu_seconds = cpu_seconds_of(trial);
+      // Rates alone could be alike for another reason, such as a full disk.
       if (!cpu_seconds || trial.threads.alive == 0) {
         over_ = true;  // no second witness
         return;
@@ -301,6 +310,7 @@ class InertSearch : public Search {
     SearchOptions options = options_;
     for (Knobs& knobs : options.first) knobs = fold(knobs, found_);
     inner_ = make_(*narrowed_, options);
+    // Trials of both values count as repeats of one setting now.
     for (const Trial& trial : told_) inner_->tell(folded(trial, found_));
   }
 };

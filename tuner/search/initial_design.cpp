@@ -1,3 +1,5 @@
+// Wishes, in doublings of the cores and of the batch, and for each the admitted point that is
+// nearest. So one list serves spaces of any size and with any axes.
 #include "tuner/search/initial_design.h"
 
 #include <algorithm>
@@ -21,6 +23,7 @@ std::vector<int> cpu_shares(const Space& space, const Knobs& own, int cpus) {
   std::vector<int> counts = {cpus};
   for (int n = 1; n <= cpus; n *= 2) {
     if (n * n >= cpus && n < cpus) {
+      // The square root of the CPUs, rounded up to a power of two.
       counts.push_back(n);  // halfway
       break;
     }
@@ -29,6 +32,8 @@ std::vector<int> cpu_shares(const Space& space, const Knobs& own, int cpus) {
   for (int n = cpus / 2; n > 1; n /= 2) counts.push_back(n);
   const auto distance = [&](const Knobs& knobs, int n) {
     if (knobs.nproc != n) return std::numeric_limits<double>::max();
+    // All CPUs in use matters most; then words as the user has them, then batch and loaders
+    // (guesses).
     double away = 8 * doublings_between(cpus, static_cast<double>(knobs.nproc) * knobs.threads) +
                   doublings_between(own.batch, knobs.batch) +
                   doublings_between(own.workers + 1.0, knobs.workers + 1.0);
@@ -62,6 +67,7 @@ InitialDesign::InitialDesign(const Space& space, double cores) : space_(&space) 
     least = std::min(least, static_cast<double>(knobs.batch));
     most = std::max(most, static_cast<double>(knobs.batch));
   }
+  // In doublings.
   const double middle = std::sqrt(least * most);
   const double c = std::max(1.0, cores);
   steps_ = {
@@ -90,6 +96,7 @@ double InitialDesign::distance(std::size_t step, int point) const {
     const Axis& axis = space_->axes()[a];
     const auto value = static_cast<std::size_t>(space_->place(point)[a]);
     if (axis.scale == KnobScale::category) {
+      // A wrong word costs as much as 2.5 doublings (guess).
       distance += value == turn(step, switches++, axis.values.size()) ? 0 : 2.5;
     } else if (find_knob(axis.name) == nullptr) {
       const double last = static_cast<double>(axis.values.size()) - 1;

@@ -1,3 +1,6 @@
+// Looks over the whole space for one knob at a time, in the order of what usually brings most:
+// loaders, batch, threads. What counts is the knob's total over all processes, on about as many
+// cores as the leader uses.
 #include "tuner/search/memory_trade.h"
 
 #include <algorithm>
@@ -48,6 +51,7 @@ std::optional<int> best_of(const SearchBoard& board, int leader, std::size_t axi
   for (int point = 0; point < space.size(); ++point) {
     const Knobs& to = space.knobs(point);
     if (!smaller_team(to, from) || number(point) <= number(leader)) continue;
+    // A trial with as few processes has shown as much of the knob already.
     const bool met = std::any_of(tried.begin(), tried.end(), [&](int seen) {
       const Knobs& had = space.knobs(seen);
       const bool alike =

@@ -1,3 +1,6 @@
+// Each proposal walks the table kStages: the first stage that applies and finds a point has the
+// trial. Stages keep only counters; what they know stands in the board and the forecaster, which
+// are told trials and nothing else.
 #include "tuner/search/model_search.h"
 
 #include <algorithm>
@@ -87,6 +90,7 @@ class ModelSearch : public Search {
     candidates_.set_seconds_left(seconds_left);
     trials.budget = board_.ledger.trials() + trials.left;
     trials.keep_for_race(forecaster_.noise(), board_.baseline() >= 0);
+    // The race has the last trials; a race of one would tell nothing.
     turn.racing = race_.started() || (trials.left <= trials.reserve && several_work());
     turn.model = board_.ledger.trials() > 0;
     for (const Stage& stage : kStages) {
@@ -107,6 +111,7 @@ class ModelSearch : public Search {
     if (board_.trials_left(seconds_left) < 1 || chosen < 0 || rival < 0) return std::nullopt;
     candidates_.set_seconds_left(seconds_left);
     const auto runs = [&](int point) { return board_.ledger.record(point).best_rates().size(); };
+    // Both ran: what is open between them is noise.
     if (!board_.open(rival)) {
       return board_.propose(runs(chosen) < runs(rival) ? chosen : rival, "race",
                             "the leader and its strongest rival, whichever ran less");
@@ -125,11 +130,13 @@ class ModelSearch : public Search {
     forecaster_.explain();
     const SpeedForecast speed = forecaster_.forecast(point);
     const double half = forecaster_.wide() * speed.stddev;
+    // No forecast passes what the CPU time of a sample allows.
     const double most = board_.max_rate(point);
     const auto value = [&](double log_rate) { return std::min(std::exp(log_rate), most); };
     prediction.objective_value = {value(speed.log_rate), value(speed.log_rate - half),
                                   value(forecaster_.highest(speed))};
     const Goal goal = board_.options.objective.goal;
+    // By steps the model learns 1 / step seconds.
     const double samples = goal == Goal::latency ? 1.0 * knobs.nproc * knobs.batch : 1;
     const auto& [median, low, high] = prediction.objective_value;
     prediction.samples_per_second = {samples * median, samples * low, samples * high};

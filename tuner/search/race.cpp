@@ -1,3 +1,5 @@
+// A round is a shuffled list of the runners, which next() empties from its end. Only between rounds
+// do runners leave, so that all of them have as many repeats.
 #include "tuner/search/race.h"
 
 #include <algorithm>
@@ -18,6 +20,7 @@ Race::Race(std::vector<int> leaders, RaceOptions options)
     : runners_(std::move(leaders)), options_(options), random_(options.seed) {}
 
 void Race::start_round(const Ledger& ledger, const StandingOf& standing, int trials_left) {
+  // One failure of a leader is enough: it would not be launched.
   std::erase_if(runners_, [&](int point) { return ledger.record(point).failures > 0; });
   if (runners_.empty()) return;
   std::vector<std::pair<double, int>> ranked;
@@ -30,6 +33,7 @@ void Race::start_round(const Ledger& ledger, const StandingOf& standing, int tri
   for (const auto& [value, point] : ranked) {
     const Standing other = standing(point);
     const double behind = best.log_rate - other.log_rate;
+    // Before the first round standings rest on trials of different times.
     const bool out = round_ > 0 && behind > kClearlyBehind * std::hypot(best.stddev, other.stddev);
     if (!out && runners_.size() < most) runners_.push_back(point);
   }

@@ -1,3 +1,5 @@
+// Two searches are told every trial: one of the settings that keep the recipe, one of all. The
+// first asks until its share is spent or it has no more to ask; then the second one does.
 #include "tuner/search/recipe_search.h"
 
 #include <algorithm>
@@ -27,9 +29,11 @@ class RecipeSearch final : public Search {
         all_(make(space, options)) {}
 
   std::optional<Proposal> next(double seconds_left) override {
+    // At the first call the budget is whole; after a resume, what is left of it.
     if (beyond_seconds_ < 0) beyond_seconds_ = kBeyondShare * seconds_left;
     const double for_kept = seconds_left - beyond_seconds_;
     if (!kept_over_ && for_kept > 0) {
+      // It sees a budget without the share of the others.
       if (auto proposal = kept_->next(for_kept)) return proposal;
       kept_over_ = true;
     }

@@ -1,3 +1,5 @@
+// A model search runs beside the sweep and is told all trials. It takes over where the budget does
+// not hold every setting, and it predicts as long as one is untried.
 #include "tuner/search/sweep_search.h"
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 namespace ocrtune {
 namespace {
 
+// Both are guesses.
 constexpr double kTrialsPerPoint = 2.5;  // no more than this over the whole space
 constexpr double kStillPossible = 3.0;   // standard errors behind the best at which a point leaves
 
@@ -44,9 +47,11 @@ class SweepSearch : public Search {
   std::optional<Proposal> next(double seconds_left) override {
     const int left = board_.trials_left(seconds_left);
     const int untried = race_.started() ? 0 : count_open();
+    // Once and for all: a sweep that changes its mind would leave holes.
     if (untried > 0 && left < untried + kReserve) by_model_ = true;
     if (by_model_) return model_->next(seconds_left);
     if (left < 1) return stop("budget");
+    // Rules of thumb wait for four trials, which may show that they do not fit.
     if (const auto next_mandatory = board_.next_mandatory(board_.ledger.trials() >= 4))
       return board_.propose_mandatory(*next_mandatory);
     if (const auto point = next_open())
@@ -129,6 +134,7 @@ class SweepSearch : public Search {
       const PointRecord& record = ledger.record(point);
       if (!ledger.eligible(point)) continue;
       const double behind = std::log(ledger.median_rate(best) / ledger.median_rate(point));
+      // One trial of the best, and as many of this one as it has.
       const double error = noise * std::sqrt(1.0 + 1.0 / static_cast<double>(record.trials));
       if (behind <= kStillPossible * error) leaders.push_back(point);
     }

@@ -1,3 +1,5 @@
+// Sentences for `doctor`, from facts that others have gathered and from one trial. Nothing is
+// measured here.
 #include "tuner/session/checkup.h"
 
 #include <algorithm>
@@ -20,6 +22,7 @@ constexpr double kFewTrials = 5;  // a search of fewer says little
 std::string limits_text(const Machine& machine) {
   std::string text;
   for (const auto& [name, value] : machine.ulimits) {
+    // Limits that a training with many loaders and pinned memory runs into.
     const bool bears =
         name.find("open") != std::string::npos || name.find("nproc") != std::string::npos ||
         name.find("processes") != std::string::npos || name.find("locked") != std::string::npos;
@@ -69,6 +72,7 @@ Check budget_check(const Trial& trial, const SearchRequest& search, std::int64_t
   }
   return {State::warning, "budget",
           fmt::format("{}; give --budget {:.0f}m", text,
+                      // Twenty trials.
                       std::ceil(4 * kFewTrials * trial.seconds / 60))};
 }
 

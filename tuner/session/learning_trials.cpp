@@ -1,3 +1,5 @@
+// What to train is derived from the verdict, and what is stored already is left out; so a resumed
+// run asks for the rest alone.
 #include "tuner/session/learning_trials.h"
 
 #include <algorithm>
@@ -30,6 +32,7 @@ bool learns(const Job& job) {
 }
 
 double noise_seconds(const Job& job, const SearchRequest& search) {
+  // Guesses.
   constexpr double kMinBudget = 120, kShare = 0.1, kMost = 60;  // seconds, share of the budget
   const auto* trains = std::get_if<TrainingJob>(&job.kind);
   const bool known = trains != nullptr && !job.on_gpus() && learns(job) && !search.lists("batch");
@@ -57,6 +60,7 @@ std::vector<LearningTrial> learning_trials(const RunRecord& run) {
   for (const Trial& trial : run.trials) {
     if (trial.ok()) starts.push_back(trial.start_seconds);
   }
+  // Two recipes a start; each trial pays for its own start-up.
   one.seconds = run.search.learning_seconds / (2 * kLearningStarts) - median(std::move(starts));
   const bool takes_rate =
       run.job.user() == nullptr || names_used(run.job.program()).contains("rate_factor");

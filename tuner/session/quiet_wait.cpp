@@ -1,3 +1,5 @@
+// Two looks at /proc/stat and at all processes, a stretch apart; a stretch is quiet by the rule
+// that keeps windows of a trial. The names of the busiest programs are for the reader alone.
 #include "tuner/session/quiet_wait.h"
 
 #include <unistd.h>
@@ -18,6 +20,7 @@ namespace {
 
 constexpr double kStretchSeconds = 5;  // between two looks; less where less may be waited
 constexpr double kMinStretchSeconds = 1;
+// After so long Ctrl-C is noticed.
 constexpr double kSliceSeconds = 0.25;
 constexpr std::size_t kNamed = 3;    // programs
 constexpr double kLeastCpus = 0.05;  // of a program that is named
@@ -54,6 +57,7 @@ std::string busiest_programs(const MachineLook& before, const MachineLook& after
   for (const ProcessFacts& process : after.processes) {
     if (process.pid == own_pid) continue;
     const auto found = then.find({process.pid, process.start_ticks});
+    // A pid with another start time is another process: all its CPU time is of this stretch.
     const double used = process.cpu_seconds - (found == then.end() ? 0 : found->second);
     Program& program = programs[process.name];
     program.cpu_seconds += used;

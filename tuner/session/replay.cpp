@@ -1,3 +1,5 @@
+// The tune loop, the search and the verdict of a real run over a table, by a clock that counts
+// trials instead of seconds. Truth is read from the table only for the score.
 #include "tuner/session/replay.h"
 
 #include <algorithm>
@@ -36,6 +38,7 @@ void score_forecasts(const RecordedTable& table, const Search& search, ReplaySco
     const Interval rate = search.predict(row->knobs).samples_per_second;
     if (rate.median <= 0) return;
     const double error = std::log(row->samples_per_second / rate.median);
+    // The interval is taken for that of a normal at 95 %.
     const double stddev = std::log(rate.high / rate.low) / (2 * 1.96);
     errors += error * error;
     surprises += error * error / (stddev * stddev + 1e-12);

@@ -1,3 +1,6 @@
+// The launch leaves out what the search found to change nothing, and knobs that the given command
+// does not take. A stored run keeps what its preset made of the command, since the config may
+// change later.
 #include "tuner/session/run_launch.h"
 
 #include <algorithm>
@@ -42,6 +45,7 @@ bool is_paddle_ocr(const std::vector<std::string>& command) {
 // The knobs that a search of the built-in core was about, as far as a command can be told them.
 Result<std::vector<std::string>> knobs_of_core(const RunRecord& run) {
   const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
+  // Knobs that only the built-in core has.
   constexpr std::array<const char*, 3> kOfTheCore = {"precision", "backend", "queue"};
   std::set<std::string> names;
   for (const auto& [name, values] : run.search.axes) {
@@ -50,6 +54,7 @@ Result<std::vector<std::string>> knobs_of_core(const RunRecord& run) {
   for (const Axis& axis : setup.space.axes()) {
     if (axis.values.size() > 1) names.insert(axis.name);
   }
+  // By its environment variables it reaches any program.
   names.insert("threads");
   for (const char* own : kOfTheCore) names.erase(own);
   std::vector<std::string> knobs(names.begin(), names.end());
@@ -126,6 +131,7 @@ Result<LaunchSetting> launch_setting(const RunRecord& run, const std::vector<std
     std::erase(workload.knobs, "nproc");  // a plain command is one process
   }
   workload = launch_workload(OCRTUNE_TRY(prepare_launch(workload, machine)));
+  // It has done its work: launch_workload() holds what it makes.
   workload.preset.clear();
   return setting;
 }

@@ -1,3 +1,6 @@
+// A session is a search and six stages after it, each with its own share of the budget at the end.
+// Every stage judges the run as it stands, runs the winner in its own way, and commits the trial
+// before the next stage begins.
 #include "tuner/session/session.h"
 
 #include <algorithm>
@@ -74,6 +77,7 @@ double long_seconds(const RunRecord& run, double left, std::size_t count) {
   for (const Trial& trial : run.trials) {
     if (trial.ok()) starts.push_back(trial.start_seconds);
   }
+  // A fifth more than a usual start.
   const double each = left / static_cast<double>(count) - 1.2 * median(std::move(starts));
   const double seconds = std::min(kMost, each / kMargin);
   return seconds < kTimes * run.search.trial_seconds ? 0 : seconds;
@@ -344,6 +348,8 @@ Result<RunRecord> Session::run() {
   }
   run_.trials = std::move(ended->trials);
   run_.stop_reason = ended->stop_reason;
+  // A later stage may change the winner of an earlier one: each judges anew. Cold reads and long
+  // looks use what the search left; the others have kept their own time.
   for (const auto stage : {&Session::read_cold, &Session::look_longer, &Session::prove,
                            &Session::rehearse, &Session::soak, &Session::learn}) {
     OCRTUNE_TRY((this->*stage)());

@@ -1,3 +1,6 @@
+// Order of one turn: is there time, could trials be started at all, do all fail alike, what does
+// the search want, run, mark, commit, tell. A trial is committed before the search hears of it, so
+// that a run that dies is resumed from what the search knew.
 #include "tuner/session/tune_loop.h"
 
 #include <algorithm>
@@ -33,6 +36,7 @@ class TrialCosts {
   }
   // Of a trial that the end of the budget shortens and that still says something. 0 before the
   // first: the first trial is always started.
+  // 0.6 is a guess: a little over the middle, since one that does not fit is lost.
   double least() const { return quantile(seconds_, 0.6); }
 
  private:
@@ -168,6 +172,7 @@ Result<TuneLoopEnd> tune_loop(Search& search, Runner& runner, Clock& clock,
       end.stop_reason = "interrupted";
       break;
     }
+    // A trial that could not say anything before the end is not begun.
     if (spent || left <= 0 || costs.least() > left + kOverrun * options.budget_seconds) {
       end.stop_reason = "budget";
       break;

@@ -1,3 +1,6 @@
+// The one place where a job becomes a space, options of a search and options of a verdict. It has
+// no memory of its own: a stored run is set up again from what is stored, and must come out the
+// same.
 #include "tuner/session/tune_setup.h"
 
 #include <algorithm>
@@ -23,6 +26,7 @@ std::vector<std::string> constraints_of(const SearchRequest& search, const Machi
   std::vector<std::string> constraints = search.constraints;
   if (search.policy == "cautious") {
     const RulesOfThumb& rules = machine.rules_of_thumb;
+    // Cautious: the strictest rule of thumb bounds the processes.
     const int cap = std::max(1, std::min({rules.memory_half, rules.cores_60_percent, rules.seven}));
     constraints.push_back(fmt::format("nproc<={}", cap));
   }
@@ -81,6 +85,7 @@ bool within_lists(const SearchRequest& search, const Knobs& knobs) {
 std::vector<std::pair<std::string, int>> lists_that_go_on(const Job& job,
                                                           const SearchRequest& search,
                                                           const WorkloadSpace& workload) {
+  // Loaders or processes, at most; guess.
   constexpr int kMostOfEach = 64;
   std::vector<std::pair<std::string, int>> lists;
   if (!is_foreign(job)) return lists;
@@ -148,6 +153,7 @@ Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const 
   setup.search.cpus = usable_cpu_count(machine.cpu);
   setup.search.cores = machine.cpu.effective_cores.value_or(setup.search.cpus);
   setup.search.first_trial_seconds = search.trial_seconds + workload->overhead_seconds();
+  // The baseline first, then the rules: SearchBoard::always relies on the order.
   setup.search.first = request.always;
   setup.search.hints = search.hints;
   for (Knobs& hint : setup.search.hints) hint.absent = search.baseline.absent;  // of another run

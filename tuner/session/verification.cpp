@@ -1,3 +1,5 @@
+// The states are tried from the gravest on: UNSAFE, DRIFT, open memory, UNDECIDED, OK. Rates of
+// both settings come from one fit of the new trials; the claim is the stored run's own.
 #include "tuner/session/verification.h"
 
 #include <algorithm>
@@ -236,6 +238,7 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
         "baseline, where {} was claimed without it; verify again when the machine is quiet",
         gain_text(all.gain), gain_text(all.gain_then));
   }
+  // A loss of twice the tolerance is not excluded.
   const bool slow = ratio.low < 1 - 2 * options.tolerance;
   // Other load only slows: a rate that is as good in spite of it needs no better proof.
   const bool good_as_it_is = median(all.now.trials) >= (1 - options.tolerance) * all.then.median;
@@ -260,6 +263,7 @@ std::string undecided_reason(const VerifyOptions& options, const Compared& all,
 std::string drift_reason(const VerifyOptions& options, const Compared& all,
                          const Verification& verification) {
   const Interval& ratio = verification.ratio;
+  // Where the claim itself allowed a loss, a loss is no drift.
   const bool faster_then = all.gain_then.median <= 0 || all.gain_then.low >= 1;
   if (gain_counts(all) && all.gain.high < 1 && faster_then) {
     return fmt::format("the recommended setting is now slower than the baseline: {}",
@@ -270,6 +274,7 @@ std::string drift_reason(const VerifyOptions& options, const Compared& all,
                        gain_text(all.gain_then));
   }
   const bool excluded = ratio.low > 1 || (ratio.median > 0 && ratio.high < 1);
+  // No window was quiet: the load may be the reason.
   const bool slower_by_load = all.now.all_discarded() && ratio.median < 1;
   if (std::fabs(ratio.median - 1) <= options.tolerance || !excluded || slower_by_load) return "";
   const bool both = !all.same && all.base_ratio.median > 0 &&
@@ -331,6 +336,7 @@ Verification measure_again(const RunRecord& run, Runner& runner, Clock& clock,
   for (int i = 0; !interrupted(); ++i) {
     const double begun = clock.now_seconds();
     const bool enough = i >= (same ? 1 : 2) * options.min_trials;
+    // A trial more would end then.
     const double after = begun - started + longest;
     if (enough && after > options.seconds) {
       judge_verification(run, options, verification);

@@ -1,3 +1,5 @@
+// A weighted line of least squares through logarithms of shares, and the share that is still
+// provable by halving.
 #include "tuner/slo/late_share.h"
 
 #include <algorithm>
@@ -16,6 +18,7 @@ LateShareLine fit_late_share(const std::vector<LateShare>& seen) {
   double rates = 0;
   double logs = 0;
   for (const LateShare& one : seen) {
+    // The variance of a share's logarithm is about 1 over the late requests that were counted.
     const double weight = std::min(one.share * one.requests, 500.0);
     if (weight <= 0) continue;
     weights += weight;

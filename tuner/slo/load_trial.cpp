@@ -1,3 +1,5 @@
+// One process: make the target, ask for the reference, warm up, then a closed load or a search
+// under the SLO, and tell the result. What others found stands in spec_.in_flight and spec_.proves.
 #include "tuner/slo/load_trial.h"
 
 #include <algorithm>

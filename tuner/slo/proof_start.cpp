@@ -1,3 +1,5 @@
+// A closed load shows what one request takes and what the server does at most. A queue with as many
+// slots is asked at which rate it keeps the SLO. The median of the trials' queues begins the proof.
 #include "tuner/slo/proof_start.h"
 
 #include <algorithm>
@@ -12,6 +14,7 @@ constexpr double kMargin = 0.92;  // of the lowest rate that may break the SLO; 
 constexpr double kUnlike = 0.8;   // of a kept rate: a queue that keeps less is not like the server
 constexpr double kSlack = 0.1;    // of a slot, that noise may add
 constexpr int kMostSlots = 4096;
+// The spread is taken for log-normal: ln(p95 / p50) is 1.645 deviations.
 constexpr double kQuantile = 1.645;  // of a normal distribution, at p95
 constexpr double kNearMost = 0.8;    // of the highest rate of a step
 constexpr double kEqual = 0.05;      // a smaller spread is noise of the clock
@@ -66,11 +69,13 @@ ServerQueue server_queue(const std::vector<LoadPoint>& loads) {
     if (one.in_flight == 1 && one.p50_seconds > 0) {
       spread = std::log(std::max(1.0, one.p95_seconds / one.p50_seconds)) / kQuantile;
       if (spread < kEqual) spread = 0;
+      // The mean of a log-normal distribution, from its median.
       alone = one.p50_seconds * std::exp(spread * spread / 2);
     }
     answered = std::max(answered, one.in_flight);
   }
   if (alone <= 0 || most <= 0) return {};
+  // It turns requests away instead of letting them wait: the slots are as many as were answered.
   if (refused > answered) return {answered, alone, spread, true};
   const int slots = std::clamp(static_cast<int>(std::ceil(most * alone - kSlack)), 1, kMostSlots);
   return {slots, slots / most, spread, false};

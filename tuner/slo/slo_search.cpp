@@ -1,3 +1,6 @@
+// run() takes the closed load first, which bounds the rate and shows what queue the server
+// resembles. Then it bisects open loads. prove() begins at a given rate and steps down, or up while
+// the rate is kept. Both judge each rate by probe().
 #include "tuner/slo/slo_search.h"
 
 #include <algorithm>
@@ -187,6 +190,7 @@ class Search {
     LoadPlan plan;
     plan.slo = options_.slo;
     plan.confidence = options_.confidence;
+    // A queue fills slowly near the edge: requests of its filling would speak for the rate.
     plan.warm_up_seconds = std::min(seen_share_ * options_.warm_up_limits * limit, left() / 4);
     plan.min_seconds = std::max(kLeastLimits, seen_share_ * options_.min_limits) * limit;
     plan.max_seconds =
@@ -346,6 +350,7 @@ class Search {
       const bool blunt = best <= low + near && high - low <= kBluntShare * high;
       const bool close = low > 0 && (narrow || blunt);
       if (close && confirmed_) return note("resolution");
+      // A guess too near an end of the bracket would hardly shrink it.
       const double inner = kInnermost * (high - low);
       const double most = gross && low <= 0 ? kGrossStep * high : high - inner;
       const double rate = close ? low : std::clamp(best, std::min(low + inner, most), most);

@@ -1,3 +1,5 @@
+// Words and claims of a judged run under an SLO: the proof where there is one, else the rate that a
+// proof would begin with. Nothing is measured here.
 #include "tuner/slo/slo_words.h"
 
 #include <algorithm>
@@ -33,6 +35,7 @@ double lowest_broken(const RunRecord& run, const Knobs& knobs) {
 // The budget that leaves a proof its time; of a run that had it, twice its own.
 std::string proof_budget(const RunRecord& run, const LatencySlo& slo) {
   const double budget = full_proof_seconds(slo) / kProofShare;
+  // The proof has kProofShare of the budget.
   const bool had_it = run.search.budget_seconds >= budget;
   return fmt::format("{}m", std::ceil((had_it ? 2 * run.search.budget_seconds : budget) / 60));
 }
@@ -143,6 +146,7 @@ void speak_of_slo(RunRecord& run) {
                     ? proved->samples_per_second
                     : std::min(rate.median, rate_to_prove(run, best.knobs).requests_per_second);
   rate.low = std::min(rate.low, rate.median);
+  // What was seen to break the target bounds the claim.
   rate.high = std::max(rate.median, std::min(rate.high, lowest_broken(run, best.knobs)));
   const Reason proof = proof_reason(run, *slo);
   const Reason target = slo_reason(*slo);

@@ -1,3 +1,5 @@
+// Each trial becomes one window with the rate that it had, so that the usual fit and choice work on
+// measured rates. What must hold beside that is the order of the visits: A B A B.
 #include "tuner/verdict/beside_load.h"
 
 #include <algorithm>
@@ -83,6 +85,7 @@ double measured_noise(const std::vector<Trial>& trials) {
 }
 
 bool in_turns(const std::vector<Trial>& trials, const Knobs& a, const Knobs& b) {
+  // The first visit is no change.
   int changes = -1;
   const Knobs* last = nullptr;
   for (const Trial& trial : trials) {
@@ -120,6 +123,7 @@ bool settles_beside_load(const Choice& choice, const std::vector<Setting>& setti
                          const std::vector<Trial>& trials, const Space& space) {
   if (choice.chosen == nullptr || choice.objective.goal != Goal::throughput) return false;
   const Setting* next = next_best(choice, settings);
+  // Nothing else worked: an answer only where nothing else was possible.
   if (next == nullptr)
     return possible_answers(space, choice, settings) == 1 && choice.chosen->rates.size() > 1;
   const Knobs& chosen = choice.chosen->summary.knobs;

@@ -1,3 +1,6 @@
+// First a chain of filters: what works and leaves the margin, keeps the recipe, and raced. Of what
+// is left the best by standing() counts, and the lightest of its ties. After that fewer hosts, and
+// the user's own setting, win unless they are clearly behind.
 #include "tuner/verdict/choice.h"
 
 #include <algorithm>
@@ -124,6 +127,7 @@ std::vector<const Setting*> candidates(const std::vector<const Setting*>& workin
   const Setting* best = best_of(raced, noise);
   for (const Setting* setting : working) {
     if (setting->raced) continue;
+    // Two trials and less memory: to be launched in place of the raced best.
     const bool instead = setting->rates.size() > 1 && lighter(setting, best) &&
                          standing(*setting, noise) >= standing(*best, noise);
     if (instead || ratio_interval(*setting, *best).low > 1) raced.push_back(setting);
@@ -233,6 +237,7 @@ Choice choose(const std::vector<Setting>& settings, const RecommendOptions& opti
     (close ? verdict.ties : verdict.unsettled).push_back(other);
   }
   verdict.chosen = lightest_of(verdict.ties);
+  // Before the baseline has its turn: that may itself be of several hosts.
   keep_fewer_nodes(working, verdict);
   keep_baseline(working, verdict);
   verdict.lightest = is_lightest(verdict);
@@ -291,6 +296,7 @@ int mark_crowding(std::vector<Setting>& settings, const std::vector<Trial>& tria
       discarded += sample.clean() || sample.interference.observed_seconds > 0 ? 0 : 1;
     }
   }
+  // Most windows observed: the model of disturbed windows has put rates right.
   if (cpus <= 0 || 2 * discarded <= samples) return 0;
   const auto crowds = [&](const Setting& setting) {
     const Knobs& its = setting.summary.knobs;

@@ -1,3 +1,5 @@
+// Two fits, one a run, by the noise that both runs have between repeats. The p-values are adjusted
+// for the number of settings: a comparison of fifty settings would else find some change by chance.
 #include "tuner/verdict/comparison.h"
 
 #include <algorithm>
@@ -49,6 +51,7 @@ void adjust(std::vector<SettingChange>& changes) {
   const auto count = static_cast<double>(changes.size());
   double rank = count;
   for (SettingChange& change : changes) {
+    // Changes are sorted from the largest p on: `last` is the one above.
     last = std::min(last, change.p * count / rank);
     change.p = last;
     rank -= 1;
@@ -61,6 +64,7 @@ Interval overall_ratio_of(const std::vector<SettingChange>& changes) {
   std::vector<double> logs, deviations, means;
   for (const SettingChange& change : changes) {
     logs.push_back(std::log(change.ratio.median));
+    // Back from the 95 % interval to one standard error.
     deviations.push_back(std::log(change.ratio.high / change.ratio.median) / kNormal95);
   }
   for (int round = 0; round < kRounds; ++round) {

@@ -1,3 +1,6 @@
+// Sentences about a choice, and the checks that turn an answer into an open one. The order of the
+// checks in inconclusive_reason() is the order of their weight: contradictions of the rates
+// themselves come before noise and load.
 #include "tuner/verdict/explain.h"
 
 #include <algorithm>
@@ -25,6 +28,7 @@ constexpr double kRivalChance = 0.2, kClearlyFaster = 1.05;
 
 // Repeats of each of two settings that would tell this difference of logarithms from nothing.
 int rounds_to_settle(double difference, double noise) {
+  // n repeats of both have an error of noise sqrt(2 / n): this solves for n.
   const double each = kWide * noise * std::sqrt(2.0) / std::max(difference, 0.002);
   return std::clamp(static_cast<int>(std::ceil(each * each)), 2, 1000);
 }
@@ -411,6 +415,7 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
     const bool tie =
         std::find(verdict.ties.begin(), verdict.ties.end(), &other) != verdict.ties.end();
     const double chance = chosen.fit->chance_above(other.place, chosen.place, kClearlyFaster);
+    // What ties is launched as well as the chosen one: it opens nothing.
     if (tie || chance <= most) continue;
     most = chance;
     rival = &other;

@@ -1,3 +1,5 @@
+// Windows by their lowest points, Sen's slope over the pairs of windows, the same of the last half
+// alone. Thresholds tell an allocator's first rounds and heaps that still fill from leaks.
 #include "tuner/verdict/growth.h"
 
 #include <algorithm>
@@ -14,6 +16,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kMinSeconds = 4;  // watched after it settled; shorter is a part of the start
+// Guesses: a smaller rise is an allocator's.
 constexpr double kMinRiseBytes = 512.0 * 1024;
 constexpr double kMinRiseShare = 0.002;  // of what it takes
 constexpr double kSettleShare = 1.0 / 3;
@@ -55,6 +58,7 @@ void set_slope(const std::vector<TracePoint>& points, Growth& growth) {
   std::sort(slopes.begin(), slopes.end());
   const auto n = static_cast<double>(points.size());
   const auto total = static_cast<double>(slopes.size());
+  // The variance of Kendall's statistic without ties.
   const double half = 1.96 * std::sqrt(n * (n - 1) * (2 * n + 5) / 18) / 2;
   const auto at = [&](double rank) {
     return slopes[static_cast<std::size_t>(std::clamp(rank, 0.0, total - 1))];
@@ -74,6 +78,7 @@ std::optional<Growth> fit_growth(const std::vector<TracePoint>& trace, double se
   if (settled.size() < kMinPoints || settled.back().seconds <= settled.front().seconds) {
     return std::nullopt;
   }
+  // Two points a window, at least; pairs grow with the square of the windows.
   const auto windows = lowest_points(settled, std::min(kMaxWindows, settled.size() / 2));
   Growth growth;
   growth.seconds = settled.back().seconds - settled.front().seconds;
@@ -154,6 +159,7 @@ GrowthForecast forecast_trial(const MemoryGrowth& growth, std::uint64_t limit_by
   slope.per_second = growth.bytes_per_second;
   slope.low = growth.low;
   slope.high = growth.high;
+  // memory_growth() has judged the last part: certain() shall not doubt it again.
   slope.recent_low = growth.low;
   slope.now = static_cast<double>(growth.last_bytes);
   const double limit = limit_bytes > 0 ? static_cast<double>(limit_bytes)

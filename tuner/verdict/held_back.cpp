@@ -1,3 +1,4 @@
+// Rules over one trial's counters, the surest first (kRules); each names its cause or nothing.
 #include "tuner/verdict/held_back.h"
 
 #include <algorithm>
@@ -52,8 +53,7 @@ struct Case {
     return std::any_of(trial->gpus.begin(), trial->gpus.end(),
                        [](const GpuShare& gpu) { return gpu.worked; });
   }
-  // Threads that compute or wait for something, at a time; those that other load keeps from a CPU
-  // count for what they ran.
+  // Threads that compute or wait, at a time; those kept from a CPU count for what they ran.
   double awake() const {
     const StageUse& one = use();
     return std::min(one.running_threads, threads().cpus) + one.disk_threads + one.lock_threads +

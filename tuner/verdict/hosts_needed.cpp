@@ -1,3 +1,5 @@
+// The chosen setting of one host beside the same, or else the fastest, on several. Rates are those
+// of the run's fit; bytes are what the network carried in a trial.
 #include "tuner/verdict/hosts_needed.h"
 
 #include <cmath>
@@ -34,6 +36,7 @@ HostsNeeded hosts_needed(const Setting& chosen, const std::vector<Setting>& sett
   const int nodes = nodes_of(several->summary.knobs);
   const double compute = 1 / (nodes * alone_rate);
   const double exposed = 1 / rate(*several) - compute, allowed = 1 / rate(chosen) - compute;
+  // Even as it is, or lost whatever the network does: compute alone takes longer than one host.
   if (exposed <= allowed || allowed <= 0) return needed;
   needed.nodes = nodes;
   needed.exposed_share = exposed * rate(*several);

@@ -1,3 +1,6 @@
+// Functional analysis of variance on the points themselves: means of groups with equal values, no
+// surrogate. Predicted settings take part, since a search measures the good ones and leaves the
+// rest of the space thin.
 #include "tuner/verdict/importance.h"
 
 #include <algorithm>
@@ -92,6 +95,7 @@ Reason importance_reason(const std::vector<SettingSummary>& measured,
   for (std::size_t i = 0; i < names.size(); ++i) {
     for (std::size_t j = i + 1; j < names.size(); ++j) {
       const double both = variance_between(known, {names[i], names[j]}, mean) / whole;
+      // What the pair adds: an interaction, where it is above 0.
       const double more = both - shares[i].first - shares[j].first;
       if (more <= most) continue;
       most = more;

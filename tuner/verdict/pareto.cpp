@@ -1,3 +1,5 @@
+// Every axis is turned so that more is better; sorted by them, a member is beaten only by one
+// before it.
 #include "tuner/verdict/pareto.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One pass over settings that ran, by their ratio's upper end, and one over those that did not, by
+// the search's prediction. The largest is the certificate.
 #include "tuner/verdict/possible.h"
 
 #include <algorithm>
@@ -69,6 +71,7 @@ Reason next_experiment(const Choice& verdict, const PossibleGain& possible, bool
   }
   const int rounds = static_cast<int>(verdict.chosen->rates.size());
   if (rounds == 0 || verdict.noise <= 0) return {};
+  // Half of an interval takes four times the repeats: three times as many more, of two settings.
   const double seconds = std::max(3.0 * rounds * verdict.trial_seconds * 2, 1.0);
   return {small ? ReasonCode::interval_to_halve_or_stop : ReasonCode::interval_to_halve,
           {in_seconds(seconds), knobs_text(verdict.chosen->summary.knobs)}};

@@ -1,3 +1,6 @@
+// Problem holds one generalised least squares fit: variances are chosen by restricted maximum
+// likelihood over a few shares, then weights and noises are renewed in passes. Beyond kMaxJoint
+// trials only raced settings are fitted together, the others each alone.
 #include "tuner/verdict/rate_fit.h"
 
 #include <algorithm>
@@ -131,6 +134,7 @@ class Problem {
 
   // The weight of a trial that is so many deviations, squared, from where it should be.
   static double doubt_of(double square) {
+    // The weight of a Student t, never above that of a plain trial.
     return std::min(1.0, (kOutlierDof + 1) / (kOutlierDof + square));
   }
 
@@ -145,6 +149,7 @@ class Problem {
     for (Eigen::Index i = 0; i < rows(); ++i) {
       v(i, i) = own_variance(i) / doubt_[static_cast<std::size_t>(i)];
       for (Eigen::Index j = 0; j < rows(); ++j) {
+        // Trials of no round have such a deviation too, each its own.
         if (i == j || (at(i).round > 0 && at(i).round == at(j).round)) v(i, j) += rounds;
       }
     }
@@ -278,6 +283,7 @@ RateFit::RateFit(const std::vector<RateObservation>& observations, std::size_t s
       noises_(settings, noise),
       noise_covariance_(settings * settings, 0),
       model_covariance_(settings * settings, 0),
+      // One is spent on the setting's own rate; each trial adds one below.
       dof_(settings, kPriorDof - 1) {
   std::vector<RateObservation> joint = observations;
   if (observations.size() > kMaxJoint) {
@@ -374,6 +380,7 @@ double RateFit::half_by_rounds(std::size_t a, std::size_t b) const {
     if (other != rounds_[b].end()) differences.push_back(log_rate - other->second);
   }
   const auto count = static_cast<double>(differences.size());
+  // Two differences have an interval that excludes nothing.
   if (count < 3) return 0;
   return t_quantile_95(count + 1) * stddev(differences) / std::sqrt(count);
 }

@@ -1,3 +1,6 @@
+// Trials become settings, settings a choice, and the choice a result with its reasons.
+// settle_trials() is what a list of runs needs; judge_trials() adds the reasons that ask the
+// search.
 #include "tuner/verdict/recommend.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Memory of the rehearsal goes to the setting, and its surplus to all settings that were not
+// rehearsed. Its time is that of a step beyond what a step takes in trials.
 #include "tuner/verdict/rehearsal.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Relative residuals, Huber's loss, a Levenberg-Marquardt descent with bounds, and the noise found
+// from the residuals in turns. Draws of the bootstrap are fitted again from the fit, with points,
+// prior and noise drawn anew.
 #include "tuner/verdict/scaling.h"
 
 #include <algorithm>
@@ -164,7 +167,7 @@ std::vector<UslCurve> bootstrap(const std::vector<Observation>& seen, const Vect
   std::vector<UslCurve> draws;
   draws.reserve(static_cast<std::size_t>(options.rounds));
   for (int round = 0; round < options.rounds; ++round) {
-    double chi = 0;  // chi-squared with `freedom` degrees, rounded down
+    double chi = 0;  // chi-squared with `dof` degrees, rounded down
     for (int i = 0; i < static_cast<int>(dof); ++i) {
       const double z = random.normal();
       chi += z * z;
@@ -212,6 +215,7 @@ Result<ScalingFit> fit_scaling(const std::vector<ScalingPoint>& points,
   std::vector<Observation> seen = observe(merged);
   Vector3 theta = start_of(seen);
   double noise = kPriorNoise;
+  // Fit and noise depend on each other.
   for (int i = 0; i < 4; ++i) {
     set_stddevs(seen, noise);
     theta = minimise(seen, Prior{}, theta);
@@ -229,6 +233,7 @@ Result<ScalingFit> fit_scaling(const std::vector<ScalingPoint>& points,
 }
 
 Interval predict_rate(const ScalingFit& fit, double processes) {
+  // The seed follows the number of processes: the same question has the same answer.
   Random random(mix_bits(static_cast<std::uint64_t>(processes * 1024)));
   std::vector<double> rates;
   for (const UslCurve& draw : fit.draws) {

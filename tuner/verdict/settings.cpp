@@ -1,3 +1,6 @@
+// Gathers each setting's trials, fits the rates of all at once, and bounds what may be told by what
+// was seen. Three intervals follow: the estimate for comparing, the rate of past launches, and that
+// of the next one.
 #include "tuner/verdict/settings.h"
 
 #include <algorithm>
@@ -259,6 +262,7 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
   std::map<Knobs, std::size_t> places;
   for (const auto& [knobs, gathered] : by_knobs) places.emplace(knobs, places.size());
   const auto fit = fit_of(trials, places, noise, objective);
+  // Samples per second are told whatever the goal is: another goal needs a second fit.
   const auto rates = learns_rates(objective) ? fit : fit_of(trials, places, noise, Objective());
   std::vector<Setting> settings;
   for (auto& [knobs, gathered] : by_knobs) {

@@ -1,3 +1,5 @@
+// The last soak of a setting beside its trials: memory by its growth, the rate as it was measured
+// in both.
 #include "tuner/verdict/soak.h"
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 namespace ocrtune {
 namespace {
 
+// Guess: a restart halfway leaves room for a growth that is twice as fast.
 constexpr double kRecycleShare = 0.5;  // of the way to the limit
 constexpr double kFalls = 0.15;        // of the rate, that is no noise; guess
 constexpr double kWorthMore = 1.05;    // more in flight must bring this much
@@ -24,6 +27,7 @@ double rounded_down(double value) {
 }  // namespace
 
 FullLoad full_load(const std::vector<Trial>& trials, const Knobs& knobs) {
+  // The latest trial that tells: it knows best what the server bears.
   for (auto trial = trials.rbegin(); trial != trials.rend(); ++trial) {
     if (!trial->ok() || trial->knobs != knobs) continue;
     FullLoad full{trial->service.in_flight, trial->start_seconds};

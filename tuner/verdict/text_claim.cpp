@@ -1,3 +1,6 @@
+// Texts of all trials of a setting are judged together by judge_same(); a setting that reads
+// otherwise is moved behind those that work. The fastest of these is still named, so that the user
+// knows the price.
 #include "tuner/verdict/text_claim.h"
 
 #include <algorithm>
@@ -46,6 +49,7 @@ void weigh_texts(const std::vector<Trial>& trials, const Knobs& present, double 
     SettingSummary& summary = setting.summary;
     summary.same =
         judge_same(texts_of(trials, summary.knobs), reference, max_change, kTextComparisons);
+    // The present setting is the measure of all others.
     if (summary.knobs == present) summary.same.differs = false;
     if (!setting.works() || !summary.same.differs || summary.same.allowed) continue;
     summary.outcome = Outcome::wrong_result;

@@ -1,3 +1,5 @@
+// Trials name causes in words of their own; most are names of rows already, and kKnown holds the
+// others. Only a process that ended badly has its log read for signatures.
 #include "tuner/verdict/trial_cause.h"
 
 #include <string_view>

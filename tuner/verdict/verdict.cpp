@@ -1,3 +1,5 @@
+// The answer and the safety of a judged run, and their names for exit codes and JSON. Safety is the
+// worst state of any resource, growth included.
 #include "tuner/verdict/verdict.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@ namespace {
 
 SafetyState state_of(const Resource& resource, double margin) {
   if (resource.limit == 0) return SafetyState::limit_unknown;
+  // No memory was read: nothing says that it fits.
   if (resource.peak == 0) return SafetyState::unsure;
   const double usable = static_cast<double>(resource.limit) * (1 - margin);
   if (static_cast<double>(resource.peak) > usable) return SafetyState::tight;

@@ -1,3 +1,5 @@
+// One setting by the state that it is in: recommended, run, outside of the space, or predicted.
+// Words and ratios are those of the verdict, so that both say the same.
 #include "tuner/verdict/why_not.h"
 
 #include <algorithm>
@@ -86,6 +88,7 @@ void from_prediction(WhyNot& why, const Prediction& prediction, const TuneResult
   }
   why.kind = WhyNotKind::predicted;
   Reason better;
+  // Predictions are of an idle machine.
   if (why.ratio.high > 1 && !result.verdict.beside_load) {
     better = reason<ReasonCode::could_be_better>(counted(percent_of_gain(why.ratio.high - 1)));
   }
