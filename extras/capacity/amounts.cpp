@@ -1,3 +1,5 @@
+// Grouping commas are accepted only where they part thousands: "1,5" is more likely a decimal comma
+// of another language and is refused.
 #include "extras/capacity/amounts.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// A rule that is tried: arrivals of the busiest day go through one line, whose servers come and go
+// as the autoscaler decides every 15 s. The first share of the sure rate that keeps the target
+// gives the rule.
 #include "extras/capacity/autoscale.h"
 
 #include <algorithm>
@@ -19,6 +22,7 @@ constexpr double kDaySeconds = 86400, kMinute = 60;
 // Kubernetes' horizontal autoscaler, by default: --horizontal-pod-autoscaler-sync-period and
 // behavior.scaleDown.stabilizationWindowSeconds.
 constexpr double kLookSeconds = 15, kSettleSeconds = 300;
+// Bounds the time of a plan; guess.
 constexpr double kMaxSimulated = 4e6;                       // requests of a day
 constexpr double kShares[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5};  // of the sure rate, as the target
 
@@ -67,6 +71,7 @@ class ScaledLine {
         look(arrivals);
         start = std::max(free_at_.top(), arrivals[first]);
       }
+      // A replica takes as many as wait, up to its batch.
       std::size_t end = first + 1;
       while (end < arrivals.size() && end < first + static_cast<std::size_t>(replica_.batch) &&
              arrivals[end] <= start) {
@@ -117,6 +122,7 @@ class ScaledLine {
     while (asked_.front().at < now - kSettleSeconds) asked_.pop_front();
     int settled = asked;
     for (const Asked& before : asked_) settled = std::max(settled, before.replicas);
+    // Up at once; down only to the most that was asked for within the last five minutes.
     const int next = std::max(asked, std::min(wanted_, settled));
     if (next > wanted_) add_servers(next - wanted_, now + rule_.start_seconds);
     // What is idle, or idle first, is stopped.
@@ -144,6 +150,7 @@ class ScaledLine {
 double in_flight_at(const QueueModel& replica, double rate,
                     const std::vector<int>& lines_per_page) {
   const double pages = rate / mean_requests(lines_per_page);
+  // Enough for a mean.
   const auto arrivals = take_arrivals(Arrivals::poisson(pages, kDaySeed), 20000);
   const auto run = simulate_pages(replica, arrivals, lines_per_page, kDaySeed);
   return pages * mean(run.latency_seconds);

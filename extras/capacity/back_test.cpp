@@ -1,3 +1,5 @@
+// The largest count is never fitted: it is what smaller ones are asked for. Three counts are the
+// least for a curve of three parameters.
 #include "extras/capacity/back_test.h"
 
 #include <cmath>

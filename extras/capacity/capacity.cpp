@@ -1,3 +1,6 @@
+// Planner makes one plan: draws of a machine's rate first, then for each draw the count that it
+// needs, then the rows around the answer. A load and a job share the draws and the settling of the
+// count; questions that the run cannot answer are refused before.
 #include "extras/capacity/capacity.h"
 
 #include <algorithm>
@@ -14,6 +17,7 @@
 namespace ocrtune {
 namespace {
 
+// Numbers of draws and requests are bounds on the time of a plan, about a second.
 constexpr int kDraws = 400;
 constexpr std::uint64_t kSeed = 11;
 constexpr int kQueueDraws = 40;
@@ -21,6 +25,7 @@ constexpr int kQueueRequests = 60000;
 // And for each machine at least so many full batches, or pages: at a high load a queue takes some
 // hundred services to settle.
 constexpr int kServicesEach = 2000, kPagesEach = 500;
+// Up to where one measured machine is taken to speak for a fleet; guesses.
 constexpr double kMaxSharedNothing = 100;  // machines behind one load balancer
 constexpr double kMaxShards = 1000;        // machines that read shards of their own
 constexpr int kMostTimed = 8;              // machines, where no deadline says how many
@@ -117,6 +122,7 @@ class Planner {
   void count_machines() {
     if (!simulated()) {
       for (const double draw : draws_) {
+        // 1e-9: a load that fits exactly is not rounded up by the last bit.
         needed_.push_back(std::ceil(demand_.requests_per_second / draw - 1e-9));
       }
       return;
@@ -129,6 +135,7 @@ class Planner {
     QueueModel machine = queue_of(node_, 1);
     const double measured = machine.speed;
     for (int i = 0; i < kQueueDraws; ++i) {
+      // Ascending ranks of the draws: each simulated count starts from its neighbour's.
       const double rank = (i + 0.5) / kQueueDraws;
       machine.speed = measured * quantile(draws_, rank) / plan_.machine_rate.median;
       const FleetDemand arrivals = fleet_demand(std::exp(error * random.normal()), kSeed + i);
@@ -209,6 +216,7 @@ class Planner {
   double count_at(double share) const {
     std::vector<double> sorted = needed_;
     std::sort(sorted.begin(), sorted.end());
+    // No interpolation: a count is whole.
     const auto at = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
     return sorted[std::clamp<std::size_t>(at, 1, sorted.size()) - 1];
   }
@@ -259,6 +267,7 @@ class Planner {
     // What the interval of the time holds beyond that of the rate.
     const Interval seconds = times.row(static_cast<int>(plan_.machines.high)).seconds;
     if (!std::isfinite(seconds.high)) return;
+    // Back from a 90 % interval to one deviation.
     const double all = std::log(seconds.high / seconds.low) / (2 * 1.645);
     const double rate = std::hypot(rate_error(node_), node_.widened, speed_error());
     plan_.errors.interruptions = std::sqrt(std::max(0.0, all * all - rate * rate));
@@ -329,6 +338,7 @@ class Planner {
     const int first = std::max(1, std::min(static_cast<int>(plan_.machines.low), middle - 1));
     const int wanted = static_cast<int>(plan_.machines.high);
     const int last = static_cast<int>(std::min(plan_.valid_range.high, wanted + 1.0));
+    // About eight rows, and all those around the two counts that are named.
     const int step = std::max(1, (last - first) / 8);
     for (int machines = first; machines <= last; ++machines) {
       const bool near = std::abs(machines - middle) <= 1 || std::abs(machines - wanted) <= 1;
@@ -451,6 +461,7 @@ Result<CapacityPlan> plan_capacity(const std::vector<NodeMeasurement>& settings,
     return plan_capacity(first, demand);
   }
   constexpr int kRequestsToCompare = 20000;
+  // Within the noise of the simulation the run's own answer stays.
   constexpr double kNearlyAsMuch = 1.02;
   const double served = served_lines(first, demand, 1, kRequestsToCompare);
   const NodeMeasurement* best = &first;

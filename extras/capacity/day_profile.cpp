@@ -1,3 +1,5 @@
+// Rates of people's files become parts of a day or week in requests a second, sorted by time.
+// Everything else is arithmetic over those parts, cyclic at midnight or at the week's end.
 #include "extras/capacity/day_profile.h"
 
 #include <algorithm>
@@ -139,6 +141,7 @@ Result<DayProfile> read_day_profile(const std::string& path) {
     if (fields.empty()) return wrong("wants a time and a rate after the weekday");
     const auto minute = parse_time(fields[0]);
     const bool heading = std::isalpha(static_cast<unsigned char>(fields[0][0])) != 0;
+    // A heading, which a spreadsheet's export has.
     if (!minute && profile.parts.empty() && heading) continue;
     if (!minute) return wrong("'" + fields[0] + "' is no time of day like 14:00");
     if (fields.size() != 2) return wrong("wants a time and a rate, like '14:00 12000/min'");
@@ -267,6 +270,7 @@ Result<DayPeak> parse_peak(const std::string& text) {
 
 Result<DayProfile> profile_of_peak(const DayPeak& peak, double daily_requests) {
   const int long_minutes = (peak.ends_minute - peak.begins_minute + kDayMinutes) % kDayMinutes;
+  // Of the day's load that comes within the peak.
   const double share = peak.factor * long_minutes / kDayMinutes;
   if (share > 1) {
     return Error{ErrorKind::usage,

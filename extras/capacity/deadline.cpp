@@ -1,3 +1,5 @@
+// Times as strptime reads them, in local time; and the draw of one job's end, attempt by attempt:
+// start, work, checkpoints, an interruption at an exponential time.
 #include "extras/capacity/deadline.h"
 
 #include <algorithm>
@@ -65,6 +67,7 @@ Result<Deadline> parse_deadline(const std::string& text, std::int64_t now_unix) 
   due.tm_min = read.tm_min;
   due.tm_sec = 0;
   due.tm_isdst = -1;  // summer time as it is on that day
+  // mktime() puts impossible days right: the comparison below finds them.
   std::tm wanted = due;
   std::time_t at = std::mktime(&due);
   if (period_days == 0 && due.tm_mday != wanted.tm_mday) {  // 31 February
@@ -135,6 +138,7 @@ Finish draw_finish(double work_seconds, double start_seconds, double per_second,
     }
     finish.seconds += up;
     ++finish.interruptions;
+    // Whole intervals alone are kept; the last one would have ended the job.
     if (kept && up > start) {
       left -= each * std::min(std::floor((up - start) / (each + written)), checkpoints - 1);
     }

@@ -1,3 +1,5 @@
+// Kinds are planned one by one, priced, sorted, and mixed in pairs. The year, the autoscaling rule
+// and the alerts are of the cheapest kind.
 #include "extras/capacity/fleet_plan.h"
 
 #include <algorithm>
@@ -9,6 +11,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kMillion = 1e6;
+// Two kinds are dearer to run than one: a mix has to save something (guess).
 constexpr double kWorthMixing = 0.99;  // of the cheapest kind's price
 
 // Asked for in an hour, on average over the day: pages where the load came as pages.
@@ -66,6 +69,7 @@ void mix_pair(const KindPlan& a, const KindPlan& b, std::optional<MachineMix>& b
 // A user who waits for an answer asks for nothing else meanwhile.
 void wait_for_answers(const NodeMeasurement& node, CapacityDemand& demand) {
   if (demand.users <= 0) return;
+  // The shortest answer: a longer wait would ask for less.
   const double alone = node.alone_share * mean(node.service.front().seconds);
   const double before = demand.requests_per_second;
   demand.requests_per_second =

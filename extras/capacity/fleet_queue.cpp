@@ -1,3 +1,6 @@
+// Arrivals are dealt out to the machines as the balancer does it, and each machine is simulated by
+// itself. With many requests a sample of machines is enough; speeds are sampled evenly from slow to
+// fast, as the slow ones decide.
 #include "extras/capacity/fleet_queue.h"
 
 #include <algorithm>
@@ -60,6 +63,7 @@ double fleet_latency(const QueueModel& model, const FleetDemand& demand, int mac
   for (std::size_t place = 0; place < shown; ++place) {
     machine.speed = model.speed * speeds[place];
     const auto one = simulate_pages(machine, shares[place], demand.requests_per_page, seed + place);
+    // The queue is empty at the start: the first tenth is too good.
     const auto skipped = static_cast<std::ptrdiff_t>(one.latency_seconds.size() / 10);
     all.latency_seconds.insert(all.latency_seconds.end(), one.latency_seconds.begin() + skipped,
                                one.latency_seconds.end());
@@ -73,6 +77,8 @@ int fewest_machines(const QueueModel& model, const FleetDemand& demand, const La
     return fleet_latency(model, demand, machines, slo.percentile, seed) <= slo.seconds;
   };
   int low = 0, high = std::clamp(guess, 1, limit);  // low: not enough
+  // Doubling steps up from the guess, then down, then halving: few simulations where the guess is
+  // near.
   for (int step = 1; !holds(high); step *= 2) {
     if (high == limit) return limit + 1;
     low = high;

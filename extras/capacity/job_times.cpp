@@ -1,3 +1,6 @@
+// Every number of machines has a sorted list of ends, drawn once and kept. Trainings are drawn as a
+// whole, since one interruption stops all; reading jobs machine by machine, and the last end
+// counts.
 #include "extras/capacity/job_times.h"
 
 #include <algorithm>
@@ -41,6 +44,7 @@ std::vector<double> JobTimes::rates(int machines) const {
       const UslCurve& curve = fit_.draws[i % fit_.draws.size()];
       const double n = node_.knobs.nproc;
       const double loss = curve.at(n * machines) / (machines * curve.at(n));
+      // Between no loss (exponent 0) and that of the node's own processes (1).
       share = std::pow(std::min(1.0, loss), random.uniform());
     }
     rates.push_back(draws_[i] * machines * share);
@@ -77,9 +81,11 @@ void JobTimes::train(int machines, Finishes& all) const {
 // Each machine with a speed of its own, its own pages and its own interruptions.
 void JobTimes::read(int machines, Finishes& all) const {
   Interruptions stops = job_.interruptions;
+  // Results are kept page by page: at most a second of them is lost.
   if (stops.checkpoint_every_seconds <= 0) stops.checkpoint_every_seconds = 1;
   const double shard = job_.samples / machines;
   const double pages = job_.page_spread / std::sqrt(shard);
+  // The more machines, the fewer draws: the time of a plan stays.
   const auto wanted = static_cast<std::size_t>(std::clamp(kMachineDraws / machines, 100.0, 2000.0));
   const std::size_t draws = std::min(wanted, (stops.expected() ? 5 : 1) * draws_.size());
   Random random(mix_bits(kJobSeed + static_cast<std::uint64_t>(machines)));
@@ -101,11 +107,12 @@ void JobTimes::read(int machines, Finishes& all) const {
   }
 }
 
-// More machines are never later, so the least is found by halving.
+// More machines are never later where each reads a shard: the least is found by halving.
 int JobTimes::machines_for(double share, int most) {
   const auto in_time = [&](int machines) {
     return rank_of(finishes(machines).seconds, share) <= job_.deadline_seconds;
   };
+  // A training of more machines may be later, as they wait for each other: each count is tried.
   if (job_.trains) {
     for (int machines = 1; machines <= most; ++machines) {
       if (in_time(machines)) return machines;

@@ -1,3 +1,6 @@
+// From a run's settings or a table's rows to one NodeMeasurement: the setting to plan with, its
+// scaling points, service times by batch, what was proved. The times of a service's requests come
+// from its own closed load.
 #include "extras/capacity/node_measurement.h"
 
 #include <algorithm>
@@ -19,6 +22,7 @@
 namespace ocrtune {
 namespace {
 
+// Guesses, but for the hundred steps that a 99th percentile takes.
 constexpr double kPriorNoise = 0.02;
 constexpr int kServiceDraws = 200;
 constexpr int kEnoughSteps = 100;  // for quantiles up to the 99th
@@ -111,6 +115,7 @@ std::vector<double> relative_times(const RunRecord& run, const Knobs& knobs) {
   }
   const auto spread = window_spread(trials);
   if (!spread) return {};
+  // A step of several batches varies less than one of them.
   return lognormal_draws(std::clamp(*spread * std::sqrt(batches), 0.02, 1.0));
 }
 
@@ -138,6 +143,7 @@ void take_service_times(const std::vector<Measured>& all, NodeMeasurement& node)
   const BatchTimes& second = node.service[1];
   const double own = mean(first.seconds);
   const double each = (mean(second.seconds) - own) / (second.requests - first.requests);
+  // Between a batch that costs by the request and one that costs the same whatever it holds.
   const double alone = std::clamp(own - each * (first.requests - 1), own / first.requests, own);
   BatchTimes single{1, first.seconds};
   for (double& seconds : single.seconds) seconds *= alone / own;
@@ -224,6 +230,7 @@ void take_request_times(const RunRecord& run, NodeMeasurement& node) {
   }
   if (longest == nullptr || longest->service.p50_seconds <= 0) return;
   const ServiceFacts& seen = longest->service;
+  // The normal deviate of the 99th percentile.
   constexpr double kDeviate99 = 2.3263;
   const double tail = std::max(seen.p99_seconds / seen.p50_seconds, 1.0);
   BatchTimes times{1, lognormal_draws(std::clamp(std::log(tail) / kDeviate99, 0.02, 1.0))};
@@ -332,6 +339,7 @@ double rate_error(const NodeMeasurement& node) {
       median_error(std::max(node.noise, 0.01), static_cast<int>(node.rates.size()));
   const Interval& stated = node.stated_rate;
   if (stated.low <= 0 || stated.high <= stated.low) return repeats;
+  // Of a 95 % interval.
   return std::max(repeats, std::log(stated.high / stated.low) / (2 * 1.96));
 }
 

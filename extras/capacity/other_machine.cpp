@@ -1,3 +1,6 @@
+// A probe file and the measured node become a node of that machine. Processes go by the ratio of
+// cores, the rate by the scaling fit and the cores' speed, bounded by bandwidth. GPUs, tables
+// without cores and rates under a target are refused.
 #include "extras/capacity/other_machine.h"
 
 #include <algorithm>
@@ -29,6 +32,7 @@ Gain gain_of(const ScalingFit& fit, int own, int wanted) {
   if (own == wanted) return {};
   std::vector<double> gains;
   for (const UslCurve& draw : fit.draws) gains.push_back(draw.at(wanted) / draw.at(own));
+  // One deviation to either side of the middle.
   const double low = quantile(gains, 0.16);
   const double high = quantile(gains, 0.84);
   return {median(gains), 0.5 * std::log(high / low)};

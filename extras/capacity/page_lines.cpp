@@ -1,3 +1,5 @@
+// A line of the file is told by its look: numbers, or a list in brackets whose elements are
+// counted. The lists are JSON or Python's repr, so brackets and quotes are followed by hand.
 #include "extras/capacity/page_lines.h"
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 namespace ocrtune {
 namespace {
 
+// Both bound memory; guesses.
 constexpr std::int64_t kMaxLines = 10000;  // of one page
 constexpr std::size_t kMaxPages = 1000000;
 

@@ -1,3 +1,6 @@
+// A heap of the times at which servers become free is the whole state; requests are taken in their
+// order. Service times of measured batches stand in a table, one row a batch size, so that a draw
+// is one look-up.
 #include "extras/capacity/queueing.h"
 
 #include <algorithm>
@@ -192,6 +195,7 @@ double highest_rate(const QueueModel& model, const LatencySlo& slo, std::uint64_
   double low = high * kIdleShare;
   if (high <= 0 || !keeps(low)) return 0;
   while (high / low > 1.002) {
+    // Halving in the ratio, once both ends are of one size.
     const double middle = high / low > 4 ? (high + low) / 2 : std::sqrt(high * low);
     (keeps(middle) ? low : high) = middle;
   }

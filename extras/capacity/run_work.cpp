@@ -1,3 +1,6 @@
+// The decision runs from what is sure to what is likely: a service, the built-in engine, then a
+// command by its reader, metric and preset. A command that none of these tells stays unknown, and
+// the plan says so.
 #include "extras/capacity/run_work.h"
 
 #include "base/text.h"

@@ -1,3 +1,6 @@
+// Every pair of runs of the same work is compared, the earlier one as the predictor, and each run's
+// own process counts. Intervals take in the error of the measured figure, else a noisy measurement
+// would look like a wrong prediction.
 #include "extras/capacity/store_back_test.h"
 
 #include <algorithm>

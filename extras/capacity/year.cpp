@@ -1,3 +1,5 @@
+// Month by month: the peak grows, the machines for it come from the sure rate, spares from the
+// binomial, zones on top. Hours at risk are summed over the minutes of the profile.
 #include "extras/capacity/year.h"
 
 #include <algorithm>
@@ -36,6 +38,7 @@ class Fleet {
   std::vector<int> scaled(double peak) const {
     std::vector<int> needed;
     for (const double share : shape_) needed.push_back(machines_for(share * peak));
+    // A machine that a minute needs was started the warm-up before.
     const auto ahead = std::min<std::size_t>(
         shape_.size() - 1, static_cast<std::size_t>(std::ceil(demand_.warm_up_seconds.value / 60)));
     std::vector<int> up = needed;
@@ -88,6 +91,7 @@ double share_short(int machines, int needed, double machine_availability) {
   double share = 0;
   const double odds = std::log(machine_availability), against = std::log1p(-machine_availability);
   for (int up = 0; up < needed; ++up) {
+    // By logarithms: factorials of large fleets overflow.
     share += std::exp(std::lgamma(machines + 1.0) - std::lgamma(up + 1.0) -
                       std::lgamma(machines - up + 1.0) + up * odds + (machines - up) * against);
   }

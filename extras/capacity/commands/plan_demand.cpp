@@ -1,3 +1,6 @@
+// Flags to a demand, in three steps: do they ask one thing, what is the load or the job, and pages
+// to lines. Loads given in any form end as one rate at the peak, with its origin beside it for the
+// words.
 #include "extras/capacity/commands/plan_demand.h"
 
 #include <cmath>
@@ -284,6 +287,7 @@ Result<CapacityDemand> demand_of(const DemandFlags& flags) {
   OCRTUNE_TRY(read_job(flags, demand));
   if (!flags.lines_per_page.empty()) {
     demand.lines_per_page = OCRTUNE_TRY(read_lines_per_page(flags.lines_per_page));
+    // Rates count lines from here on; the words divide them again.
     demand.requests_per_second *= mean_requests(demand.lines_per_page);
   }
   OCRTUNE_TRY(take("--slo", flags.slo, parse_slo, demand.slo));

@@ -1,3 +1,5 @@
+// A source is told by what lies there. A file that begins as SQLite does is a store, one that
+// begins with a brace a probe, any other a table. What is no file is a run of the store.
 #include "extras/capacity/commands/plan_sources.h"
 
 #include <algorithm>
@@ -27,6 +29,7 @@ Result<Source> parse_source(const std::string& text) {
   Source source;
   source.name = text;
   const std::size_t equals = text.rfind('=');
+  // A file may have '=' in its name.
   if (equals != std::string::npos && !path_exists(text)) {
     const auto cost = parse_number(text.substr(equals + 1));
     if (!cost || !std::isfinite(*cost) || *cost <= 0) {

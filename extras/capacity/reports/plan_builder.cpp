@@ -1,3 +1,5 @@
+// The document's parts in its order: answer, numbers with their basis, tables, assumptions, gaps,
+// what to measure next, watches. Words of whole sentences are plan_words.cpp's.
 #include "extras/capacity/reports/plan_builder.h"
 
 #include <algorithm>
@@ -363,6 +365,7 @@ class Builder {
       const char* advice;
     };
     std::vector<Part> parts = {
+        // Four times the evidence leaves a quarter of the variance.
         {plan_.errors.measurement, 0.25,
          "the measured rate: tune with four times the budget while nothing else runs"},
         {plan_.errors.machines, 0.25,
@@ -377,6 +380,7 @@ class Builder {
     for (const Part& part : parts) all += part.deviation * part.deviation;
     double now = all;
     for (const Part& part : parts) {
+      // A quarter of the variance is half of the interval; 0.27 forgives rounding.
       if (part.deviation <= 0 || now <= 0.27 * all) break;
       const double before = now;
       now = std::max(0.0, now - (1 - part.left) * part.deviation * part.deviation);

@@ -1,3 +1,4 @@
+// The document in HTML, both languages in one page; tables and lists come from reports/markup.
 #include "extras/capacity/reports/plan_html.h"
 
 #include "reports/catalogue/plain_text.h"

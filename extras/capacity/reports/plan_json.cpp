@@ -1,3 +1,5 @@
+// Facts for programs, and beside them the document as it was told, in both languages: a run's page
+// reads the latter back. Unknown numbers are null, never 0.
 #include "extras/capacity/reports/plan_json.h"
 
 #include <cmath>
@@ -118,6 +120,7 @@ Json tests_json(const std::vector<StoreBackTest>& tests) {
 Json knobs_json(const Knobs& knobs) {
   Json json = Json::object();
   for (const auto& [name, value] : knob_texts(knobs)) json[name] = value;
+  // Also at their defaults, which knob_texts() leaves out.
   for (const char* count : {"nproc", "threads", "batch"}) {
     json[count] = knobs.*(find_knob(count)->number);
   }

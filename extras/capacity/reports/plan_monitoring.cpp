@@ -1,3 +1,5 @@
+// Rules and dashboard are written as text and JSON by hand: both formats are small. Every alert and
+// every panel is one of the document's watches.
 #include "extras/capacity/reports/plan_monitoring.h"
 
 #include <fmt/format.h>

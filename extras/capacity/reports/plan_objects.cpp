@@ -1,3 +1,4 @@
+// YAML by templates; comments above each object say what was simulated with these numbers.
 #include "extras/capacity/reports/plan_objects.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// The frame of that page; its sections are plan_html.cpp's.
 #include "extras/capacity/reports/plan_page.h"
 
 #include "extras/capacity/reports/plan_html.h"

@@ -1,3 +1,5 @@
+// Three forms of one document: a console screen, Markdown with the columns to sign, and a table of
+// its lines.
 #include "extras/capacity/reports/plan_text.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Sentences are put together from phrases with holes, each of which has its Chinese in
+// plan_table.cpp. Both languages are made at once, as a document is shown in either.
 #include "extras/capacity/reports/plan_words.h"
 
 #include <cmath>
