@@ -1,3 +1,5 @@
+// Each trainer's sum by keys of its own, looked for wherever its file nests them. A sum is checked
+// only where all of its terms are there.
 #include "extras/consistency/batch_sums.h"
 
 #include <algorithm>
@@ -35,6 +37,7 @@ std::optional<ConfigDifference> deepspeed_sum(const FlatConfig& config, std::opt
   const auto micro = whole_of(config, "train_micro_batch_size_per_gpu");
   if (!whole || !micro) return std::nullopt;
   const std::int64_t steps = whole_of(config, "gradient_accumulation_steps").value_or(1);
+  // Without the ranks only what no number of them could mend is wrong.
   if (!world) {
     if (*micro * steps == 0 || *whole % (*micro * steps) == 0) return std::nullopt;
     return wrong(config, "train_batch_size",

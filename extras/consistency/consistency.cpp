@@ -1,3 +1,6 @@
+// All keys of all configs, each by the rule that its name fits (consistency_rules.cpp). Lists with
+// named entries come first: what a whole entry lacks is told once and not key by key. Sums and
+// batches follow.
 #include "extras/consistency/consistency.h"
 
 #include <algorithm>
@@ -16,6 +19,7 @@ namespace ocrtune {
 namespace {
 
 constexpr const char* kAbsent = "(absent)";
+// Of a label file, which is read and hashed; guess.
 constexpr std::uint64_t kLargestNamedFile = 1ULL << 30;
 
 bool fits(std::string_view pattern, std::string_view text) {
@@ -193,6 +197,7 @@ void Comparison::compare_files(const std::string& key, const ConsistencyRule& ru
   }
   const bool named_by_all = std::none_of(values.begin(), values.end(),
                                          [](const auto& entry) { return entry.second == kAbsent; });
+  // Contents that cannot be compared: a different file name is a difference, another folder is not.
   const bool other_names = !unread.empty() && file_names.size() > 1;
   if (hashes.size() > 1 || other_names || (!named_by_all && !all_alike(values))) {
     result_.differences.push_back({key, std::move(shown), rule.effect});
@@ -346,6 +351,7 @@ std::optional<FileContent> content_of(const std::string& value, const FlatConfig
     const auto text = read_file(path, kLargestNamedFile);
     if (!text) continue;
     FileContent content;
+    // FNV-1a, 64 bits: its offset basis, and its prime below.
     content.hash = 14695981039346656037ULL;
     std::string_view lines = *text;  // an end of line at the end of the file is no content
     while (!lines.empty() && (lines.back() == '\n' || lines.back() == '\r')) {

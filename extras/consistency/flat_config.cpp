@@ -1,3 +1,5 @@
+// YAML and JSON by yaml-cpp, lists of variables and versions line by line. Values are written as
+// PyYAML reads them (YAML 1.1), as that is what the trainers use.
 #include "extras/consistency/flat_config.h"
 
 #include <algorithm>
@@ -16,6 +18,7 @@ namespace {
 
 using Values = std::map<std::string, std::string>;
 
+// Bounds against files that are no configurations; anchors can make a small file a large tree.
 constexpr std::size_t kMaxValues = 200000;
 constexpr int kDeepest = 64;
 constexpr std::uint64_t kLargestFile = 16 << 20;
@@ -52,6 +55,7 @@ void Flattener::add_map(const std::string& key, const YAML::Node& node, int dept
     }
     const std::string full = key_under(key, name);
     if (merged && (values.count(full) > 0 ||
+                   // '/' follows '.' in ASCII: the range holds all keys below this one.
                    values.lower_bound(full + ".") != values.lower_bound(full + "/"))) {
       continue;
     }
@@ -235,6 +239,7 @@ std::string normal_scalar(const std::string& text, bool quoted) {
   const auto number = parse_number(whole.empty() ? text : whole);
   std::string plain = text;
   if (number) {
+    // -0 and 0 are one value.
     plain = fmt::format("{}", *number == 0 ? 0.0 : *number);
   } else if (small == "true" || small == "yes" || small == "on") {
     plain = "true";

@@ -1,3 +1,5 @@
+// Reads everything first and writes it then, so that a configuration that is refused leaves the
+// folder of an earlier collection as it was. An empty file is removed in place of being written.
 #include "extras/consistency/node_collection.h"
 
 #include <algorithm>
@@ -16,6 +18,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kPythonSeconds = 60;
+// No import of the packages themselves: importlib.metadata reads what pip has installed.
 constexpr const char* kListPackages =
     "import importlib.metadata as m, platform\n"
     "print('python==' + platform.python_version())\n"

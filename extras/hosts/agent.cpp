@@ -1,3 +1,5 @@
+// Two threads: one listens to the launcher, so that the end of the input ends the work too. The
+// main thread answers one request after the other. A table maps each request to its function.
 #include "extras/hosts/agent.h"
 
 #include <poll.h>
@@ -103,6 +105,7 @@ class Inbox {
       return;
     }
     last_ = message_field(request, "id", std::int64_t{0});
+    // The launcher may allow more silence for work that is worth it, never less.
     silence_seconds_ = std::clamp(message_field(request, "silence_seconds", kAgentSilenceSeconds),
                                   kAgentSilenceSeconds, kMaxSilenceSeconds);
     requests_.push_back(std::move(request));
@@ -140,6 +143,7 @@ Inbox& inbox() {
   const double end = steady_seconds() + agent_leave_seconds(inbox().grace_seconds());
   while (inbox().busy() && steady_seconds() < end) std::this_thread::sleep_for(kLook);
   release_run();
+  // Not exit(): destructors could wait for work that hangs.
   ::_exit(interrupted() ? 128 + SIGTERM : 0);
 }
 

@@ -1,3 +1,5 @@
+// One list of fields for each struct serves both directions; enums are numbers and are checked,
+// since another version or a broken line may say anything.
 #include "extras/hosts/agent_messages.h"
 
 #include "base/text.h"

@@ -1,3 +1,5 @@
+// The launcher's side: one process and one pipe a host, non-blocking, and a thread that only sends
+// signs of life. All reading is done by listen(), which is also where a host is found to be lost.
 #include "extras/hosts/agents.h"
 
 #include <fcntl.h>
@@ -27,6 +29,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Bounds what another host's words may take of memory (guess).
 constexpr std::size_t kMaxLine = 16 << 20;
 constexpr std::size_t kMaxStarting = 64;  // at once: a launcher is no light process
 constexpr double kBeatSeconds = 2;
@@ -284,6 +287,7 @@ void Agents::send(const AgentRequest& request) {
   if (!agent.alive()) return;
   Json json = Json::parse(request.body);
   if (json.contains("ask")) {
+    // Answers to earlier requests, which were given up, have other numbers and are dropped.
     agent.awaited = json["id"] = ++last_id_;
     json["silence_seconds"] = silence_seconds_;
     agent.reply.clear();

@@ -1,3 +1,6 @@
+// A record lock says who the run's agent is. One byte in its file says that this agent is leaving
+// already and is not to be asked again. fcntl() and not flock(), since F_GETLK names the holder's
+// pid.
 #include "extras/hosts/former_agent.h"
 
 #include <fcntl.h>
@@ -83,6 +86,7 @@ void hold_run(const std::string& run) {
     if (file >= 0) ::close(file);
     return;
   }
+  // The lock on the earlier run goes with its descriptor.
   if (held.file >= 0) ::close(held.file);
   held.path = path;
   held.file = file;
@@ -111,6 +115,7 @@ Status end_former_agent(const std::string& run, double grace_seconds) {
   }
   const Descriptor file(open_run_file(path, 0));
   if (!file.is_open()) return Status();
+  // Without O_CREAT above: where no agent was, no file is left.
   const int former = run_holder(file.number);
   if (former < 0) return Status();
   struct stat facts {};
@@ -127,6 +132,7 @@ Status end_former_agent(const std::string& run, double grace_seconds) {
                  fmt::format("the agent that was there before (process {}) does not end", former)};
   }
   ::unlink(path.c_str());  // one that was killed has left it
+  // Its job ends by guards of its own, a little after it.
   steady_clock().sleep_seconds(kGuardSeconds);
   return Status();
 }

@@ -1,3 +1,6 @@
+// An attempt over hosts, seen from the launcher: parts are sent, output and status come as events,
+// and ends are merged. Where one host fails the others get two seconds to fail by themselves, as
+// their times tell the cause.
 #include "extras/hosts/host_attempt.h"
 
 #include <algorithm>
@@ -157,6 +160,7 @@ class HostAttempt {
     const auto reply = agents_.take_reply(host);
     if (!reply && agents_.alive(host)) return;
     ended_[host] = true;
+    // What a host wrote last may have had no line end: it is told with the others' lines.
     if (nodes_ > 1 && !lines_[host].open_line().empty()) listen(host, "\n");
     if (!reply) {
       parts_[host].end = lost_end(agents_.lost_reason(host));
@@ -194,6 +198,7 @@ class HostAttempt {
     }
     files_.write_output(text);
     output_ += text;
+    // Cut at twice the size, so that not every line moves the whole text.
     if (output_.size() > 2 * kHostOutputBytes) output_.erase(0, output_.size() - kHostOutputBytes);
     if (listeners_.on_output) listeners_.on_output(text);
   }
@@ -320,6 +325,7 @@ AttemptEnd interrupted_end() {
 }  // namespace
 
 AttemptRunner attempts_on(std::shared_ptr<Agents> agents, HostPatience patience) {
+  // A training that runs for days outlives a network that is away for minutes.
   agents->set_silence(std::clamp(patience.seconds, kAgentSilenceSeconds, kSilenceSeconds));
   return [agents = std::move(agents), patience = std::move(patience)](
              const AttemptPlan& plan, const AttemptListeners& listeners) -> Result<AttemptEnd> {

@@ -1,3 +1,5 @@
+// A card is what probe says of a machine, plus what `check --collect` would collect, by way of a
+// temporary folder so that both are one code.
 #include "extras/hosts/host_card.h"
 
 #include <utility>

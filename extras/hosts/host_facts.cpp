@@ -1,3 +1,5 @@
+// A card's facts get keys of consistency_rules.cpp ("host.kernel"), so that hosts are compared by
+// the code that compares configurations. Findings are what is wrong even where all hosts agree.
 #include "extras/hosts/host_facts.h"
 
 #include <algorithm>
@@ -186,6 +188,7 @@ std::vector<HostFinding> name_findings(const std::vector<HostCard>& cards) {
 std::vector<HostFinding> clock_findings(const std::vector<ClockReading>& readings) {
   std::vector<HostFinding> findings;
   for (const ClockReading& reading : readings) {
+    // The reading is known to half of a round trip: only what lies beyond is told.
     if (std::fabs(reading.ahead_seconds) < kClockSeconds + reading.error_seconds) continue;
     findings.push_back(
         {reading.host, "clock",

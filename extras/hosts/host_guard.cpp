@@ -1,3 +1,5 @@
+// A loop that reads the machine's available memory. The ranks are not its children, so it can only
+// tell.
 #include "extras/hosts/host_guard.h"
 
 #include <algorithm>
@@ -12,6 +14,7 @@ namespace ocrtune {
 
 Trial guard_memory(const std::function<std::uint64_t()>& available,
                    const std::function<bool()>& ended) {
+  // A process can take gigabytes in the time of a slower loop.
   constexpr auto kPause = std::chrono::milliseconds(20);
   constexpr std::uint64_t kReserve = 100;  // of what there was
   const std::uint64_t before = available();

@@ -1,3 +1,5 @@
+// Four notations become one list; every name is checked, since it becomes a word of ssh's command
+// line.
 #include "extras/hosts/host_list.h"
 
 #include <algorithm>
@@ -152,6 +154,7 @@ Result<std::vector<std::string>> expand_node_list(const std::string& list) {
   std::vector<std::string> names;
   std::string entry;
   int depth = 0;
+  // The comma at the end closes the last entry.
   for (const char c : list + ",") {
     depth += c == '[' ? 1 : c == ']' ? -1 : 0;
     if (depth < 0 || depth > 1) break;

@@ -1,3 +1,5 @@
+// The order: clocks, cards, and then what loads the hosts, speeds before links. A slow host is
+// measured twice before it is named.
 #include "extras/hosts/host_survey.h"
 
 #include <algorithm>
@@ -20,6 +22,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kCardSeconds = 75;  // a minute is Python's for its packages
+// Windows are of steps as they come: ten times their aim (guess).
 constexpr double kStepSeconds = 10 * kStepWindows * kStepWindowSeconds;
 
 std::vector<AgentRequest> to_all(const Agents& agents, const std::string& body) {
@@ -32,6 +35,7 @@ Status ask_clocks(Agents& agents, std::vector<HostFinding>& findings) {
   const auto requests = to_all(agents, R"({"ask": "clock"})");
   const double before = wall_seconds();
   const auto replies = OCRTUNE_TRY(agents.ask(requests, 0));
+  // All replies are awaited: the slowest host bounds the error of all readings.
   const double after = wall_seconds();
   std::vector<ClockReading> readings;
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -130,6 +134,7 @@ Status measure_speeds(Agents& agents, HostSurvey& survey) {
     const double cpus = card.machine.cpu.usable_cpus.value_or(1);
     least = least == 0 ? cpus : std::min(least, cpus);
   }
+  // The same step everywhere: as many threads as the smallest host has CPUs.
   survey.step_threads = std::max(1, static_cast<int>(least));
   const auto rates = OCRTUNE_TRY(measure_steps(agents, survey));
   std::vector<std::string> slow = slow_names(rates);

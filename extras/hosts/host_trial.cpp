@@ -1,3 +1,6 @@
+// The request of a host's part, its answer, and the merging. The first host's trial is the job's,
+// and memory is the fullest host's. Of several failures the one that most likely caused the others
+// is told.
 #include "extras/hosts/host_trial.h"
 
 #include <algorithm>
@@ -57,6 +60,7 @@ bool failed(const AnsweredPart& part) {
 const AnsweredPart* first_failure(const std::vector<AnsweredPart>& parts) {
   const AnsweredPart* first = nullptr;
   const auto rank = [](const AnsweredPart& part) {
+    // Memory, a lost host, a real failure before a command that merely ended, then the earliest.
     return std::make_tuple(part.trial.outcome != Outcome::out_of_memory, !part.lost,
                            just_ended(part.trial), part.order);
   };
@@ -95,6 +99,7 @@ Result<HostTrial> parse_host_trial(const std::string& text) {
   const auto more = [&](const FieldsJson& json, CommandWorkload& workload) -> Status {
     if (json.contains("per_rank")) workload.per_rank = json["per_rank"].get<bool>();
     if (json.contains("print_interval")) trial.print_interval = json["print_interval"].get<int>();
+    // Only the knobs that are sent are told to the command.
     trial.knobs.absent = {"nproc", "threads", "batch"};
     for (const auto& [name, value] :
          json.at("knob_values").get<std::vector<std::pair<std::string, std::string>>>()) {

@@ -1,3 +1,6 @@
+// One trial over hosts: a place to meet, a request to each agent, and a watch until every host has
+// answered or is given up. The first host reads the speed and says when it is measured; then all
+// are told to end.
 #include "extras/hosts/job_runner.h"
 
 #include <algorithm>
@@ -135,6 +138,8 @@ class JobRunner : public Runner {
       agents_->listen();
       const bool fatal = take_answers();
       if (answered_ > 0 && settled < 0) settled = steady_seconds() + kSettleSeconds;
+      // Any of these ends the trial everywhere: a failure, Ctrl-C, the speed, or that the first
+      // host is done.
       const bool over = fatal || interrupted() || agents_->take_event(0, "measured") || !open(0) ||
                         (settled > 0 && steady_seconds() > settled);
       if (over && told < 0) {

@@ -1,3 +1,6 @@
+// Command lines that work without any set-up of ours: no password prompt, a bounded connect, no
+// binding by the launcher, input and output passed through. The far side looks for the program in a
+// shell script.
 #include "extras/hosts/launcher.h"
 
 #include <unistd.h>
@@ -62,6 +65,8 @@ std::vector<std::string> remote_command(Launcher launcher, const std::string& ho
       return command;
     }
     case Launcher::srun:
+      // Beside other steps of the allocation (--overlap), without a memory limit of its own
+      // (--mem=0).
       return {"srun",    "--nodelist=" + host, "--nodes=1",    "--ntasks=1", "--overlap",
               "--mem=0", "--cpu-bind=none",    "--unbuffered", "sh",         "-c",
               script};

@@ -1,3 +1,6 @@
+// Pure judgement over links that network_probe.cpp has measured. A slow host is named once in place
+// of each of its links, and a network is recommended only if every link of it carried large
+// messages.
 #include "extras/hosts/network.h"
 
 #include <algorithm>
@@ -13,6 +16,7 @@
 namespace ocrtune {
 namespace {
 
+// Guesses: of the usual rate, and of the speed that an interface states.
 constexpr double kSlowShare = 0.5;
 constexpr double kFarBelowSpeed = 0.3;
 constexpr const char* kRouted = "routed";
@@ -187,6 +191,7 @@ class NetworkJudge {
     for (const auto& [network, rates] : rates_) {
       if (!joins_all(network)) continue;
       const double slowest = *std::min_element(rates.begin(), rates.end());
+      // Ranks wait for the slowest link: the network whose slowest is fastest is the best.
       if (slowest <= answer_.bytes_per_second) continue;
       answer_.bytes_per_second = slowest;
       answer_.network = network;

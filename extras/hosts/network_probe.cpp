@@ -1,3 +1,5 @@
+// A link is two requests: the receiver opens a port, then both ends work at once. Pairs of a round
+// are disjoint, so that no host is in two measurements.
 #include "extras/hosts/network_probe.h"
 
 #include <random>
@@ -53,6 +55,7 @@ class NetworkProbe {
       work.push_back({agent_of_[link.to], receive.dump()});
       work.push_back({agent_of_[link.from], send.dump()});
     }
+    // The receiver waits for up to two connect times, and the sender sends for half a second more.
     const auto replies = OCRTUNE_TRY(agents_.ask(work, 3 * kPairConnectSeconds));
     for (std::size_t i = 0; i < open.size(); ++i) {
       const Json received = parsed(replies[2 * i]), sent = parsed(replies[2 * i + 1]);

@@ -1,3 +1,5 @@
+// Plain sockets with time limits on every call. The sender sends until the receiver hangs up, so
+// the clock and the count are on one side.
 #include "extras/hosts/pair_socket.h"
 
 #include <arpa/inet.h>
@@ -94,6 +96,7 @@ double count_bytes(int socket, double seconds) {
     if (!wait_for(socket, POLLIN, start + seconds - steady_seconds())) break;
     const ssize_t got = ::recv(socket, block.data(), block.size(), 0);
     if (got <= 0) break;
+    // TCP's slow start is left out of the rate.
     if (steady_seconds() < counting) continue;
     bytes += static_cast<double>(got);
     last = steady_seconds();
@@ -102,6 +105,7 @@ double count_bytes(int socket, double seconds) {
 }
 
 Status connect_within(int socket, const sockaddr_in& to, const std::string& name) {
+  // connect() itself takes no time limit; the socket blocks again once it is connected.
   ::fcntl(socket, F_SETFL, O_NONBLOCK);
   if (::connect(socket, plain(to), sizeof to) != 0) {
     if (errno != EINPROGRESS) return system_error(errno, "connect to " + name);

@@ -1,3 +1,5 @@
+// A robust outlier test on logarithms of rates. With few hosts their own spread tells nothing, so
+// the windows' stands in its place.
 #include "extras/hosts/seeded_step.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A detached thread and a queue that it shares with the writer, so that either may go first. A
+// piece that is being written cannot be called back: the program then ends without destructors.
 #include "extras/supervise/background_writer.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+// States are told by names that trainers give them. Zip archives, pickles and safetensors files are
+// whole where they end as their format says. States that changed since the last look come first,
+// then the newest by time and number.
 #include "extras/supervise/checkpoints.h"
 
 #include <fcntl.h>
@@ -154,6 +157,7 @@ void compare_with_earlier(const std::vector<Parts*>& states) {
 // of names without numbers that came seconds apart: the newest of those that are not much smaller
 // than the largest comes first. `states`: the newest first.
 void prefer_larger_of_a_burst(std::vector<Parts*>& states) {
+  // Guess of how long one save of several files takes.
   constexpr double kBurstSeconds = 10;
   for (std::size_t begin = 0; begin < states.size(); ++begin) {
     if (states[begin]->state.number >= 0) continue;
@@ -168,6 +172,7 @@ void prefer_larger_of_a_burst(std::vector<Parts*>& states) {
     }
     if (burst.empty()) continue;
     std::size_t chosen = 0;
+    // Below three quarters of the largest: weights without the optimizer's state.
     while (4 * states[burst[chosen]]->state.bytes < 3 * largest) ++chosen;
     for (; chosen > 0; --chosen) std::swap(states[burst[chosen]], states[burst[chosen - 1]]);
     begin = burst.back();
@@ -203,6 +208,7 @@ std::string read_at(int file, std::uint64_t offset, std::size_t bytes) {
 // The directory of a zip archive is its last record, with a comment of up to 64 KiB behind it.
 bool is_whole_zip(int file, std::uint64_t bytes) {
   const std::uint64_t tail = std::min<std::uint64_t>(bytes, (64 << 10) + 22);
+  // The end record: 22 bytes and its comment.
   return read_at(file, bytes - tail, tail).rfind("PK\5\6") != std::string::npos;
 }
 
@@ -329,6 +335,7 @@ void SavedStates::look() {
     const auto refused = refused_.find(state.path);
     if (refused == refused_.end() || refused->second != version) states_.push_back(state);
   }
+  // What this look saw first is newest, even where a clock ran backwards.
   std::stable_sort(states_.begin(), states_.end(), [this](const auto& a, const auto& b) {
     return seen_[a.path].second > seen_[b.path].second;
   });

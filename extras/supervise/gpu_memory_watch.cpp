@@ -1,3 +1,4 @@
+// One question at a time, in a thread: an answer that does not come is never waited for.
 #include "extras/supervise/gpu_memory_watch.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A table of four resources over one fit (tuner/verdict/growth.h). Each has a rise that it must
+// show first, above what such a program allocates by and by.
 #include "extras/supervise/growth_watch.h"
 
 #include <algorithm>
@@ -28,9 +30,11 @@ std::vector<GrowthWatch::Warning> GrowthWatch::look(const AttemptStatus& status)
   const auto real = [](auto number) { return static_cast<double>(number); };
   double limit = memory_limit_;
   if (status.available_bytes > 0) {
+    // What the run holds and what is left: all that it can ever have.
     const double machine = real(status.bytes) + real(status.available_bytes);
     limit = limit > 0 ? std::min(limit, machine) : machine;
   }
+  // Least rises: 64 MiB, a tenth of /dev/shm if that is less, 20 files or 5 %, 256 MiB; guesses.
   const Watched all[kSubjects] = {
       {{"memory", true}, real(status.bytes), limit, 64 * kMegabyte},
       {{"/dev/shm", true},

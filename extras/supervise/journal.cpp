@@ -1,3 +1,5 @@
+// Lines are made at once and written in the background. Each is followed by fdatasync(), since the
+// next thing to happen may be the end of the machine.
 #include "extras/supervise/journal.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+// A mark is where a file ended and its last bytes: a file that has grown and still holds these
+// bytes at that place was appended to. Then only the rest is scanned, with line numbers of the
+// whole.
 #include "extras/supervise/log_marks.h"
 
 #include <fcntl.h>
@@ -109,6 +112,7 @@ std::vector<LogScan> LogMarks::scan_added() const {
     if (found != marks_.end() && log->bytes() == mark.bytes && log->seconds() == mark.seconds) {
       continue;
     }
+    // Else it is another log, or the same written anew: all of it counts.
     const bool added = mark.bytes > 0 && log->bytes() > mark.bytes &&
                        end_before(log->file.number, mark.bytes) == mark.end;
     if (added) {

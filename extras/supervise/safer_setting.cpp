@@ -1,3 +1,6 @@
+// A remedy is tried through a placeholder of the command, then through arguments that trainers
+// usually have, then as PaddleOCR's override; the first that changes anything counts. Values are
+// halved, one remedy at a time, so that the next failure shows what helped.
 #include "extras/supervise/safer_setting.h"
 
 #include <algorithm>
@@ -87,6 +90,7 @@ bool is_paddle_ocr(const std::vector<std::string>& command) {
 // PaddleOCR and its like take one list of KEY=VALUE, the one after the last -o; of other programs
 // -o may name their output.
 void insert_override(std::vector<std::string>& command, const std::string& word) {
+  // The place behind the last -o.
   const auto list = std::find(command.rbegin(), command.rend(), "-o").base();
   const bool given = list != command.begin();
   if (given &&
@@ -154,6 +158,7 @@ std::string make_safer(LaunchSetting& setting, Remedy remedy) {
     std::string words;
     if (step == Remedy::p2p_off) words = set_once(setting, "NCCL_P2P_DISABLE", "1");
     if (step == Remedy::longer_timeout) {
+      // Paddle's, in seconds.
       words = set_once(setting, "FLAGS_stop_check_timeout", "7200");
     }
     if (step == Remedy::fewer_threads) words = set_once(setting, "OMP_NUM_THREADS", "1");
@@ -198,6 +203,7 @@ std::vector<std::string> resuming_command(std::vector<std::string> command,
       continue;
     }
     const auto at = std::find(command.begin(), command.end(), word);
+    // "--resume {checkpoint}": the next word belongs to the flag.
     const bool has_value = flag && i + 1 < more.size() && asked[i + 1][0] != '-' &&
                            asked[i + 1].find('=') == std::string::npos;
     if (!has_value) {

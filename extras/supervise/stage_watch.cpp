@@ -1,3 +1,5 @@
+// A state machine over the clock: settle, look for half a minute in six windows, judge, pause. It
+// is asked at every turn of the attempt's loop and never sleeps itself.
 #include "extras/supervise/stage_watch.h"
 
 #include <algorithm>

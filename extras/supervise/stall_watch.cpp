@@ -1,3 +1,5 @@
+// Gaps between steps tell what is usual; CPU times since the last step tell who is waited for. The
+// odd rank out is named, else what all of them do.
 #include "extras/supervise/stall_watch.h"
 
 #include <algorithm>
@@ -12,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMinGaps = 5;
 constexpr std::size_t kKeptGaps = 64;
+// An evaluation or a checkpoint takes many steps' time (guess).
 constexpr double kMuchLonger = 20;
 constexpr double kBusy = 0.5, kIdle = 0.1;  // shares of one CPU
 

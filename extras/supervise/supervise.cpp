@@ -1,3 +1,6 @@
+// One loop: plan an attempt, run it, and on a failure diagnose it, look for saved states, and
+// choose what to change. Counters bound it: failures without progress, failures that no restart
+// cures, failures with nothing left to change.
 #include "extras/supervise/supervise.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The order at the end matters: read what is there, note who outlived the command, stop the tree,
+// read again. Evidence is gathered last, since the kernel's counters and log are complete only
+// then.
 #include "extras/supervise/supervised_attempt.h"
 
 #include <fcntl.h>
@@ -117,6 +120,7 @@ Status fill_attempt(const Machine& machine, const TrialPlace& place, AttemptPlan
     OCRTUNE_TRY(make_directories(place.trial_dir));
   }
   const int oom_score_adjust = plan.process.oom_score_adjust;
+  // It replaces all options, and the caller's score is one of them.
   plan.process = process_options(filled.launch);
   plan.process.oom_score_adjust = oom_score_adjust;
   plan.masks = std::move(filled.masks);
@@ -256,6 +260,7 @@ void Attempt::look(double now) {
     if (files.peak > files_peak_.peak) files_peak_ = files;
   }
   const bool working = status.progress_lines > 0;
+  // Once it makes progress: each second until some use of a GPU is known, then now and then.
   const double every = working && !gpu_use_.any() ? kStatusEvery : kGpusEvery;
   if (auto report = gpu_.look(now, every)) {
     gpu_use_.take(std::move(*report), oom_.pids(), working);

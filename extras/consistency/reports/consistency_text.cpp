@@ -1,3 +1,5 @@
+// Differences that break training in full, those that may be as names, and one sentence as the
+// answer.
 #include "extras/consistency/reports/consistency_text.h"
 
 #include <fmt/format.h>

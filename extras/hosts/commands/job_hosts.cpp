@@ -1,3 +1,5 @@
+// Opening asks all hosts for quick cards and refuses to begin with fewer than all. To the session
+// they are one machine, the smallest of them, and a runner that goes through the agents.
 #include "extras/hosts/commands/job_hosts.h"
 
 #include <algorithm>
@@ -96,6 +98,7 @@ Status JobHosts::take_turns(bool no_wait) {
       const auto holder = message_field<std::string>(reply, "holder", "");
       const auto boot = message_field<std::string>(reply, "boot", "");  // empty: unknown
       if (holder.empty() && !boot.empty()) taken.insert(boot);
+      // Free, or held by this job itself under another name of the same machine.
       if (holder.empty() || taken.contains(boot)) break;
       if (no_wait) {
         return Error{
@@ -138,6 +141,7 @@ SessionDoors JobHosts::doors() const {
 Result<std::unique_ptr<OpenHosts>> JobHosts::open(const HostFlags& flags) {
   const HostChoice choice = OCRTUNE_TRY(choose_hosts(flags));
   for (const HostName& host : choice.hosts) {
+    // Ranks on the others would connect to themselves.
     const bool local = plain_host(host.name) == "localhost" || is_loopback(plain_host(host.name));
     if (choice.hosts.size() == 1 || !local) continue;
     return Error{ErrorKind::usage, fmt::format("--hosts {}: the other hosts cannot reach it by "

@@ -1,3 +1,5 @@
+// Reads the JSON that hosts_text.cpp writes, as any file of an earlier version: what lacks is left
+// out, and every text is escaped.
 #include "extras/hosts/reports/hosts_page.h"
 
 #include <algorithm>

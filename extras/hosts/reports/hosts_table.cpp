@@ -1,3 +1,4 @@
+// Phrases of hosts_page.cpp; those that other pages have too stand in reports/catalogue.
 #include "extras/hosts/reports/hosts_table.h"
 
 namespace ocrtune {

@@ -1,3 +1,5 @@
+// Many hosts are grouped by what they have in common, values and environment lines alike, so that a
+// hundred of them still fit a screen.
 #include "extras/hosts/reports/hosts_text.h"
 
 #include <algorithm>

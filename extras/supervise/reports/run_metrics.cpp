@@ -1,3 +1,4 @@
+// Names are part of the interface: alerts of `plan` (plan_watches.cpp) ask for them.
 #include "extras/supervise/reports/run_metrics.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Phrases of the page of a supervised run, English and Chinese.
 #include "extras/supervise/reports/supervise_table.h"
 
 namespace ocrtune {

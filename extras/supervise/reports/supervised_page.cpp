@@ -1,3 +1,5 @@
+// The page's sections in the order of a reader's questions: how it ended, what went wrong,
+// warnings, attempts, memory. All texts of commands and logs pass through escapes.
 #include "extras/supervise/reports/supervised_page.h"
 
 #include <algorithm>
