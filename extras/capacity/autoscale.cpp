@@ -115,6 +115,7 @@ class ScaledLine {
       finishes_.pop();
       ++finished_;
     }
+    // Waiting ones included, as a server's own metric counts them.
     const auto in_flight = static_cast<double>(arrived_ - finished_);
     const int asked = std::clamp(static_cast<int>(std::ceil(in_flight / rule_.target - 1e-9)),
                                  rule_.least, rule_.most);

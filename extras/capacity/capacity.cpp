@@ -150,6 +150,7 @@ class Planner {
   FleetDemand fleet_demand(double factor, std::uint64_t seed) const {
     FleetDemand load{demand_.trace, demand_.lines_per_page, demand_.balancer.value, kMachineSpread};
     if (!load.arrivals.empty()) {
+      // A recorded load is stretched in time: its bursts keep their shape.
       for (double& at : load.arrivals) at /= factor;
       return load;
     }
@@ -179,6 +180,7 @@ class Planner {
     plan_.served_rate = {served(plan_.machine_rate.median), served(plan_.machine_rate.low),
                          served(plan_.machine_rate.high)};
     if (plan_.served_rate.low > 0) return true;
+    // At a thousandth of its rate requests hardly ever meet: what is left is one alone.
     const QueueModel idle = queue_of(node_, plan_.machine_rate.low / plan_.machine_rate.median);
     plan_.alone_seconds = latency_quantile(
         simulate_pages(idle,
@@ -198,6 +200,7 @@ class Planner {
     row.probability = share_enough(machines);
     if (simulated()) {
       row.latency_seconds = std::numeric_limits<double>::infinity();
+      // A recorded load ends, so that even an overload has a latency; Poisson arrivals go on.
       if (!demand_.trace.empty() || row.busy_share < 1) {
         row.latency_seconds = fleet_latency(queue_of(node_, 1), fleet_demand(1, kSeed), machines,
                                             demand_.slo->percentile, kSeed);
@@ -301,6 +304,7 @@ class Planner {
 
   void refuse_deadline(const CapacityRow& row) {
     const double work = demand_.total_samples();
+    // In time without interruptions: more machines are not what is lacking.
     if (demand_.interruptions.expected() &&
         work / row.samples_per_second.median < demand_.deadline_seconds) {
       plan_.needed_machines = row.machines;

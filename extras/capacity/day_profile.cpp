@@ -66,6 +66,7 @@ std::optional<Weekdays> parse_weekdays(const std::string& text) {
   const std::size_t dash = text.find('-');
   const Weekdays days{day(text.substr(0, dash)),
                       day(dash == std::string::npos ? text : text.substr(dash + 1))};
+  // A name that is no weekday is 7, the end of the list.
   if (days.first > days.last || days.last >= 7) return std::nullopt;
   return days;
 }

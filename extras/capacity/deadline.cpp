@@ -36,6 +36,7 @@ double draw_gamma(double seen, Random& random) {
     return shape * std::pow(std::max(root, 0.0), 3);
   }
   const double z = random.normal();
+  // A gamma of shape 1/2, and an exponential for each one that was seen.
   double sum = 0.5 * z * z;
   for (int i = 0; i < static_cast<int>(seen); ++i) sum += random.exponential(1);
   return sum;

@@ -33,6 +33,8 @@ std::vector<std::vector<double>> shares_of(const FleetDemand& demand, std::size_
                                            std::size_t shown, std::uint64_t seed) {
   std::vector<std::vector<double>> shares(shown);
   for (std::size_t i = 0; i < demand.arrivals.size(); ++i) {
+    // By a hash of the number: the same request goes to the same machine of so many, whatever the
+    // speeds.
     const std::size_t to =
         demand.balancer == Balancer::turns ? i % machines : mix_bits(seed + i) % machines;
     if (to < shown) shares[to].push_back(demand.arrivals[i]);

@@ -84,6 +84,7 @@ void JobTimes::read(int machines, Finishes& all) const {
   // Results are kept page by page: at most a second of them is lost.
   if (stops.checkpoint_every_seconds <= 0) stops.checkpoint_every_seconds = 1;
   const double shard = job_.samples / machines;
+  // The mean of a shard's pages varies less, the more there are.
   const double pages = job_.page_spread / std::sqrt(shard);
   // The more machines, the fewer draws: the time of a plan stays.
   const auto wanted = static_cast<std::size_t>(std::clamp(kMachineDraws / machines, 100.0, 2000.0));

@@ -192,6 +192,7 @@ Result<NodeMeasurement> assemble(const std::vector<Measured>& all, const std::st
     const int nodes = nodes_of(one.knobs);
     if (one.knobs == on_nodes(best->knobs, nodes)) add_point(node.nodes, nodes, one);
   }
+  // One count of nodes is no curve.
   if (merge_points(node.nodes).size() < 2) node.nodes.clear();
   take_service_times(all, node);
   node.service_spread_known = !best->relative.empty();
@@ -235,6 +236,7 @@ void take_request_times(const RunRecord& run, NodeMeasurement& node) {
   const double tail = std::max(seen.p99_seconds / seen.p50_seconds, 1.0);
   BatchTimes times{1, lognormal_draws(std::clamp(std::log(tail) / kDeviate99, 0.02, 1.0))};
   const double all = seen.in_flight / median(node.rates);  // the mean that the rate tells
+  // The mean comes from the rate, only the shape from the recorded quantiles.
   for (double& seconds : times.seconds) seconds *= all;
   const double off = median(times.seconds) / seen.p50_seconds;
   if (off < 0.5 || off > 2) return;

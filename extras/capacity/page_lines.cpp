@@ -34,6 +34,7 @@ std::int64_t elements_of(std::string_view text) {
       }
       continue;
     }
+    // An element begins with any sign of its own: "[]" and a comma at the end add none.
     if (depth == 1 && waiting && c != ' ' && c != ']' && c != ',') {
       ++elements;
       waiting = false;

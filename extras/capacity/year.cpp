@@ -59,6 +59,7 @@ class Fleet {
     row.fixed_hours = fixed * kHoursInMonth;
     const std::vector<int> up = scaled(peak);
     const double hours = kHoursInMonth / static_cast<double>(shape_.size());  // of one minute
+    // Many minutes need the same count: each binomial is summed once.
     std::vector<double> risks(static_cast<std::size_t>(row.fleet.machines) + 1, -1);  // by need
     std::vector<double> scaled_risks = risks;
     for (std::size_t i = 0; i < shape_.size(); ++i) {

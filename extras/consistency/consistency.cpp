@@ -150,6 +150,7 @@ void Comparison::compare_list(const std::string& list) {
     });
     orders[node] = join(own, ", ");
   }
+  // Transforms and heads are applied in their order.
   if (!all_alike(orders)) add(key + " (order)", std::move(orders));
 }
 
@@ -169,6 +170,7 @@ void Comparison::compare_different(const std::string& key, const ConsistencyRule
   std::map<std::string, std::map<std::string, std::string>> owners;  // value -> nodes that have it
   for (const FlatConfig& config : configs_) {
     const std::string value = value_of(config, key);
+    // A rank that is not given is the launcher's to give.
     if (value != kAbsent && value != "null") owners[value][config.name] = value;
   }
   for (auto& [value, nodes] : owners) {

@@ -162,6 +162,7 @@ Values read_lines(const std::string& text, bool lenient) {
       line = trim(line.substr(word.size()));
       exported = true;
     }
+    // What pip freeze writes of a package from a folder or an address: no version.
     if (line.empty() || line[0] == '#' || starts_with(line, "-e ") ||
         line.find(" @ ") != std::string_view::npos) {
       continue;

@@ -30,6 +30,7 @@ std::string environment_lines(const std::map<std::string, std::string>& environm
   for (const auto& [name, value] : environment) {
     if (std::string_view(rule_for("env." + name).pattern) == "env.*") continue;
     std::string line = value;
+    // One variable a line, whatever its value holds.
     std::replace(line.begin(), line.end(), '\n', ' ');
     lines += name + "=" + line + "\n";
   }

@@ -267,6 +267,7 @@ Json answer_trial(const Json& request) {
   auto asked = parse_host_trial(request.dump());
   if (!asked) return {{"error", valid_utf8(asked.error().what)}};
   inherit(*asked);
+  // By the request's number: an "end" that comes late must not stop the next work.
   const auto ended = [id = message_field(request, "id", std::int64_t{0})] {
     return inbox().ended(id);
   };
@@ -354,6 +355,7 @@ Result<int> run_agent(const std::string& version) {
                    {"version", version},
                    {"protocol", kAgentProtocol},
                    {"pid", ::getpid()}}));
+  // The hello goes out first: nothing else may stand before it.
   std::thread(listen_to_launcher).detach();
   for (;;) {
     const Json request = inbox().next();

@@ -103,6 +103,7 @@ struct Agents::Agent {
   Status start(const AgentOptions& options, std::mutex& inputs) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "open a pipe");
+    // Our end alone: a host that does not read must not stop the others.
     ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
     ProcessOptions launch;
     launch.arguments = remote_command(options.launcher, host, options.program, {"node"});

@@ -123,6 +123,7 @@ Status end_former_agent(const std::string& run, double grace_seconds) {
   if (former > 0 && !leaving) ::kill(former, SIGTERM);  // a second one ends it at once
   bool ended = is_free_within(file.number, agent_leave_seconds(grace_seconds) + 1);
   if (!ended && !interrupted()) {
+    // Asked anew: the pid may have been given to another process meanwhile.
     if (run_holder(file.number) == former && former > 0) ::kill(former, SIGKILL);
     ended = is_free_within(file.number, kKilledSeconds);
   }

@@ -302,6 +302,7 @@ std::string wait_for_hosts(Agents& agents, const AttemptPlan& plan, const HostPa
                                  format_duration(patience.seconds)));
   }
   const double end = steady_seconds() + patience.seconds;
+  // A host that starts anew takes minutes: tries get rarer, up to twice a minute.
   for (double wait = 1; !lost.empty() && !interrupted(); wait = std::min(kMaxWait, 2 * wait)) {
     pause_for(std::min(wait, std::max(0.0, end - steady_seconds())));
     for (std::size_t i = 0; i < static_cast<std::size_t>(nodes) && !interrupted(); ++i) {
@@ -343,6 +344,7 @@ Result<AttemptPlan> parse_host_attempt(const std::string& text, const Machine& m
       "a host's attempt"));
   inherit(asked);
   asked.place.trial_dir = plan.trial_dir;
+  // {port} has to be free on this host.
   asked.place.port = free_port();
   plan.setting.workload = std::move(asked.workload);
   plan.setting.knobs = asked.knobs;

@@ -1,5 +1,5 @@
-// Four notations become one list; every name is checked, since it becomes a word of ssh's command
-// line.
+// Four notations become one list. Every name is checked, since it becomes a word of the launcher's
+// command line.
 #include "extras/hosts/host_list.h"
 
 #include <algorithm>

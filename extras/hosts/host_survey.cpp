@@ -114,6 +114,7 @@ std::string why_slow(const HostCard& slow, const std::vector<HostCard>& cards) {
   const double core = share(slow.machine.cpu.core_multiply_adds_per_second.value_or(0), cores);
   const double bandwidth =
       share(slow.machine.memory.bandwidth_bytes_per_second.value_or(0), memory);
+  // Guesses: of the others' median, and CPUs of other programs.
   constexpr double kLess = 0.9, kBusyCpus = 0.3;
   if (slow.machine.cpu.external_cpus > kBusyCpus) {
     return fmt::format("other programs used {:.1f} of its CPUs", slow.machine.cpu.external_cpus);
@@ -141,6 +142,7 @@ Status measure_speeds(Agents& agents, HostSurvey& survey) {
   if (!slow.empty()) {
     const auto again = OCRTUNE_TRY(measure_steps(agents, survey));
     const std::vector<std::string> still = slow_names(again);
+    // Slow both times: a neighbour's burst is gone by the second one.
     std::erase_if(slow, [&](const std::string& name) {
       return std::find(still.begin(), still.end(), name) == still.end();
     });

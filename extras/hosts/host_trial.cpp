@@ -66,6 +66,7 @@ const AnsweredPart* first_failure(const std::vector<AnsweredPart>& parts) {
   };
   const Trial& told = parts.front().trial;  // the job's
   for (const AnsweredPart& part : parts) {
+    // A host that prints no speed always seems to have ended without one.
     const bool harmless = &part != &parts.front() && just_ended(part.trial) && !part.lost &&
                           (told.ok() || just_ended(told));
     if (!failed(part) || harmless) continue;

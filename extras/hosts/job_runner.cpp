@@ -102,6 +102,7 @@ class JobRunner : public Runner {
     begin_parts(nodes);
     for (std::size_t i = 0; i < nodes; ++i) agents_->send({i, request(places[i], knobs, limits)});
     ran_ = true;
+    // Each line of the cleanup may take as long as one of the setup.
     const auto cleanups = static_cast<double>(command_.workload.cleanup.size());
     watch(command_.workload.stop_grace_seconds + kEndSeconds + kSetupSeconds * cleanups);
     Trial merged = merge_parts(std::move(parts_));

@@ -80,6 +80,7 @@ Result<std::vector<Link>> measure_network(Agents& agents, const std::vector<Host
   std::vector<Link> all;
   for (const auto& round : pair_rounds(cards.size(), kMaxRounds)) {
     std::vector<std::vector<Link>> links;  // of each pair
+    // One network of each pair at a time: a host is in one measurement at once.
     std::size_t turns = 0;
     for (const HostPair& pair : round) {
       links.push_back(links_of(cards, pair));

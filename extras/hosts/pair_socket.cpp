@@ -149,6 +149,7 @@ Result<double> PairListener::receive(const std::string& token, double seconds) {
     if (peer.get() < 0) continue;
     set_limits(peer.get());
     std::string said(token.size(), '\0');
+    // Some other program's connection, such as a port scan.
     if (!receive_all(peer.get(), said.data(), said.size()) || said != token) continue;
     if (!answer_pings(peer.get())) return Error{ErrorKind::failed, "the connection broke"};
     return count_bytes(peer.get(), seconds);

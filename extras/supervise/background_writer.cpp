@@ -40,6 +40,7 @@ struct BackgroundWriter::Queue {
       changed.wait(lock, [this] { return ending || !pieces.empty(); });
       if (pieces.empty()) return;
       const auto write = std::exchange(pieces.front().write, nullptr);
+      // The write may hang: nobody else may need the lock meanwhile.
       lock.unlock();
       write();
       lock.lock();

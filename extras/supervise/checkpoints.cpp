@@ -115,6 +115,7 @@ void look_in(const std::string& folder, int depth, States& states, States& loose
   for (const std::string& name : names) {
     const std::string path = join_path(folder, name);
     if (is_directory(path)) {
+      // "tmp-checkpoint-300" is being written.
       if (depth < 2 && !starts_with(name, "tmp")) look_in(path, depth + 1, states, loose);
     } else if (has_end(name, kPaddleEnds)) {
       states[path.substr(0, path.rfind('.'))].add(path, name.substr(name.rfind('.')));
@@ -342,6 +343,7 @@ void SavedStates::look() {
 }
 
 bool SavedStates::refuse() {
+  // Without an earlier state the run would begin anew and lose this one.
   if (states_.size() < 2) return false;
   const Checkpoint& state = states_.front();
   refused_[state.path] = {state.seconds, state.bytes};

@@ -106,6 +106,7 @@ std::vector<LogScan> LogMarks::scan_added() const {
     const auto log = open_log(path);
     if (!log) continue;
     const FileIdentity identity{log->facts.st_dev, log->facts.st_ino};
+    // A log and a link to it, or a log and its folder, are one.
     if (!seen.insert(identity).second) continue;
     const auto found = marks_.find(identity);
     const Mark mark = found == marks_.end() ? Mark() : found->second;

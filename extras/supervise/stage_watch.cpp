@@ -28,6 +28,7 @@ std::optional<std::vector<HeldBack>> StageWatch::look(double now) {
   if (!load_) {
     if (now < next_) return std::nullopt;
     LoadDemand demand;
+    // How many threads the command wants is not known: all CPUs that it may use.
     demand.threads = demand.cpus = cpus_;
     load_.emplace(tree_, demand);
     load_->begin(now);

@@ -260,6 +260,7 @@ bool Supervisor::moved_on(const AttemptStatus& last, const std::string& cause) {
   const std::int64_t number = states_.newest() != nullptr ? states_.newest()->number : -1;
   further = further || (furthest_number_ >= 0 && number > furthest_number_);
   furthest_number_ = std::max(furthest_number_, number);
+  // A program that tells no position: another cause, or more steps than before, is further.
   if (!position)
     further = further || cause != last_cause_ || last.progress_lines > last_progress_lines_;
   last_cause_ = cause;
@@ -346,6 +347,7 @@ AttemptSummary Supervisor::summary(const AttemptPlan& plan, const AttemptEnd& en
 
 void Supervisor::pause() {
   double left = std::min(kMaxPause, options_.pause_seconds * std::pow(2.0, failures_ - 1));
+  // In slices, so that Ctrl-C is noticed.
   for (; left > 0 && !interrupted(); left -= 0.2) clock_.sleep_seconds(std::min(left, 0.2));
 }
 
@@ -459,6 +461,7 @@ Result<SuperviseEnd> Supervisor::run() {
   note(untold_checkpoint(options_.checkpoint, options_.resume_argument));
   for (int number = 1;; ++number) {
     const auto tried = attempt(number, all);
+    // Nothing ran yet: the command line is wrong, and another try would be, too.
     if (!tried && number == 1) {
       journal_.write("failure", {{"ending", "could not start: " + tried.error().what}});
       return tried.error();

@@ -301,6 +301,7 @@ void Attempt::look_for_stall(double now, const std::vector<ProcessFacts>& member
   if (!stall_) {
     end_.last.stall.clear();
   } else {
+    // Once a stall, when it is found: later the ranks may have been killed.
     if (!was) end_.evidence.wait_states = wait_states(members);
     end_.last.stall = stall_->words;
   }

@@ -77,6 +77,7 @@ bool dominates_memory(const Space& space, int x, int y) {
   for (std::size_t a = 0; a < space.axes().size(); ++a) {
     const std::string& name = space.axes()[a].name;
     if (name == "nproc" || name == "batch" || name == "workers" || name == "threads") continue;
+    // Where threads run and how many batches wait move the peak little.
     if (name == "binding" || name == "queue") continue;
     if (space.place(x)[a] != space.place(y)[a]) return false;
   }
@@ -250,6 +251,7 @@ void LaunchGate::tell_failure(int point, const Trial& trial) {
   int& count = ++failures_[point];
   // The same again would fail the same, or cost as much again.
   const bool final = trial.outcome != Outcome::crashed;
+  // One crash may be chance: the point is run once more before it counts.
   if (count == 1 && !final) {
     point_to_confirm_ = point;
     return;
@@ -282,6 +284,7 @@ double LaunchGate::usable_bytes() const {
   }
   if (min_failed_bytes_ > 0) {
     const double below = min_failed_bytes_ * (1 - options_.margin);
+    // The failed need was an estimate: the margin applies to it too.
     usable = usable > 0 ? std::min(usable, below) : below;
   }
   return usable;
@@ -330,6 +333,7 @@ Reason LaunchGate::reason_of(const Refusal& refusal) const {
 }
 
 bool LaunchGate::admitted(int point) const {
+  // Without a fit the plan decides, which only admit() asks.
   if (memory_.observations() == 0) return admit(point).admitted;
   const double usable = usable_bytes();
   const double most = usable > 0 ? usable : options_.growth * largest_ok_peak_;

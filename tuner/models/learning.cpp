@@ -51,6 +51,7 @@ std::optional<double> common_loss(const std::vector<LearningPair>& pairs) {
       first = std::min(first, run->loss.front());
     }
   }
+  // The highest of the least losses was there from the start: nothing was learned to it.
   if (common >= first) return std::nullopt;
   return common;
 }
@@ -180,6 +181,7 @@ std::optional<LearningWorth> proved_worth(const std::vector<Trial>& trials, std:
   for (const auto& [seed, pair] : by_seed) {
     pairs.push_back({smoothed_loss(*pair.first, window), smoothed_loss(*pair.second, window),
                      pair.first->points.front().loss});
+    // All seeds of the other recipe have the same one.
     worth.rate_factor = pair.second->rate_factor;
   }
   worth.proved = true;

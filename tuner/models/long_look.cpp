@@ -53,6 +53,7 @@ double log_change(const Trial& trial, double first_seconds) {
     return std::fabs(change) > std::log1p(kAlike) ? change : 0;
   }
   const std::vector<Sample> later = later_half(trial).samples;
+  // A window that is in both parts would make them alike.
   const bool apart = first.size() + later.size() <= trial.samples.size();
   if (!apart || first.size() < kMinWindows || later.size() < kMinWindows) return 0;
   const RateEstimate before = undisturbed_rate(first), after = undisturbed_rate(later);
@@ -69,6 +70,7 @@ double log_change(const Trial& trial, double first_seconds) {
 void scale(double factor, Trial& trial) {
   for (Sample& sample : trial.samples) {
     sample.samples_per_second *= factor;
+    // Rate and times together: the windows stay consistent with each other.
     sample.seconds /= factor;
     sample.interference.observed_seconds /= factor;
     sample.interference.cpu_seconds /= factor;
@@ -133,6 +135,7 @@ std::vector<Trial> by_long_look(std::vector<Trial> trials, const LongLook& look,
     if (is_long(trial)) trial = lasting_part(std::move(trial));
   }
   const std::map<Knobs, double> factors = factors_of(trials);
+  // Settings that nobody watched for long get the least factor: no gain by not being looked at.
   double others = factors.empty() ? look.change : std::numeric_limits<double>::infinity();
   for (const auto& [knobs, factor] : factors) others = std::min(others, factor);
   const auto scale_usual = [&](std::vector<Trial>& usual) {

@@ -55,6 +55,7 @@ std::vector<double> parts(const Space& space, int point, int memories) {
     const Axis& axis = space.axes()[a];
     const int value = space.place(point)[a];
     if (axis.scale == KnobScale::category) {
+      // The first word is what the others are measured against.
       for (std::size_t v = 1; v < axis.values.size(); ++v) {
         values.push_back(static_cast<int>(v) == value ? n * b : 0);
       }
@@ -164,6 +165,7 @@ void MemoryModel::observe(int point, double peak_bytes) {
     peak = std::max(peak, peak_bytes);
     return;
   }
+  // The oldest goes: the cost of a fit stays bounded.
   if (points_.size() >= kMaxObservations) {
     points_.erase(points_.begin());
     peaks_.erase(peaks_.begin());

@@ -45,7 +45,7 @@ double rate_by(const SampleCost& cost, const Trial& trial, const Objective& obje
   const RateEstimate estimate = undisturbed_rate(trial);
   const double told = estimate.samples_per_second;
   if (!estimate.modelled || !(told > 0)) return value;
-  // Only the ratio is taken: `value` may be an objective that is no plain rate.
+  // A ratio of two estimates of the same windows: the trial's own rate keeps its level.
   const double least = cost.least(trial.knobs);
   return value * undisturbed_rate(trial, least).model_samples_per_second / told;
 }

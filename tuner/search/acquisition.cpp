@@ -70,6 +70,8 @@ double Acquisition::min_log_rate(int point) const {
     for (int tried : board_->ledger.tried()) {
       const PointRecord& record = board_->ledger.record(tried);
       if (record.samples_per_second.empty()) continue;
+      // How much longer a step at the percentile is than its rate says, learned from tried
+      // settings.
       tails.push_back(std::log(median(record.step_seconds) * median(record.samples_per_second)) -
                       log_batches(board_->space->knobs(tried)));
     }
@@ -144,6 +146,7 @@ std::vector<int> Acquisition::candidates(Random& random) const {
     chosen.insert(by_model[static_cast<std::size_t>(at)].second);
   }
   if (!ranking_.empty()) {
+    // Two steps: one may lead through a setting that is no better.
     for (int near : space.neighbours(ranking_[0])) {
       if (allowed(near)) chosen.insert(near);
       for (int next : space.neighbours(near)) {
@@ -275,6 +278,7 @@ double knowledge_gradient(const std::vector<double>& means, const std::vector<do
     double start = -std::numeric_limits<double>::infinity();
     while (!upper.empty()) {
       const Line& last = upper.back();
+      // Where the new line overtakes the last one; before the last one's own begin it hides that.
       start = (last.mean - line.mean) / (line.slope - last.slope);
       if (start > starts.back()) break;
       upper.pop_back();

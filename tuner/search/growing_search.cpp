@@ -93,6 +93,7 @@ class GrowingSearch final : public Search {
     const double busy = ledger_->busy_cpus(best);
     const int bound = ledger_->bound_cpus(space_->knobs(best).nproc);
     const int cpus = bound > 0 ? std::min(bound, options_.cpus) : options_.cpus;
+    // CPUs that are busy gain nothing from more processes or loaders.
     if (!(busy > 0) || busy > kIdleShare * cpus) return 0;
     double before = 0;
     for (const int tried : ledger_->tried()) {

@@ -229,6 +229,7 @@ class InertSearch : public Search {
   // A context that fails says nothing; without the user's own there is no test.
   void drop(std::size_t context) {
     half_.reset();
+    // A context that worked and fails now: what follows would not be of the knob alone.
     if (context == 0 || contexts_[context].pairs > 0) {
       over_ = true;
       return;
@@ -243,6 +244,7 @@ class InertSearch : public Search {
     if (!first && !started_) return;
     // The test runs its pairs one after the other: another trial means that it was left.
     if (!first && trial.phase != kPhase) left_to_search_ = true;
+    // Two sides far apart in time may differ by the machine's drift.
     if (half_ && ++half_age_ > kApart) half_.reset();
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
       const bool other = point == contexts_[i].other;
@@ -250,7 +252,7 @@ class InertSearch : public Search {
       started_ = true;
       if (!trial.ok()) return drop(i);
       const auto cpu_seconds = cpu_seconds_of(trial);
-      // Rates alone could be alike for another reason, such as a full disk.
+      // Rates alone could be alike for another reason, such as a slow disk.
       if (!cpu_seconds || trial.threads.alive == 0) {
         over_ = true;  // no second witness
         return;

@@ -1,6 +1,5 @@
-// Looks over the whole space for one knob at a time, in the order of what usually brings most:
-// loaders, batch, threads. What counts is the knob's total over all processes, on about as many
-// cores as the leader uses.
+// Looks over the whole space for one knob at a time: loaders, then batch, then threads. What counts
+// is the knob's total over all processes, on about as many cores as the leader uses.
 #include "tuner/search/memory_trade.h"
 
 #include <algorithm>

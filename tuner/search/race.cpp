@@ -1,5 +1,5 @@
-// A round is a shuffled list of the runners, which next() empties from its end. Only between rounds
-// do runners leave, so that all of them have as many repeats.
+// A round is a shuffled list of the runners, which next() empties from its end. Runners leave
+// between rounds alone, so that those that stay have equally many repeats.
 #include "tuner/search/race.h"
 
 #include <algorithm>

@@ -101,6 +101,7 @@ class SweepSearch : public Search {
     }
     if (open.empty()) return std::nullopt;
     const int lightest = board_.safety.lightest();
+    // It shows what memory one process needs, at the least risk.
     if (board_.ledger.trials() == 0 && board_.open(lightest)) return lightest;
     // What matters most, first: the budget may turn out to hold less.
     for (const int share : shares_) {
@@ -112,6 +113,7 @@ class SweepSearch : public Search {
 
   std::optional<Proposal> race(int left) {
     const int most = static_cast<int>(kTrialsPerPoint * board_.space->size());
+    // The race gets what the whole sweep may have less what it has run.
     const int allowed = std::min(left, std::max(most, kReserve) - board_.ledger.trials());
     if (!race_.started()) {
       std::vector<int> leaders = possible_best();

@@ -50,6 +50,7 @@ Reason alike_copies(const RunRecord& run) {
   }
   const bool copies = starts_copies(run.job.program());
   if (!copies || alone == nullptr || several == nullptr || several->knobs.nproc < 2) return {};
+  // The same total with one copy and with several: each copy goes through all inputs.
   if (!(alone->counts_to > 0) || alone->counts_to != several->counts_to) return {};
   return reason<ReasonCode::copies_count_alike>(counted(several->knobs.nproc),
                                                 general(alone->counts_to, 6));
@@ -68,6 +69,7 @@ void judge_by(RunRecord& run, const TuneSetup& setup, Search& search) {
   }
   options.run_id = run.id;
   options.stop_reason = run.stop_reason;
+  // The run's seconds are those of all its trials, whatever they were for.
   for (const auto* part : {&run.rehearsals, &run.soaks, &run.cold, &run.learning}) {
     for (const Trial& trial : *part) seconds += trial.seconds;
   }
@@ -115,6 +117,7 @@ Status judge(RunRecord& run) {
 
 Status settle(RunRecord& run) {
   auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
+  // The search proper would cost most of the time and is asked for nothing here.
   const auto search = make_growing_search(setup.space, setup.search, make_inert_test);
   const std::vector<Trial> trials = by_long_look(run.trials, long_look(run.trials));
   for (const Trial& trial : trials) search->tell(trial);

@@ -51,6 +51,7 @@ std::vector<LearningTrial> learning_trials(const RunRecord& run) {
   one.knobs = result.recommendation.knobs;
   one.ask.watches = true;
   one.seconds = noise_seconds(run.job, run.search);
+  // Gradients are compared between parts of a batch: a batch without parts has nothing to tell.
   if (one.seconds > 0 && learning_parts(one.knobs) > 0) {
     one.ask.gradients = true;
     trials.push_back(one);
@@ -85,6 +86,7 @@ Job learning_job(Job job, const LearningAsk& ask) {
 
 Trial run_learning_trial(const LearningTrial& asked, const TrialLimits& limits, Runner& runner) {
   TrialLimits own = limits;
+  // What a trial may take beyond its measuring stays as it is.
   own.max_seconds += asked.seconds - own.measure_seconds;
   own.measure_seconds = asked.seconds;
   Trial trial = runner.run(asked.knobs, own);

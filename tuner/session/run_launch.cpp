@@ -113,6 +113,7 @@ Result<LaunchSetting> launch_setting(const RunRecord& run, const std::vector<std
           "run " + run.id + " tuned the built-in core: name the command to launch after --"};
     }
   } else {
+    // A run of the built-in core has no command: the given one makes it a command's job.
     if (job.user() == nullptr) job.kind = CommandJob();
     UserCommandOptions& user = *job.user();
     user.command.command = command;

@@ -46,6 +46,7 @@ Result<Machine> look(const SessionDoors& doors, const Job& job) {
 std::uint64_t memory_limit(const Machine& machine) {
   const auto limit = static_cast<std::uint64_t>(machine.memory.limit_bytes.value_or(0));
   const auto available = static_cast<std::uint64_t>(machine.memory.available_bytes);
+  // One of them is unknown: the other one counts.
   if (limit == 0 || available == 0) return std::max(limit, available);
   return std::min(limit, available);
 }
@@ -191,6 +192,7 @@ Status Session::read_cold() {
   if (!has_time()) return Status();
   Runner* const measures = OCRTUNE_TRY(runner());
   observer_.reads_cold();
+  // Nothing was dropped: the trial would be warm.
   if (doors_.drop_from_memory(*warm->stages.opened_files) == 0) return Status();
   TrialLimits limits = trial_limits(run_.job, run_.search);
   limits.max_seconds = seconds;
@@ -286,6 +288,7 @@ Status Session::soak() {
   TrialLimits limits = trial_limits(run_.job, run_.search);
   limits.measure_seconds = seconds;
   limits.in_flight = load.in_flight;
+  // Beside load a soak measures for longer than it aims (guess).
   limits.max_seconds += 3 * seconds;
   if (!asks_for_soak()) {
     limits.max_seconds = end_ - now();

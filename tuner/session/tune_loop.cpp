@@ -68,6 +68,7 @@ void forgive_cut(Trial& trial, double cut_seconds, bool only_trial) {
 std::string failing_alike(const std::vector<Trial>& trials) {
   constexpr std::size_t kEnough = 3;
   if (trials.size() < kEnough) return "";
+  // Three settings, not three trials of one.
   std::set<Knobs> settings;
   for (const Trial& trial : trials) {
     const bool of_the_program = trial.outcome == Outcome::crashed ||
@@ -114,6 +115,7 @@ std::optional<Proposal> next_trial(Search& search, const TuneLoopOptions& option
   if (question->turn) {
     return Proposal{*question->turn, "race", "the leaders in turns, beside the load that is there"};
   }
+  // The search saw no time for another trial.
   if (search.stop_reason() == "budget") return std::nullopt;
   return search.settle(*question, seconds_left);
 }

@@ -66,6 +66,7 @@ void add_recipe_batches(std::vector<Axis>& axes, std::int64_t global) {
   }
   for (const std::string& count : processes->values) {
     const std::int64_t ranks = parse_integer(count).value_or(1);
+    // A batch that does not divide the global one would change the recipe.
     if (ranks > 0 && global % ranks == 0) values.insert(global / ranks);
   }
   batches->values.clear();

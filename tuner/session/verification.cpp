@@ -60,6 +60,7 @@ bool is_beyond(std::uint64_t bytes, const RunRecord& run, const Verification& ve
 // That it may have held too much between two readings, which the claim did not say.
 std::string open_memory(const RunRecord& run, const Verification& verification) {
   if (!is_beyond(verification.possible_peak_bytes, run, verification)) return "";
+  // The claim itself left it open: that it is still open is no news.
   if (run.result.verdict.safety.state == SafetyState::unsure) return "";
   return fmt::format(
       "the recommended setting took {} and may have held {} between two readings, of {}",
@@ -140,6 +141,7 @@ bool no_window_is_clean(const std::vector<Trial>& trials, const Knobs& knobs) {
 
 Compared compare(const RunRecord& run, const Verification& verification) {
   std::vector<Trial> both = by_long_look(run.trials, long_look(run.trials));
+  // The noise is pooled over then and now: a verification alone has few repeats.
   both.insert(both.end(), verification.trials.begin(), verification.trials.end());
   const double noise = repeat_noise(both, kExpectedNoise);
   Compared all;

@@ -182,6 +182,7 @@ class LoadTrial {
     plan.max_requests = 1;
     plan.max_seconds = plan.patience_seconds = patience_seconds_;
     plan.kind_weights = weights_;
+    // Far from the numbers of the measurement: a request's input goes by its number.
     plan.first_request = std::uint64_t{1} << 50;
     const double start = steady_clock().now_seconds();
     if (asked_.pool == nullptr) (void)closed(plan);

@@ -32,6 +32,7 @@ constexpr double kLeastSeconds = 12;
 double queue_rate(const LatencySlo& slo, const ServerQueue& queue) {
   if (queue.slots <= 0) return 0;
   double low = 0, high = queue.slots / queue.service_seconds;
+  // To a thousandth of the queue's capacity.
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = (low + high) / 2;
     const bool keeps = queued_share(queue, slo, middle, kRequests).late <= 1 - slo.percentile;

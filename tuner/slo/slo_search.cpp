@@ -78,6 +78,7 @@ class Search {
         result_.broken_at = rate;
         rate *= made.late_share > kFarShare * (1 - options_.slo.percentile) ? kFarStep : kProofStep;
       }
+      // A rate that failed lies above: the climb has met its end already.
       const bool climbs = result_.broken_at <= 0 && left() >= made.seconds;
       if (!kept_.empty() && !climbs) break;
       if (left() <= kLeastLimits * options_.slo.seconds) break;
@@ -160,6 +161,8 @@ class Search {
   bool proved_by_all(double rate) const {
     double judged = 0, over = 0, late = 0, effect = 1;
     for (auto one = result_.probes.rbegin(); one != result_.probes.rend(); ++one) {
+      // Only the latest run of probes at this rate and above: an earlier, slower one says nothing
+      // of it.
       if (one->requests_per_second < rate || one->breaks_a_kind) return false;
       judged += static_cast<double>(one->judged);
       over += one->late_share * static_cast<double>(one->judged);
@@ -209,6 +212,7 @@ class Search {
       plan.assumed_design_effect = assumed_effect(rate, plan.queued);
     }
     plan.kind_weights = options_.kind_weights;
+    // Each probe has arrivals of its own: the same ones twice would confirm nothing.
     plan.seed = options_.seed + probes_made_;
     plan.first_request = next_request_;
     // What ended the server in the closed load would end it again.
@@ -347,6 +351,7 @@ class Search {
       const double best = guess(low, high);
       const double near = options_.resolution * high;
       const bool narrow = high - low <= near;
+      // The line says that nothing above `low` can be proved in the time of a probe.
       const bool blunt = best <= low + near && high - low <= kBluntShare * high;
       const bool close = low > 0 && (narrow || blunt);
       if (close && confirmed_) return note("resolution");
@@ -392,6 +397,7 @@ class Search {
   void withdraw(double& low, double& high) {
     high = low;
     result_.broken_at = low;
+    // The rate was refuted, and by little: its latency is taken as the target's.
     high_latency_ = options_.slo.seconds;
     kept_.pop_back();
     low = kept_.empty() ? 0 : kept_.back().requests_per_second;

@@ -116,6 +116,7 @@ Status TrialAnswers::take_reference(LoadTarget& target, Clock& clock) {
   if (!asked_in(0)) {
     return Error{ErrorKind::failed, "it answers no request: " + target.failure()};
   }
+  // The first answer is the only clock there is; it is slow, so that rather too few are asked for.
   const double each = std::max(1e-4, clock.now_seconds() - start);
   const double affordable = spec_.seconds / (kLeastAskings * each);
   const int asked = std::clamp(static_cast<int>(std::min(affordable, 1e6)), 1, inputs);
@@ -158,6 +159,7 @@ Status TrialAnswers::read_reference() {
   const std::string text = OCRTUNE_TRY(read_file(spec_.reference));
   const std::size_t end = text.find('\n');
   watch_.use(OCRTUNE_TRY(AnswerReference::parse(text.substr(0, end))));
+  // The line behind the reference; other trials have no first askings to compare.
   if (end != std::string::npos) repeat_speedup_ = parse_number(text.substr(end + 1)).value_or(0);
   return Status();
 }

@@ -144,6 +144,7 @@ class Bindable {
   const std::string& refusal(const Knobs& knobs) {
     static const std::string kNone;
     if (knobs.binding == "none" || cpu_->allowed.count() == 0) return kNone;
+    // Thousands of points share a few sizes of team.
     const auto [known, fresh] =
         refusals_.try_emplace({knobs.nproc, knobs.threads, knobs.binding}, std::string());
     if (fresh) {

@@ -213,6 +213,7 @@ Status Store::remove_run(const std::string& run_id) {
                    fmt::format("run {} is being measured by process {}; nothing was removed",
                                run_id, holder.pid)};
     }
+    // Samples first: they are found by their trials.
     for (const char* rows : {"sample WHERE trial_id IN (SELECT id FROM trial WHERE run_id = ?)",
                              "trial WHERE run_id = ?", "event WHERE run_id = ?"}) {
       Statement removed = sqlite.prepare(std::string("DELETE FROM ") + rows);

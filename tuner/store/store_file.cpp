@@ -114,7 +114,7 @@ Status prepare_schema(const Sqlite& sqlite, const std::string& path) {
 }
 
 Status create_private(const std::string& path) {
-  // SQLite would create it by the umask, and command lines are nobody else's business.
+  // SQLite would create it by the umask, and other users could read what this one runs.
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0 && errno != EEXIST) return system_error(errno, "create " + path);
   if (file >= 0) ::close(file);

@@ -264,6 +264,7 @@ double busy_cpus_of(const SettingSummary& summary) {
 // `more`: the ratio of their batches.
 bool same_step(const Setting& larger, const Setting& smaller, double more) {
   const SettingSummary &a = larger.summary, &b = smaller.summary;
+  // Time alone is no proof: CPU time and memory have to say the same.
   const bool known = a.cpu_seconds_per_sample > 0 && b.cpu_seconds_per_sample > 0 &&
                      a.host.peak > 0 && b.host.peak > 0;
   const Interval ratio = ratio_interval(larger, smaller);

@@ -95,6 +95,7 @@ std::vector<Neighbour> nearest_failures(const Knobs& chosen, const std::vector<S
   std::map<Outcome, const Setting*> nearest;
   for (const Setting& setting : settings) {
     const Outcome outcome = setting.summary.outcome;
+    // What cannot run here, or was not run, is no warning.
     if (setting.works() || outcome == Outcome::unsupported || outcome == Outcome::skipped) continue;
     const Setting*& at = nearest[outcome];
     if (at == nullptr ||
@@ -411,6 +412,7 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   for (const Setting& other : settings) {
     if (&other == &chosen || !other.works() || other.set_aside()) continue;
     if (!keeps_recipe(verdict.recipe_batch, other.summary.knobs)) continue;
+    // Rates of undisturbed windows are told apart by the choice itself.
     if (!chosen.summary.modelled && !other.summary.modelled) continue;
     const bool tie =
         std::find(verdict.ties.begin(), verdict.ties.end(), &other) != verdict.ties.end();

@@ -159,7 +159,7 @@ GrowthForecast forecast_trial(const MemoryGrowth& growth, std::uint64_t limit_by
   slope.per_second = growth.bytes_per_second;
   slope.low = growth.low;
   slope.high = growth.high;
-  // memory_growth() has judged the last part: certain() shall not doubt it again.
+  // memory_growth() has judged the last part already.
   slope.recent_low = growth.low;
   slope.now = static_cast<double>(growth.last_bytes);
   const double limit = limit_bytes > 0 ? static_cast<double>(limit_bytes)

@@ -42,6 +42,7 @@ HostsNeeded hosts_needed(const Setting& chosen, const std::vector<Setting>& sett
   needed.exposed_share = exposed * rate(*several);
   needed.allowed_share = allowed * rate(chosen);
   needed.times_faster = exposed / allowed;
+  // All bytes went through in the exposed share of the time, at worst.
   needed.bytes_per_second = several->summary.network_bytes_per_second / needed.exposed_share;
   return needed;
 }

@@ -41,6 +41,7 @@ PossibleGain possible_gain(const Space& space, const Search& search, const Choic
     if (!keeps_recipe(verdict.recipe_batch, knobs)) continue;
     const Prediction prediction = search.predict(knobs);
     if (!prediction.may_work) continue;
+    // Nothing bounds a setting without a prediction: then the whole certificate is open.
     if (prediction.objective_value.median <= 0) {
       if (!unknown) found.knobs = found.rival = &knobs;
       unknown = true;

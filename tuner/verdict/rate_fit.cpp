@@ -61,6 +61,7 @@ class Problem {
       design_(i, column[at(i).setting]) = 1;
       values_[i] = at(i).log_rate;
     }
+    // Strays and torn pairs are found before the fit, which would else share their error out.
     model_ = model_variance();
     doubt_strays();
     find_torn();
@@ -317,6 +318,7 @@ void RateFit::fit_alone(const std::vector<RateObservation>& observations,
     const double own = stddev(logs);
     const double variance =
         (kPriorDof * noise * noise + (count - 1) * own * own) / (kPriorDof + count - 1);
+    // A median and not a mean: without the joint fit nothing else tells a stray.
     const double error =
         median_error(std::hypot(std::sqrt(variance), median(errors)), static_cast<int>(count));
     const double model_error = median(model_errors);

@@ -23,6 +23,7 @@ double pause_seconds(const Trial& rehearsal, double step_seconds) {
     steps += sample.steps;
     seconds += sample.interference.observed_seconds;
   }
+  // One that was stopped at its time has shown its steps all the same.
   const bool judged = rehearsal.ok() || rehearsal.outcome == Outcome::timed_out;
   if (!judged || steps < kEnough || step_seconds <= 0) return -1;
   return std::max(0.0, kRehearsalSteps * (seconds / static_cast<double>(steps) - step_seconds));

@@ -87,6 +87,7 @@ Vector3 step_from(const Vector3& theta, Vector3 gradient, Matrix3 normal, double
   for (int i = 0; i < 3; ++i) {
     const bool at_low = i > 0 && theta[i] <= 0 && gradient[i] > 0;
     const bool at_high = i == 1 && theta[i] >= 1 && gradient[i] < 0;
+    // A parameter at its bound that wants to go beyond is held, and the others are solved for.
     if (at_low || at_high) {
       gradient[i] = 0;
       normal.row(i).setZero();
@@ -172,6 +173,7 @@ std::vector<UslCurve> bootstrap(const std::vector<Observation>& seen, const Vect
       const double z = random.normal();
       chi += z * z;
     }
+    // The noise itself is known from few points: a draw of it widens or narrows all of them.
     const double inflation = std::sqrt(std::floor(dof) / std::max(chi, 0.1));
     std::vector<Observation> drawn = seen;
     for (Observation& one : drawn) {

@@ -97,6 +97,7 @@ Reason soak_falls(const std::vector<Trial>& soaks, const std::vector<Trial>& tri
   }
   const double usual = rates.empty() ? 0 : median(rates);
   const double share = usual > 0 ? measured_rate(*soak) / usual : 1;
+  // Beyond both: the fall that is no noise, and the noise of this run.
   if (!(share > 0) || share > std::min(1 - kFalls, std::exp(-kFarOff * noise))) return {};
   const double minutes = soak->measured_seconds() / 60;
   return reason<ReasonCode::rate_falls>(as_rate(usual), as_rate(share * usual),

@@ -27,6 +27,7 @@ std::vector<const SameResult*> texts_of(const std::vector<Trial>& trials, const 
 Interval rate_of_refused(const std::vector<Trial>& trials, const SettingSummary& setting,
                          bool as_told) {
   std::vector<double> rates;
+  // Then trials that seemed good are refused as well, and their rates count.
   const bool all = setting.same.differs && !setting.same.allowed;
   for (const Trial& trial : trials) {
     const bool refused = trial.outcome == Outcome::wrong_result && trial.cause == kTextCause;

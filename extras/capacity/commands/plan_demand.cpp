@@ -36,6 +36,7 @@ Status take(const char* flag, const std::string& text, Parse parse, Into& into) 
 Status read_load(const std::string& path, CapacityDemand& demand) {
   double began = 0;
   auto trace = OCRTUNE_TRY(read_trace(path, &began));
+  // Bursts below a minute are the queue's matter: the rate is that of the busiest minute.
   constexpr double kMinute = 60;
   demand.requests_per_second = trace.back() < kMinute
                                    ? trace_rate(trace)

@@ -304,6 +304,7 @@ class Builder {
     table.headings.emplace_back("#hours at risk");
     const double lines = mean_requests(demand().lines_per_page);
     for (const YearRow& row : year.rows) {
+      // A quarter a line; year.csv has every month.
       if (row.month % 3 != 0) continue;
       table.rows.push_back({fmt::format("{}", row.month), number(row.requests_per_second / lines),
                             fmt::format("{}+{}", row.fleet.machines, row.fleet.spares),

@@ -124,6 +124,7 @@ Bilingual peak_words(const CapacityPlan& plan, int count) {
 
 // What happens with one machine fewer than the median machine would need.
 void add_fewer(const CapacityPlan& plan, std::vector<Bilingual>& answer) {
+  // One below the median: the count to buy has a margin, and one below that may still do.
   const CapacityRow* row = plan.row(plan.machines.median - 1);
   if (row == nullptr) return;
   const std::string count = grouped(row->machines);

@@ -126,6 +126,7 @@ Status JobHosts::measure_links() {
 
 SessionDoors JobHosts::doors() const {
   SessionDoors doors;
+  // All hosts were asked already; a probe of this one would say nothing of them.
   doors.probe = [here = machine_](const ProbeOptions&) -> Result<Machine> { return here; };
   doors.runner = [asked = agents_](const Job& job, const SearchRequest& search,
                                    const Machine& here) -> Result<std::unique_ptr<Runner>> {
