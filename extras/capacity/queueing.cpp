@@ -31,6 +31,7 @@ Batch next_batch(const QueueModel& model, const std::vector<double>& arrivals, s
   double start = std::max(free_at, arrivals[first]);
   if (model.linger_seconds > 0) {
     const double full_at = arrivals[most - 1];
+    // A server waits for its batch to fill, and no longer than it lingers.
     start = std::max(start, std::min(arrivals[first] + model.linger_seconds, full_at));
   }
   std::size_t end = first + 1;
@@ -107,6 +108,7 @@ QueueRun simulate_queue(const QueueModel& model, const std::vector<double>& arri
     const double service =
         share * model.service(random, static_cast<int>(batch.end - first)) / model.speed;
     const double finish = batch.start + service;
+    // The heap of ends costs time: only a server that slows with company needs it.
     if (model.alone_share < 1) in_service.add(finish);
     for (std::size_t i = first; i < batch.end; ++i) {
       run.latency_seconds[i] = finish - arrivals[i];

@@ -71,6 +71,7 @@ class StoreCheck {
 
   void compare(const std::string& from, const NodeMeasurement& earlier, const std::string& against,
                const NodeMeasurement& later) {
+    // The saturated rate predicts the rate within the target, whichever came first.
     if (later.slo.empty() && !earlier.slo.empty()) return compare(against, later, from, earlier);
     StoreBackTest test{PredictedFigure::rate, from, against, later.knobs, later.slo, {}, 0};
     test.measured = centre_of(later);

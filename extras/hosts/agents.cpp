@@ -199,6 +199,7 @@ void Agents::listen() {
   for (const auto& agent : agents_) {
     if (!agent->alive()) continue;
     agent->process->read_output([&](std::string_view piece) {
+      // Any output counts, be it words of a shell.
       agent->heard = listened_;
       agent->lines.add(piece,
                        [&](const std::string& line) { agent->take(line, options_.version); });
@@ -232,6 +233,7 @@ Result<std::unique_ptr<Agents>> Agents::start(std::vector<HostName> hosts, Agent
       const auto starting =
           std::count_if(agents->agents_.begin(), agents->agents_.end(),
                         [](const auto& one) { return one->alive() && !one->greeted; });
+      // The next one starts as soon as an earlier one has said hello or is lost.
       if (static_cast<std::size_t>(starting) < kMaxStarting) break;
       OCRTUNE_TRY(agents->wait_until(kPollSeconds, [](const Agent& one) { return one.greeted; }));
     }
@@ -292,6 +294,7 @@ void Agents::send(const AgentRequest& request) {
     agent.awaited = json["id"] = ++last_id_;
     json["silence_seconds"] = silence_seconds_;
     agent.reply.clear();
+    // What the host told of earlier work is not this work's.
     agent.events.clear();
   }
   std::unique_lock lock(inputs_);

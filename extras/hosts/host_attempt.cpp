@@ -241,6 +241,7 @@ class HostAttempt {
     files_.finish();
     end.last.log_problem = files_.log_problem();
     end.last.silent_seconds = steady_seconds() - last_output_;
+    // What stopped all of them is told in place of how the first one ended.
     if (stop_ == AttemptStop::none) return end;
     end.stop = stop_;
     end.host.clear();

@@ -58,6 +58,7 @@ Result<HostCard> read_host_card(const CardRequest& request) {
   options.measure_seconds = kMeasureSeconds;
   card.machine = OCRTUNE_TRY(probe_machine(options));
   card.own_name = card.machine.host;
+  // As Gloo and Paddle resolve it when they offer their address to others.
   card.own_address = resolve_names({card.own_name})[card.own_name];
   card.addresses = resolve_names(request.names);
   card.nics = read_nics();

@@ -107,6 +107,7 @@ Result<std::vector<HostName>> read_hostfile(const std::string& path) {
 
 Result<std::vector<HostName>> allocation(const Environment& environment) {
   std::string nodes = environment_value(environment, "SLURM_JOB_NODELIST");
+  // Slurm's older name of it.
   if (nodes.empty()) nodes = environment_value(environment, "SLURM_NODELIST");
   if (!nodes.empty()) {
     std::vector<HostName> hosts;

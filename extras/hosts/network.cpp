@@ -102,6 +102,7 @@ class NetworkJudge {
                       name(link.to), link.to_address, link.to_nic, link.network, link.error));
     }
     for (const Link& link : links_) {
+      // Pings are a byte each and passed: what fails is of the size of a frame.
       if (measured(link) && link.bytes_per_second <= 0) {
         add(name(link.from), "large_messages",
             fmt::format("small messages reach {} at {}, large ones do not: an MTU that some switch "
@@ -263,6 +264,7 @@ std::vector<Link> links_of(const std::vector<HostCard>& cards, HostPair pair) {
       if (joined.insert(from.network()).second) add(from.network(), from, to);
     }
   }
+  // Only hosts without a common network are asked over routers.
   if (!links.empty()) return links;
   const auto to_b = a.addresses.find(plain_host(b.host)),
              to_a = b.addresses.find(plain_host(a.host));

@@ -162,6 +162,7 @@ Result<double> send_pair(const std::string& from, const std::string& to, int por
   const Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (socket.get() < 0) return system_error(errno, "open a socket");
   set_limits(socket.get());
+  // The sender's own address on that network; none leaves the choice to the routing.
   const sockaddr_in own = OCRTUNE_TRY(address_of(from.empty() ? "0.0.0.0" : from, 0));
   const sockaddr_in peer = OCRTUNE_TRY(address_of(to, port));
   if (::bind(socket.get(), plain(own), sizeof own) != 0) {

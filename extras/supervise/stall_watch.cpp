@@ -50,6 +50,7 @@ void StallWatch::progress(double now_seconds) {
     gaps_[next_++ % kKeptGaps] = now_seconds - last_;
   }
   last_ = now_seconds;
+  // CPU times are compared from the next look on, when all ranks have taken up their work.
   looked_ = -1;
 }
 

@@ -216,6 +216,7 @@ class Attempt {
 
 Status Attempt::open() {
   OCRTUNE_TRY(files_.open(plan_));
+  // Before the start: the counters of the group as they were.
   for (const std::string& group : plan_.process.join_groups) oom_.add_group_file(group);
   root_ = OCRTUNE_TRY(tree_.start(plan_.process));
   oom_.add_process(root_->pid());
@@ -231,6 +232,7 @@ void Attempt::listen(std::string_view bytes) {
     stages_.take_line(line);
     AttemptStatus& status = end_.last;
     status.progress_lines += 1;
+    // Lines of progress bars may be of any length.
     status.last_progress = line.substr(0, 400);
     status.furthest.advance(position_of(status.last_progress));
     stall_watch_.progress(last_output_);

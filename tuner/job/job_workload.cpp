@@ -28,6 +28,7 @@ std::unique_ptr<const Workload> workload_of(const Job& job, const SearchRequest&
   }
   if (job.prints()) return make_user_command(user_command(job, search));
   InferenceWorkload inference = job.requests();
+  // Answers of other settings are compared with those of this one.
   inference.present = search.baseline;
   if (const auto* reads = std::get_if<ReadingJob>(&job.kind)) {
     return make_engine_inference(std::move(inference), reads->classes);

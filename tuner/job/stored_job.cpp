@@ -211,6 +211,7 @@ Job without_secrets(Job job) {
   UserCommandOptions* user = job.user();
   if (user == nullptr) return job;
   CommandWorkload& program = user->command;
+  // Its value is taken from the environment of whoever goes on with the run.
   std::erase_if(program.environment, [&](const auto& one) {
     if (!looks_secret(one.first)) return false;
     program.inherited.push_back(one.first);
@@ -224,6 +225,7 @@ Job without_secrets(Job job) {
 }
 
 std::string dumped(Json json) {
+  // And back by bytes_of_utf8() when it is read.
   change_texts(json, utf8_of_bytes);
   return json.dump();
 }

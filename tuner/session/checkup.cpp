@@ -43,6 +43,7 @@ Check speed_check(const Trial& trial, const Job& job, const SearchRequest& searc
 }
 
 Check memory_check(const Trial& trial, const SearchRequest& search, const Machine& machine) {
+  // What the user set, else what the machine allows.
   const double limit = search.memory_limit_bytes > 0
                            ? static_cast<double>(search.memory_limit_bytes)
                            : machine.memory.limit_bytes.value_or(0);

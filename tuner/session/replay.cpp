@@ -31,6 +31,7 @@ void score_forecasts(const RecordedTable& table, const Search& search, ReplaySco
   std::sort(rows.begin(), rows.end(), [](const TableRow* a, const TableRow* b) {
     return a->samples_per_second > b->samples_per_second;
   });
+  // The fastest ones: a search does not try to know the slow ones.
   rows.resize(std::min<std::size_t>(rows.size(), 50));
   double errors = 0;
   double surprises = 0;
@@ -79,6 +80,7 @@ Result<ReplayScore> replay(const RecordedTable& table, const ReplayOptions& opti
   CountingClock clock;
   TableRunner runner(table, clock, options.seed, options.faults);
   TuneLoopOptions loop;
+  // The clock counts one second a trial.
   loop.budget_seconds = options.trials;
   loop.max_trials = options.trials;
   RecommendOptions recommend_options;

@@ -66,6 +66,7 @@ Result<std::vector<std::string>> knobs_of_core(const RunRecord& run) {
 std::vector<std::string> recommended_hosts(const RunRecord& run) {
   const auto nodes = static_cast<std::size_t>(nodes_of(run.result.recommendation.knobs));
   const auto& named = run.job.command_job().hosts;
+  // A run of one host runs where it is started.
   if (nodes < 2 || named.size() < nodes) return {};
   return {named.begin(), named.begin() + static_cast<std::ptrdiff_t>(nodes)};
 }

@@ -62,6 +62,7 @@ bool satisfies(const Knobs& knobs, const Constraint& constraint) {
   double product = 1;
   for (const std::string& name : constraint.terms) {
     const auto value = parse_number(knob_text(knobs, name));
+    // A setting that lacks the knob cannot be said to hold the condition.
     if (!value) return false;
     product *= *value;
   }

@@ -33,6 +33,7 @@ Axis axis_of(const std::string& name, const std::vector<Knobs>& points) {
   Axis axis{name, KnobScale::count, {}};
   std::set<std::string> seen;
   for (const Knobs& point : points) {
+    // Texts are compared, so that words and numbers go one way.
     std::string text = knob_text(point, name);
     if (seen.insert(text).second) axis.values.push_back(std::move(text));
   }
@@ -51,6 +52,7 @@ Axis axis_of(const std::string& name, const std::vector<Knobs>& points) {
 
 Space::Space(std::vector<Knobs> points) {
   for (Knobs& point : points) {
+    // Rules and hints may name a setting that is there already.
     const auto [at, is_new] = by_knobs_.try_emplace(point, static_cast<int>(points_.size()));
     if (is_new) points_.push_back(std::move(point));
   }

@@ -82,6 +82,7 @@ Interval overall_ratio_of(const std::vector<SettingChange>& changes) {
 Change classify(const SettingChange& change) {
   if (!change.from_trials) return Change::undecided;
   const Interval& ratio = change.ratio;
+  // Alike is a claim as well: it takes the whole interval.
   if (ratio.low >= 1 - kMinChange && ratio.high <= 1 + kMinChange) return Change::alike;
   const bool large = std::fabs(ratio.median - 1) >= kMinChange;
   if (!large || change.p >= kSignificant) return Change::undecided;
@@ -138,6 +139,7 @@ Interval best_ratio_of(const RunRecord& before, const RunRecord& after) {
   const TuneResult &one = before.result, &other = after.result;
   if (!one.found || !other.found || one.objective != other.objective) return {};
   if (!one.inconclusive.empty() || !other.inconclusive.empty()) return {};
+  // A rate beside load and one without say nothing of each other.
   if (one.verdict.beside_load != other.verdict.beside_load) return {};
   const Interval& a = before.result.recommendation.samples_per_second;
   const Interval& b = after.result.recommendation.samples_per_second;

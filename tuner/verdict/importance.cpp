@@ -80,6 +80,7 @@ Reason importance_reason(const std::vector<SettingSummary>& measured,
   const auto run = std::count_if(measured.begin(), measured.end(), [](const auto& setting) {
     return setting.samples_per_second.median > 0;
   });
+  // Predictions from fewer trials would tell the model's prior.
   if (run < static_cast<std::ptrdiff_t>(kMinRun) || names.size() < 2) return {};
   double mean = 0, whole = 0;
   for (const KnownRate& one : known) mean += one.log_rate / static_cast<double>(known.size());

@@ -2,8 +2,8 @@
 //
 // The candidates are the settings of the race that break no constraint, compared round by round.
 // Those that cannot be told from the fastest and are within 0.5 % of it tie; of a tie the safest is
-// chosen: least memory, then fewest processes. The claim is the median of that setting's race
-// trials.
+// chosen: least memory, then fewest processes. The claim is that setting's rate by the one fit of
+// all trials (rate_fit.h).
 #pragma once
 
 #include <optional>

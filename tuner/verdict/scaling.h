@@ -5,11 +5,11 @@
 // (coherence). Source: N. Gunther, Guerrilla Capacity Planning, 2007, chapters 4 to 6.
 //
 // The fit minimises relative errors (residuals of logarithms, Huber's loss) by Levenberg-Marquardt
-// with gamma > 0, 0 <= sigma <= 1, kappa >= 0 and a weak prior (sigma about 0 +- 0.2, kappa about
-// 0 +- 0.02, wider when a machine is larger than that prior allows), which decides only what the
-// points leave open. The draws are a parametric bootstrap: points, prior centre and noise level are
-// drawn anew and fitted again (randomised maximum likelihood), so a parameter that the points do
-// not determine keeps its full spread instead of looking certain.
+// with gamma > 0, 0 <= sigma <= 1, kappa >= 0 and a weak prior (sigma about 0 +- 0.2, kappa about 0
+// +- 0.02), which decides only what the points leave open. The draws are a parametric bootstrap:
+// points, prior centre and noise level are drawn anew and fitted again (randomised maximum
+// likelihood), so a parameter that the points do not determine keeps its full spread instead of
+// looking certain.
 #pragma once
 
 #include <cstdint>

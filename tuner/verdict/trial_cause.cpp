@@ -41,6 +41,7 @@ const CauseRow* cause_row_of(const Trial& trial) {
   }
   const bool ended_badly = trial.outcome == Outcome::crashed || trial.outcome == Outcome::hung ||
                            trial.outcome == Outcome::timed_out;
+  // A signature in the log of a trial that was stopped for another reason may be of no matter.
   if (!ended_badly || trial.log_tail.empty()) return nullptr;
   const Diagnosis found = diagnose_text(trial.log_tail, trial.counters);
   return found.failed && found.causes[0].row != &find_cause("unknown") ? found.causes[0].row

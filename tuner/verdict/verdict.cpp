@@ -45,6 +45,7 @@ Safety judge_safety(const SettingSummary& chosen, SafetyState growth,
   safety.margin = options.margin;
   safety.resources.push_back(chosen.host);
   safety.resources.back().limit = options.host_limit_bytes;
+  // A GPU counts where the job is of GPUs, and where the driver saw it used.
   if (options.uses_gpus || chosen.gpu.peak > 0) {
     Resource gpu = chosen.gpu;
     gpu.kind = ResourceKind::gpu_memory;

@@ -123,6 +123,7 @@ WhyNot why_not(const Knobs& knobs, const Space& space, const Search& search,
     why.to_find_out = reason<ReasonCode::name_its_values>();
   } else {
     Prediction prediction = search.predict(knobs);
+    // The verdict may have scaled its predictions to the load: the same number is told here.
     const auto told = std::ranges::find(result.predicted, knobs, &PredictedSetting::knobs);
     if (told != result.predicted.end()) prediction.samples_per_second = told->samples_per_second;
     from_prediction(why, prediction, result, search.objective().rate);
@@ -145,6 +146,7 @@ Result<WhyNot> why_not(const std::vector<std::string>& assignments, const Space&
     if (run.search.absent.contains(name)) untouched = name;
   }
   if (untouched.empty()) {
+    // The verdict was made of these.
     const auto trials = by_long_look(run.trials, long_look(run.trials));
     return why_not(knobs, space, search, trials, run.result);
   }

@@ -91,6 +91,8 @@ Result<std::vector<MachineKind>> read_kinds(const std::vector<std::string>& sour
     kinds.push_back(std::move(kind));
   }
   for (const Source& probe : probes) {
+    // Probes come last, whatever their place in the line: they are scaled from the first measured
+    // one.
     if (kinds.empty()) {
       return Error{ErrorKind::usage,
                    probe.name + " is a probe: name the run to scale from as well, such as last"};

@@ -359,6 +359,7 @@ PlanDocument read_plan_document(const nlohmann::json& json) {
     read.headings = read_strings(list(table, "headings"));
     for (const auto& row : list(table, "rows")) {
       auto cells = row.is_array() ? read_texts({row.begin(), row.end()}) : std::vector<Bilingual>();
+      // A row that is too short or too long must not shift the columns of a page.
       cells.resize(read.headings.size());
       read.rows.push_back(std::move(cells));
     }

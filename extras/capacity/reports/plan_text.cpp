@@ -133,6 +133,7 @@ std::string plan_console(const PlanDocument& document, int width, Language langu
   for (const PlanTable& table : document.tables) {
     text += plan_table_text(table, width, language) + "\n";
   }
+  // All measured numbers have one source: it is told once.
   const auto source = std::find_if(document.numbers.begin(), document.numbers.end(),
                                    [](const auto& number) { return number.basis == "measured"; });
   if (source != document.numbers.end()) {

@@ -120,6 +120,7 @@ std::string survey_html(const HostsDocument& survey) {
   for (const auto& [host, env] : survey.env) {
     lines += "# " + plain_line(host, 100) + "\n";
     for (const auto& [name, value] : env) {
+      // The block is copied into a shell: no other text may come in by a name.
       if (is_variable_name(name)) lines += "export " + name + "=" + shell_quote(value) + "\n";
     }
   }

@@ -97,6 +97,8 @@ std::string network_text(const HostSurvey& survey) {
 std::vector<ConfigDifference> machine_rows(const HostSurvey& survey) {
   std::vector<ConfigDifference> rows = survey.consistency.differences;
   for (const ConfigDifference& local : survey.consistency.local) {
+    // Machines are what this command is about: their differences are shown even where training
+    // bears them.
     if (starts_with(local.key, "host.")) rows.push_back(local);
   }
   return rows;

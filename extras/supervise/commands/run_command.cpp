@@ -441,6 +441,7 @@ Result<int> run_run(RunFlags flags) {
     AttemptListeners with_echo = given;
     with_echo.on_output = [&](std::string_view bytes) { echo.put(bytes); };
     auto end = start(plan, with_echo);
+    // The command's last words come before ours.
     echo.finish();
     if (end) metrics.update(end->last, true);
     return end;
