@@ -1,3 +1,5 @@
+// One pass in each direction, without a table. Well-formed UTF-8 is as RFC 3629 has it: no overlong
+// forms, no surrogates, nothing beyond U+10FFFF.
 #include "base/byte_text.h"
 
 namespace ocrtune {
@@ -9,6 +11,8 @@ bool is_carrier(std::string_view character) {
          (character[1] == '\xBE' || character[1] == '\xBF');
 }
 
+// U+EF00 + byte, of which two bits go into the second byte and six into the third. Only bytes from
+// 0x80 on come here: lower ones are characters of their own.
 void add_carrier(std::string& text, char byte) {
   const auto value = static_cast<unsigned char>(byte);
   text += '\xEE';
@@ -28,6 +32,7 @@ std::size_t utf8_length(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
+  // The lead byte alone does not bound these: the second byte's range is narrower behind it.
   const unsigned second = byte(1);
   if (lead == 0xE0 && second < 0xA0) return 0;  // overlong
   if (lead == 0xED && second > 0x9F) return 0;  // surrogate
@@ -46,6 +51,7 @@ std::string utf8_of_bytes(std::string_view bytes) {
       continue;
     }
     const std::string_view character = bytes.substr(0, length);
+    // Carriers of the input are escaped too, else the way back would turn them into single bytes.
     if (is_carrier(character)) {
       for (const char byte : character) add_carrier(text, byte);
     } else {
@@ -59,6 +65,7 @@ std::string utf8_of_bytes(std::string_view bytes) {
 std::string bytes_of_utf8(std::string_view text) {
   std::string bytes;
   for (std::size_t at = 0; at < text.size();) {
+    // No other check: text that utf8_of_bytes() did not write passes as it is.
     if (is_carrier(text.substr(at, 3))) {
       const int high = text[at + 1] == '\xBE' ? 0x80 : 0xC0;
       bytes += static_cast<char>(high | (text[at + 2] & 0x3F));

@@ -1,3 +1,4 @@
+// The message and the abort of a broken invariant, by stdio alone.
 #include "base/check.h"
 
 #include <cstdio>

@@ -1,3 +1,5 @@
+// Sets as sorted vectors, for they have few members; the kernel's bit masks only at the system
+// call. The mask at the start is read from .preinit_array, in front of every library's constructor.
 #include "base/cpu_set.h"
 
 #include <sched.h>
@@ -15,6 +17,7 @@
 namespace ocrtune {
 namespace {
 
+// Above any kernel's NR_CPUS. It bounds what a list such as "0-4000000000" can cost.
 constexpr int kMaxCpus = 65536;
 
 // A kernel CPU mask of our own size: cpu_set_t stops at 1,024 CPUs.
@@ -33,6 +36,7 @@ struct KernelMask {
   }
 };
 
+// Zero from the image: a constructor would run after keep_mask() and wipe what it read.
 constinit KernelMask g_at_start;
 
 // Runs before the constructors of all libraries, so no sanitizer has begun either.
@@ -62,6 +66,7 @@ Result<CpuSet> CpuSet::parse(std::string_view list) {
   const std::string_view text = trim(list);
   if (text.empty()) return CpuSet();
   for (const std::string& part : split(text, ',')) {
+    // "5" has one end, which is both; "-5" and "5-" have an empty one, which is no number.
     const auto ends = split(part, '-');
     const auto first = parse_integer(ends.front());
     const auto last = parse_integer(ends.back());
@@ -109,6 +114,7 @@ std::string CpuSet::text() const {
 }
 
 CpuSet current_affinity() {
+  // The whole mask of 65,536 bits: the call fails (EINVAL) with one shorter than the kernel's.
   KernelMask mask;
   if (::sched_getaffinity(0, sizeof mask.words, mask.get()) != 0) return CpuSet();
   return mask.cpus();

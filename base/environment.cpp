@@ -1,3 +1,5 @@
+// The environment block read as it is: a word without "=" or without a name is left out, and of a
+// name that stands twice the first value counts, as for getenv(3).
 #include "base/environment.h"
 
 #include <unistd.h>
@@ -38,6 +40,7 @@ std::string environment_value(const Environment& environment, const std::string&
 }
 
 std::string host_name() {
+  // gethostname(2) may leave out the final zero of a name that it cuts.
   char name[256] = "";
   ::gethostname(name, sizeof name - 1);
   return name;

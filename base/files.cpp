@@ -1,3 +1,6 @@
+// Plain POSIX calls where durability or identity matters, std::filesystem elsewhere. What a killed
+// process leaves is told from what a living one still uses by flock(2), which ends with its holder:
+// a part beside a file and a temporary folder are locked by their maker as long as it works.
 #include "base/files.h"
 
 #include <fcntl.h>
@@ -26,6 +29,7 @@ namespace fs = std::filesystem;
 
 // The path that a chain of links ends at; a link to what does not exist yet counts too.
 std::string link_target(const std::string& path) {
+  // As many as the kernel follows (path_resolution(7)); a circle of links ends here too.
   constexpr int kMaxLinks = 40;
   fs::path target = path;
   std::error_code code;
@@ -39,6 +43,7 @@ std::string link_target(const std::string& path) {
 
 Status sync_and_close(Descriptor& file, const std::string& path) {
   Status status;
+  // EINVAL: a FIFO, a terminal and the like cannot be synced.
   if (::fsync(file.number) != 0 && errno != EINVAL) status = system_error(errno, "sync " + path);
   if (::close(file.number) != 0 && status) status = system_error(errno, "close " + path);
   file.number = -1;
@@ -58,6 +63,7 @@ constexpr const char* kBesideEnd = ".part";
 // Removes what a process that was killed as it wrote left in the folder: nobody holds its lock, and
 // it is a minute old. Once for each folder, for a folder may hold very many files.
 void remove_abandoned(const std::string& folder) {
+  // A maker opens its part before it locks it, and some file systems know no lock. A guess.
   constexpr double kAbandonedSeconds = 60;
   static std::mutex mutex;
   static std::set<std::string> seen;
@@ -70,6 +76,7 @@ void remove_abandoned(const std::string& folder) {
     const std::string path = join_path(folder, name);
     const Descriptor file{::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
     struct stat facts {};
+    // O_NOFOLLOW and O_NONBLOCK above: a link or a FIFO of such a name must not lead away or block.
     if (!file.is_open() || ::fstat(file.number, &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
     if (facts.st_uid != ::geteuid()) continue;
     if (std::difftime(std::time(nullptr), facts.st_mtime) < kAbandonedSeconds) continue;
@@ -109,11 +116,13 @@ Status replace_file(const std::string& path, const struct stat* old, std::string
   if (old != nullptr) {
     // Of another's file root keeps the owner; who may not give it away owns the new one.
     const bool owned = ::fchown(file.number, old->st_uid, old->st_gid) == 0;
+    // After fchown, which clears the set-user-ID bits. A file of another owner does not get them.
     ::fchmod(file.number, old->st_mode & (owned ? 07777 : 0777));
   }
   Status status = write_all(file.number, contents, path);
   if (const Status synced = sync_and_close(file, path); status) status = synced;
   if (status && ::rename(beside.c_str(), path.c_str()) != 0) {
+    // Said as denied, so that the caller overwrites the file in place.
     const int code = errno == EBUSY ? EACCES : errno;  // a mount point
     status = system_error(code, "rename to " + path);
   }
@@ -152,6 +161,7 @@ Result<std::string> read_file(const std::string& path, std::uint64_t max_bytes) 
   std::string contents;
   char block[65536];
   while (contents.size() < max_bytes) {
+    // By read until the end, not by st_size, which is 0 in /proc and /sys.
     const auto room = std::min<std::uint64_t>(sizeof block, max_bytes - contents.size());
     const ssize_t got = ::read(file.number, block, static_cast<std::size_t>(room));
     if (got < 0 && errno == EINTR) continue;
@@ -291,6 +301,7 @@ int lock_directory(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0) return -1;
   struct stat facts {};
+  // In /tmp anybody can make a folder of that name: another user's is neither locked nor removed.
   const bool own = ::fstat(file, &facts) == 0 && facts.st_uid == ::geteuid();
   if (own && ::flock(file, LOCK_EX | LOCK_NB) == 0) return file;
   const int why = own ? errno : EPERM;
@@ -299,6 +310,7 @@ int lock_directory(const std::string& path) {
   return -1;
 }
 
+// Between open and flock the folder may have been removed and another made under its name.
 bool is_at(int directory, const std::string& path) {
   struct stat locked {};
   struct stat there {};
@@ -321,6 +333,7 @@ void remove_orphaned_directories(const std::string& base, const std::string& pre
 
 Result<std::string> make_temporary_directory(const std::string& tag) {
   static std::mutex mutex;
+  // Never closed while the folder is there: the lock ends with this process, however it ends.
   static std::map<std::string, int> locks;  // of those that are still there
   static std::set<std::string> swept;
   const std::lock_guard guard(mutex);
@@ -347,6 +360,7 @@ Result<std::string> make_temporary_directory(const std::string& tag) {
 }
 
 Status remove_tree(const std::string& path) {
+  // std::filesystem would cross the mount and empty what belongs to others.
   if (holds_mount_point(path)) {
     return Error{ErrorKind::denied, "remove " + path + ": something is mounted in it"};
   }
@@ -379,6 +393,7 @@ Status make_data_directory() {
   OCRTUNE_TRY(make_directories(parent_path(path)));
   if (::mkdir(path.c_str(), 0700) == 0) return Status();
   if (errno != EEXIST) return system_error(errno, "create folder " + path);
+  // A home is the user's own. Only in /tmp can another user have made the folder first.
   if (!home_data_directory().empty()) return Status();
   struct stat facts {};
   if (::lstat(path.c_str(), &facts) != 0) return system_error(errno, path);
@@ -399,6 +414,7 @@ std::string FileRoot::path(std::string_view absolute) const {
 }
 
 Result<std::string> FileRoot::read(std::string_view absolute) const {
+  // A guess that bounds what one file of a saved tree can cost.
   return read_file(path(absolute), 16ULL << 20);
 }
 

@@ -1,3 +1,6 @@
+// The signals are blocked in every thread and taken by sigwait(3) in one detached thread, which
+// counts them. New threads inherit the mask of the one that makes them, hence the order: block
+// first, then start the watcher.
 #include "base/interrupt.h"
 
 #include <pthread.h>
@@ -11,6 +14,7 @@
 namespace ocrtune {
 namespace {
 
+// The thread calls sigwait, the clock and kill, nothing that needs the usual 8 MiB.
 constexpr std::size_t kWatcherStack = 64 << 10;
 
 // timeout(1) signals its child and the child's group: within this time it is one request.
@@ -20,6 +24,7 @@ std::atomic<bool> g_interrupted = false;
 
 sigset_t g_taken;  // set before the watcher starts
 
+// The signal's usual effect, so that a shell sees by the wait status what ended the program.
 [[noreturn]] void end_by(int number) {
   sigset_t only;
   ::sigemptyset(&only);
@@ -30,6 +35,8 @@ sigset_t g_taken;  // set before the watcher starts
 }
 
 void* wait_for_signals(void*) {
+  // The first signal sets the flag. Those within 0.3 s of it are one request with it, and the next
+  // one ends the process.
   int number = 0;
   if (::sigwait(&g_taken, &number) != 0) return nullptr;
   g_interrupted = true;

@@ -1,3 +1,5 @@
+// Ratios by the delta method on logarithms: the relative errors of two independent quantities add
+// in squares.
 #include "base/normal.h"
 
 #include <cmath>
@@ -5,10 +7,12 @@
 
 namespace ocrtune {
 
+// erfc, not 1 - erf, keeps the digits of the lower tail.
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
 double p_of_no_change(const Interval& ratio) {
   if (!(ratio.median > 0) || !(ratio.high > ratio.median)) return 1;
+  // The interval's half width in logarithms is 1.96 standard errors.
   const double error = std::log(ratio.high / ratio.median) / kNormal95;
   return 2 * normal_cdf(-std::fabs(std::log(ratio.median)) / error);
 }

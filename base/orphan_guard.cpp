@@ -1,3 +1,7 @@
+// A subreaper (PR_SET_CHILD_SUBREAPER, prctl(2)) that forks the child itself, so that every orphan
+// below the child is handed to it by the kernel. The socket to the parent is its only tie: its end
+// means that the parent is gone or wants the tree gone.
+// After fork from a threaded process only async-signal-safe calls are allowed: no allocation here.
 #include "base/orphan_guard.h"
 
 #include <fcntl.h>
@@ -24,7 +28,9 @@
 namespace ocrtune {
 namespace {
 
+// The first number behind the standard streams, so that one close_from() closes all the rest.
 constexpr int kConnection = 3;
+// They double while nothing is reaped: a child stuck in the kernel must not cost a CPU. Guesses.
 constexpr long kMinRoundPause = 1'000'000,
                kMaxRoundPause = 500'000'000;  // ns, between two rounds of kills
 
@@ -35,7 +41,10 @@ void wake(int) {}
 // to clean up.
 void take_own_name() {
   constexpr std::string_view kName = "orphan-guard";
+  // proc(5), /proc/<pid>/stat: arg_start is field 48, and its neighbour arg_end is field 49.
   constexpr int kArgumentsBegin = 46;  // blanks before this field of stat, after the name
+  // The name is what plain pkill sees. The words of /proc/<pid>/cmdline, which pkill -f sees, lie
+  // in the stack and are overwritten there.
   ::prctl(PR_SET_NAME, kName.data());
   char block[kStatBytes];
   const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -58,6 +67,8 @@ void take_own_name() {
 
 // Everything of this process but the connection goes: others wait for the end of what it has open.
 void let_go(int connection) {
+  // Signals of the terminal and of a group kill must not reach the guard: it has to clean up after
+  // them.
   ::setsid();
   take_own_name();
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);  // a stopped guard goes on when it is needed
@@ -74,7 +85,9 @@ bool child_has_ended(pid_t child) {
   while (true) {
     siginfo_t info{};
     GuardedExit exit;
+    // WNOWAIT: the child must stay a zombie. An orphan is told apart from it, then reaped.
     const int options = WEXITED | WNOHANG | WNOWAIT;
+    // The raw call gives the rusage that libc's waitid() leaves out.
     const long got = ::syscall(SYS_waitid, P_ALL, 0, &info, options, &exit.used);
     if (got != 0 || info.si_pid == 0) return false;
     if (info.si_pid != child) {
@@ -89,6 +102,7 @@ bool child_has_ended(pid_t child) {
 }
 
 void wait_for_the_end(pid_t child) {
+  // SIGCHLD is open only within ppoll, so that none is lost between the look and the wait.
   sigset_t waiting;
   ::sigprocmask(SIG_SETMASK, nullptr, &waiting);
   ::sigdelset(&waiting, SIGCHLD);
@@ -96,6 +110,7 @@ void wait_for_the_end(pid_t child) {
   while (true) {
     if (!ended) ended = child_has_ended(child);
     pollfd connection{kConnection, POLLIN, 0};
+    // The parent never writes, so anything on the socket is its end.
     if (::ppoll(&connection, 1, nullptr, &waiting) > 0) return;
   }
 }
@@ -117,6 +132,7 @@ void kill_descendants(pid_t child) {
     pid_t reaped = 0;
     while ((reaped = ::waitpid(-1, nullptr, WNOHANG)) > 0) pause.tv_nsec = kMinRoundPause;
     if (reaped < 0 && errno == ECHILD) return;
+    // Only own children: a grandchild becomes one when its parent dies, and a later round meets it.
     for_each_number("/proc", kill_if_child, &self);
     ::nanosleep(&pause, nullptr);
   }
@@ -125,6 +141,8 @@ void kill_descendants(pid_t child) {
 }  // namespace
 
 std::string process_mark() {
+  // The time of the first call and the pid: a pid alone comes again, and a forked copy shares the
+  // time.
   static const timespec first = [] {
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
@@ -135,6 +153,7 @@ std::string process_mark() {
 
 pid_t become_guard(int connection) {
   const pid_t self = ::getpid();
+  // SIGCHLD is blocked before the fork, so that a child that ends at once is not missed.
   sigset_t child_signal;
   ::sigemptyset(&child_signal);
   ::sigaddset(&child_signal, SIGCHLD);
@@ -145,6 +164,7 @@ pid_t become_guard(int connection) {
   if (child < 0) return -1;
   if (child == 0) return self;
   let_go(connection);
+  // Refused where the parent has died already: then there is nothing to wait for.
   if (::send(kConnection, &child, sizeof child, MSG_NOSIGNAL) == sizeof child) {
     wait_for_the_end(child);
   }

@@ -1,3 +1,5 @@
+// English by its endings alone: "-y" behind a consonant and irregular nouns are not known, and no
+// caller has one.
 #include "base/plural.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Start: everything is made ready before fork, the child makes async-signal-safe calls only, and a
+// step that fails is told through a close-on-exec pipe, whose end without a word means success.
+// A guarded child is forked by a guard in between, which tells its pid and its end over a socket.
 #include "base/process.h"
 
 #include <fcntl.h>
@@ -70,6 +73,7 @@ bool limit(__rlimit_resource_t resource, std::uint64_t bytes) {
   if (bytes == 0) return true;
   rlimit current{};
   if (::getrlimit(resource, &current) != 0) return false;
+  // The soft limit alone, at most up to the hard one, which an unprivileged process cannot raise.
   current.rlim_cur = std::min<rlim_t>(bytes, current.rlim_max);
   return ::setrlimit(resource, &current) == 0;
 }
@@ -99,6 +103,7 @@ bool write_text(const char* path, const char* text, std::size_t size) {
   if (input >= 0) ::dup2(input, STDIN_FILENO);
   ::dup2(launch.output, STDOUT_FILENO);
   ::dup2(launch.errors >= 0 ? launch.errors : launch.output, STDERR_FILENO);
+  // By the coming exec, not at once: the report pipe is needed until then.
   close_from_on_exec(3);
   for (int descriptor : launch.descriptors) ::fcntl(descriptor, F_SETFD, 0);
   for (const std::string& group : launch.groups) {
@@ -112,6 +117,7 @@ bool write_text(const char* path, const char* text, std::size_t size) {
       ::sched_setaffinity(0, launch.mask.size() * sizeof(cpu_set_t), launch.mask.data()) != 0) {
     fail(launch, bind_cpus);
   }
+  // The limits come last, so that the steps before them are not refused memory.
   if (!limit(RLIMIT_DATA, launch.data_limit) || !limit(RLIMIT_AS, launch.address_limit)) {
     fail(launch, set_limits);
   }
@@ -137,6 +143,7 @@ std::vector<std::string> environment_of(const ProcessOptions& options) {
 std::vector<cpu_set_t> mask_of(const CpuSet& cpus) {
   std::vector<cpu_set_t> mask;
   if (cpus.empty()) return mask;
+  // cpu_set_t holds 1,024 CPUs; sched_setaffinity(2) takes a mask of any length.
   const auto highest = static_cast<std::size_t>(cpus.cpus().back());
   mask.resize(highest / CPU_SETSIZE + 1);
   const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
@@ -306,6 +313,7 @@ void OutputRing::append(std::string_view bytes) {
     return;
   }
   bytes_.append(bytes);
+  // Trimmed at twice the size only, so that the kept bytes are not moved at each piece.
   if (bytes_.size() > 2 * max_bytes_) bytes_.erase(0, bytes_.size() - max_bytes_);
 }
 
@@ -357,13 +365,16 @@ Result<Process> Process::start(const ProcessOptions& options) {
   if (pid < 0) return system_error(fork_error, "fork for " + options.arguments[0]);
   (options.guarded ? process.guard_ : process.pid_) = pid;
   output.close_write();
+  // The own copy of the writing end must be closed, else the read below would never end.
   report.close_write();
   Failure failure{};
   ssize_t got = 0;
   do {
     got = ::read(report.read, &failure, sizeof failure);
   } while (got < 0 && errno == EINTR);
+  // On every return from here the destructor kills and reaps what has been forked.
   if (got == sizeof failure) return explain(failure, options);
+  // The guard writes the pid before anything else; its death gives an end, and no pid.
   while (options.guarded && ::recv(ends[0], &process.pid_, sizeof process.pid_, 0) < 0 &&
          errno == EINTR) {
   }
@@ -408,6 +419,7 @@ Process::~Process() {
     ::kill(pid_, SIGKILL);
     wait_for_reap([this] { return poll_exit().has_value(); });
   }
+  // This is the guard's order to kill all that descends from the child.
   if (connection_ >= 0) ::close(connection_);
   if (guard_ > 0 && (exit_ || pid_ < 0)) {  // it cannot end before the child does
     ::kill(guard_, SIGCONT);
@@ -423,6 +435,7 @@ void Process::close_output() {
 }
 
 std::size_t Process::read_output(const std::function<void(std::string_view)>& sink) {
+  // A child that writes without end must not keep the caller from its other work.
   static constexpr std::size_t kMaxBytes = 1 << 20;
   std::size_t total = 0;
   std::array<char, 65536> block;  // NOLINT: not filled on purpose
@@ -488,6 +501,8 @@ const std::optional<ProcessExit>& Process::wait(double seconds, Clock& clock) {
     }
     const double left = deadline - clock.now_seconds();
     if (left <= 0) return exit_;
+    // A short poll, not one to the deadline: nothing wakes it when the child ends and the pipe does
+    // not. A scripted clock of a test must not be waited for in real time.
     if (output_ >= 0 && &clock == &steady_clock()) {
       pollfd ready{output_, POLLIN, 0};
       ::poll(&ready, 1, static_cast<int>(std::min(left, 0.01) * 1000) + 1);

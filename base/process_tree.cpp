@@ -1,3 +1,6 @@
+// Two ways to look: from the guards down by /proc/<pid>/task/<tid>/children (proc(5)), which costs
+// only the tree, and through all of /proc, which needs no kernel option. The end of a tree is sure
+// only by a look that can miss nobody: see empty(). Every signal goes to a pid with its start time.
 #include "base/process_tree.h"
 
 #include <sys/wait.h>
@@ -91,6 +94,7 @@ std::vector<ProcessFacts> with_descendants(std::vector<int> pids) {
 // As PID 1 of a container we are the parent of strangers, whom nobody else reaps.
 void reap_strangers(const std::vector<int>& own_children) {
   for (const int pid : own_children) {
+    // Those that Process has started are left for it: it needs their exit status.
     if (!started_here(pid)) ::waitpid(pid, nullptr, WNOHANG);
   }
 }
@@ -130,6 +134,7 @@ Result<Process*> ProcessTree::start(ProcessOptions options) {
   auto process = OCRTUNE_TRY(Process::start(options));
   roots_.push_back(std::make_unique<Process>(std::move(process)));
   if (const auto facts = process_facts(roots_.back()->pid())) {
+    // Noted at once: the root stays a member even where its guard has died before the first look.
     seen_.insert({facts->pid, facts->start_ticks});
   }
   return roots_.back().get();
@@ -142,9 +147,12 @@ const std::vector<ProcessFacts>& ProcessTree::scan() {
   for (const auto& root : roots_) {
     const std::size_t before = pids.size();
     add_children(root->guard_pid(), pids);
+    // The guard's only child is the root: then nobody was handed to it as an orphan.
     const bool alone = pids.size() == before + 1 && pids.back() == root->pid();
     roots_alone_ = roots_alone_ && alone;
   }
+  // Members seen before are looked at too: a dead guard no longer leads to them. That a pid is
+  // still theirs is checked in take_members().
   for (const auto& [pid, start_ticks] : seen_) pids.push_back(pid);
   std::vector<int> own_children;
   add_children(::getpid(), own_children);
@@ -178,6 +186,7 @@ const std::vector<ProcessFacts>& ProcessTree::take_members(
   std::vector<ProcessFacts> alive;
   std::set<Identity> still;  // of a watch of weeks only those that are there are kept
   unreaped_.clear();
+  // `found` grows by the children of each member, so the loop goes down the whole tree.
   for (std::size_t i = 0; i < found.size(); ++i) {
     const ProcessFacts& process = *found[i];
     if (!taken.insert(process.pid).second) continue;
@@ -196,6 +205,7 @@ void ProcessTree::replace_members(std::vector<ProcessFacts> alive) {
     const bool still = std::any_of(alive.begin(), alive.end(), [&](const ProcessFacts& now) {
       return now.pid == before.pid && now.start_ticks == before.start_ticks;
     });
+    // What it used after the look before is not known here.
     if (!still) gone_cpu_seconds_ += before.cpu_seconds;
   }
   members_ = std::move(alive);
@@ -226,17 +236,21 @@ bool ProcessTree::empty() {
 bool ProcessTree::wait_for_end(double grace_seconds, const std::function<bool()>& cut,
                                Clock& clock) {
   const double begin = clock.now_seconds();
+  // The last half of a short grace, its last 3 s otherwise: who has saved nothing by then is told
+  // directly, whatever its parent does.
   const double appeal = begin + grace_seconds - std::min(grace_seconds / 2, kAppealSeconds);
   std::set<Identity> told;
   for (double now = begin; !empty(); now = clock.now_seconds()) {
     std::set<int> pids;
     for (const ProcessFacts& process : members_) pids.insert(process.pid);
     for (const ProcessFacts& process : members_) {
+      // A parent in the tree passes the end on as it sees fit; see the header.
       if (now < appeal && pids.count(process.parent) != 0) continue;
       if (!told.insert({process.pid, process.start_ticks}).second) continue;
       signal_exactly(process.pid, process.start_ticks, SIGTERM);
     }
     if (now >= begin + grace_seconds || (cut && cut())) return false;
+    // A tenth of the time that has passed: quick ends are seen at once, and long ones cost little.
     clock.sleep_seconds(std::clamp((now - begin) / 10, 0.002, kMaxPause));
   }
   return true;

@@ -1,3 +1,5 @@
+// Raw system calls and from_chars in place of readdir, stdio and strtol, which allocate or lock.
+// The fields of /proc/<pid>/stat are numbered as in proc(5), from the state on.
 #include "base/raw_proc.h"
 
 #include <fcntl.h>
@@ -16,6 +18,7 @@
 namespace ocrtune {
 namespace {
 
+// Bytes of the stack for one getdents64 call; a forked child has no other memory to spare.
 constexpr std::size_t kEntries = 4096;
 constexpr const char* kOwnDescriptors = "/proc/self/fd";
 constexpr rlim_t kMaxDescriptors = 1 << 16;  // tried one by one where /proc is not mounted
@@ -145,6 +148,7 @@ bool signal_exactly(int pid, std::uint64_t start_ticks, int number) {
 bool for_each_number(const char* folder, void (*visit)(int, void*), void* context) {
   const int handle = ::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle < 0) return false;
+  // The descriptor that reads the folder counts only in /proc/self/fd: among pids it is a process.
   const int own = std::string_view(folder) == kOwnDescriptors ? handle : -1;
   alignas(DirectoryEntry) char entries[kEntries];
   while (true) {
@@ -152,6 +156,7 @@ bool for_each_number(const char* folder, void (*visit)(int, void*), void* contex
     if (got <= 0) break;
     for (long at = 0; at < got;) {
       DirectoryEntry entry{};
+      // Copied: the buffer holds characters, which must not be read through another type.
       std::memcpy(&entry, entries + at, offsetof(DirectoryEntry, name));
       const char* name = entries + at + offsetof(DirectoryEntry, name);
       at += entry.length;

@@ -1,3 +1,5 @@
+// Which errno is which kind. Callers decide by the kind, so a number that no caller treats apart
+// stays `failed`.
 #include "base/result.h"
 
 #include <cerrno>
@@ -23,6 +25,7 @@ Error system_error(int code, const std::string& action) {
     case EMFILE:
     case ENFILE:
     case EDQUOT:
+    // Of fork and of thread creation: the limit on processes is reached (RLIMIT_NPROC, pids.max).
     case EAGAIN:
       kind = ErrorKind::exhausted;
       break;

@@ -1,3 +1,7 @@
+// One pass from left to right over names, each with the value that belongs to it by its syntax:
+// NAME=VALUE, a quoted key, a flag, a header, a URL's password. Without such a name only a value of
+// the shape of a well-known key is masked. Numbers and words of settings beside a name such as
+// max_token stay, for a recommendation without them would be of no use.
 #include "base/secrets.h"
 
 #include <algorithm>
@@ -39,6 +43,7 @@ bool plain_setting(std::string_view name, std::string_view value) {
     if (lower(name).find(sure) != std::string::npos) return false;
   }
   const std::vector<std::string> all = name_words(name);
+  // A PIN has four digits or more, so only shorter numbers are settings beside such a name.
   const bool pin = std::any_of(all.begin(), all.end(), [](const std::string& word) {
     return word == "pass" || word == "pwd";
   });
@@ -54,6 +59,7 @@ struct KeyShape {
   std::size_t min_rest;     // characters behind it
   std::string_view beside;  // beside letters and digits
 };
+// OpenAI, Hugging Face, GitHub, GitLab, Slack, AWS, Google, JSON web tokens.
 constexpr KeyShape kKeyShapes[] = {
     {"sk-", 20, "-_"},  {"hf_", 30, ""},    {"ghp_", 30, ""},     {"gho_", 30, ""},
     {"ghs_", 30, ""},   {"ghu_", 30, ""},   {"glpat-", 20, "-_"}, {"github_pat_", 30, "_"},
@@ -73,6 +79,7 @@ bool looks_like_key(std::string_view text) {
     const bool fits = std::all_of(rest.begin(), rest.end(), [&](char c) {
       return is_letter(c) || is_digit(c) || shape.beside.find(c) != std::string_view::npos;
     });
+    // A long key of lower-case hexadecimal digits has no capitals; a shorter one may be a word.
     constexpr std::size_t kHexKey = 32;
     const bool mixed = count(is_digit) > 0 && (count(is_upper) > 0 || rest.size() >= kHexKey);
     return fits && mixed && rest.size() >= shape.min_rest;
@@ -120,6 +127,7 @@ bool looks_secret(std::string_view name) {
       "auth",  "bearer", "dsn",    "authorization", "cookie",     "cookies"};
   // Short words that stand for other things alone: PWD, --pat.
   constexpr std::array<const char*, 2> kLastWords = {"pwd", "pat"};
+  // Names of where a secret lies, or of how it is used, not of the secret: TOKEN_FILE, AUTH_TYPE.
   constexpr std::array<const char*, 10> kPlaces = {"file", "path", "dir",    "folder", "name",
                                                    "type", "url",  "method", "mode",   "sock"};
   const std::vector<std::string> all = name_words(name);
@@ -148,6 +156,7 @@ std::size_t header_value(std::string_view text, std::size_t name_at, std::size_t
 // "Bearer abc...", whatever stands before it.
 std::size_t bearer_value(std::string_view text, std::string_view name, std::size_t at,
                          std::size_t& end) {
+  // "bearer of" and the like are prose (a guess). A "$" or "{" begins a variable or a placeholder.
   constexpr std::size_t kMinToken = 8;
   if (lower(name) != "bearer" || at >= text.size() || text[at] != ' ') {
     return std::string_view::npos;
@@ -172,6 +181,7 @@ std::size_t quoted_end(std::string_view text, std::size_t name_at, std::size_t b
 std::size_t secret_after(std::string_view text, std::size_t name_at, std::size_t at,
                          std::size_t& end) {
   const std::string_view name = text.substr(name_at, at - name_at);
+  // The order matters: a header's value goes up to the quote, any other one up to the first blank.
   std::size_t begin = bearer_value(text, name, at, end);
   if (begin != std::string_view::npos || !looks_secret(name)) return begin;
   begin = header_value(text, name_at, at, end);
@@ -216,6 +226,7 @@ std::string masked_text(std::string_view text) {
     const std::size_t begin = secret_after(text, name_at, at, end);
     if (begin == std::string_view::npos) continue;
     const std::string_view value = text.substr(begin, end - begin);
+    // Variables, placeholders and masks tell nothing; a text that is masked twice stays as it is.
     const bool shown = value.empty() || value[0] == '$' || value[0] == '{' || value == kMask;
     out += text.substr(at, begin - at);
     if (shown || plain_setting(name, value)) {
@@ -305,6 +316,8 @@ bool holds_mask(std::string_view text) {
   for (std::size_t at = text.find(kMasked); at != std::string_view::npos;
        at = text.find(kMasked, at + 1)) {
     std::string filled(text);
+    // A value that is neither a number nor a word of settings. If it is masked again, the mask
+    // stood for a value.
     filled.replace(at, kMasked.size(), "x1y2z3w4");
     if (masked_text(filled) == text) return true;
   }

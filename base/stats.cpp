@@ -1,3 +1,6 @@
+// Plain textbook methods for small samples: everything sorts copies. The bootstrap draws from
+// base/random.h, so that a stored run is computed to the same interval on every machine. Tails of
+// counts go by the incomplete beta function, which also takes counts that are not whole.
 #include "base/stats.h"
 
 #include <algorithm>
@@ -51,6 +54,7 @@ double incomplete_beta(double a, double b, double x) {
   if (x >= 1) return 1;
   const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
                                 a * std::log(x) + b * std::log1p(-x));
+  // The fraction converges fast only up to here. Beyond it I_x(a, b) = 1 - I_(1-x)(b, a) is used.
   if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
   return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
@@ -88,6 +92,7 @@ double median_absolute_deviation(const std::vector<double>& values) {
   std::vector<double> distances;
   distances.reserve(values.size());
   for (double value : values) distances.push_back(std::fabs(value - centre));
+  // 1 / the 75 % quantile of the standard normal distribution.
   return 1.4826 * median(std::move(distances));
 }
 
@@ -98,6 +103,7 @@ double median_error(double deviation, int count) {
   static constexpr std::array<double, 11> kRatio = {1,     1,     1,     1.160, 1.092, 1.198,
                                                     1.135, 1.214, 1.160, 1.223, 1.176};
   const auto size = static_cast<std::size_t>(count);
+  // The limit, the root of pi / 2, from 11 values on: a few percent too wide at first.
   const double ratio = size < kRatio.size() ? kRatio[size] : 1.2533;
   return ratio * deviation / std::sqrt(static_cast<double>(count));
 }
@@ -106,6 +112,7 @@ double t_quantile_95(double dof) {
   struct Row {
     double dof, errors;
   };
+  // The 97.5 % quantiles of Student's t distribution, as every table of it has them.
   static constexpr std::array<Row, 15> kRows = {{{1, 12.706},
                                                  {2, 4.303},
                                                  {3, 3.182},
@@ -149,6 +156,7 @@ Interval bootstrap_ratio(const std::vector<double>& a, const std::vector<double>
   std::vector<double> draws;
   for (int round = 0; round < rounds; ++round) {
     const double below = median(resample(b, random));
+    // A resample of rates that are mostly zero has no ratio, and is left out.
     if (below != 0) draws.push_back(median(resample(a, random)) / below);
   }
   return percentile_interval(median(a) / median(b), draws, confidence);

@@ -1,3 +1,5 @@
+// Numbers by std::from_chars, which knows no locale: a decimal comma of the user's language changes
+// neither what is read nor what is written.
 #include "base/text.h"
 
 #include <algorithm>
@@ -29,6 +31,7 @@ Result<double> leading_number(std::string_view text, std::string_view* rest) {
   return value;
 }
 
+// Wagner and Fischer's table, of which one row is kept.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -130,6 +133,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
     if (unit == letter + "b") scale = std::pow(1000.0, power);
   }
   const double bytes = *number * scale;
+  // Below 2^64, so that the conversion is defined.
   if (scale == 0 || bytes > 1e18) return not_a("a size such as 64MiB or 2G", text);
   return static_cast<std::uint64_t>(bytes);
 }
@@ -168,6 +172,7 @@ std::string format_bytes(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);
   std::size_t unit = 0;
+  // From here on one decimal would round to "1024.0".
   while (value >= 1023.95 && unit + 1 < std::size(kUnits)) {
     value /= 1024;
     ++unit;
@@ -180,6 +185,7 @@ std::string format_duration(double seconds) {
   if (!std::isfinite(seconds)) return "unknown";
   if (seconds > kThousandYears) return "more than 1000 years";
   if (seconds < 0) return "-" + format_duration(-seconds);
+  // The bounds lie half a last digit below the next unit, so that 59.96 s is "1 min 00 s".
   if (seconds > 0 && seconds < 0.00005) return fmt::format("{:.1f} us", seconds * 1e6);
   if (seconds < 0.09995) return fmt::format("{:.1f} ms", seconds * 1e3);
   if (seconds < 0.9995) return fmt::format("{:.0f} ms", seconds * 1e3);
@@ -252,6 +258,7 @@ std::string shell_join(const std::vector<std::string>& arguments) {
 
 std::string shell_line(std::string_view command) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  // Octal with three digits, for a digit that follows must not become part of the escape.
   const auto escaped = [&](char c) {
     if (c == '\n') return std::string("\\n");
     if (c == '\t') return std::string("\\t");
@@ -263,6 +270,7 @@ std::string shell_line(std::string_view command) {
     const char c = command[at];
     const std::size_t close = c == '\'' ? command.find('\'', at + 1) : std::string_view::npos;
     if (close == std::string_view::npos) {
+      // A backslash keeps its next character, so an escaped quote opens nothing.
       const std::size_t taken = c == '\\' && at + 1 < command.size() ? 2 : 1;
       out += command.substr(at, taken);
       at += taken;
@@ -295,6 +303,7 @@ std::string without_binary(std::string_view text) {
     skipped = 0;
   };
   while (!text.empty()) {
+    // A last line without an end counts too: npos becomes the text's size.
     const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end);

@@ -1,3 +1,5 @@
+// A gate that opens only when all threads are there; who waits at it does nothing if it opens with
+// "no". std::jthread joins in every case, also as the exception passes.
 #include "base/thread_team.h"
 
 #include <future>

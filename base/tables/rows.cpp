@@ -1,3 +1,5 @@
+// The tables are literals of our own, so what is wrong with one is a broken invariant, not an
+// error. `lasting` keeps texts in a deque, which never moves them.
 #include "base/tables/rows.h"
 
 #include <deque>
