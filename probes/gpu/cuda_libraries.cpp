@@ -1,3 +1,5 @@
+// A look at folders by the names of their files; only read_nccl_version() loads a library. Wheels
+// put each library into a folder of its own: site-packages/nvidia/<name>/lib.
 #include "probes/gpu/cuda_libraries.h"
 
 #include <dlfcn.h>

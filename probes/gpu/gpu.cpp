@@ -1,3 +1,5 @@
+// Starts ocrtune-gpu-worker, waits with a deadline and reads the report that it printed. A worker
+// that died keeps its last words in the report's state.
 #include "probes/gpu/gpu.h"
 
 #include <csignal>
@@ -23,6 +25,7 @@ GpuReport unknown(const std::string& why) {
 
 std::string last_line(const std::string& text) {
   const auto lines = split(trim(text), '\n');
+  // What a crashed driver writes may be long; the state is one line for people.
   return lines.empty() ? "" : std::string(trim(lines.back())).substr(0, 160);
 }
 
@@ -42,8 +45,10 @@ GpuReport probe_gpus(const GpuProbeOptions& options, const Environment& environm
   if (!path_exists(program)) return unknown(program + " is not there, so no GPU can be asked");
   ProcessOptions start;
   start.arguments = {program, "probe"};
+  // Room for the report of a machine with many GPUs, whose links are pairs.
   start.output_bytes = 4 << 20;
   for (const auto& [name, value] : environment) {
+    // The rest is inherited. `environment` may be another one than this process's, as in tests.
     if (starts_with(name, "OCRTUNE_")) start.environment.emplace_back(name, value);
   }
   auto started = Process::start(start);

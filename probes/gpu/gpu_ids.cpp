@@ -1,3 +1,5 @@
+// One list is applied to the devices that were visible before it, entry by entry, as the driver
+// does; AMD has two lists in a row. What the driver drops in silence is kept as a problem in words.
 #include "probes/gpu/gpu_ids.h"
 
 #include <algorithm>
@@ -20,6 +22,7 @@ int leading_index(std::string_view text) {
   while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) != 0) {
     ++digits;
   }
+  // Six digits at most, so that the number fits an int.
   if (digits == start || digits - start > 6) return -1;
   const auto number = parse_integer(text.substr(start, digits - start));
   return number ? static_cast<int>(*number) : -1;
@@ -94,6 +97,7 @@ std::vector<Candidate> apply_list(const char* variable, const std::string& list,
         fmt::format("{} is empty: it hides every GPU; unset it to see all", variable));
     return chosen;
   }
+  // The first entry decides for the whole list: one of another kind ends it.
   const Entries kind = kind_of(list);
   std::set<std::string> seen;
   for (const std::string& entry : split(list, ',')) {
@@ -252,6 +256,7 @@ Result<GpuChoice> pick_list(const GpuView& view, std::string_view list, const st
 }
 
 // The launchers' names for the rank within a node.
+// The first that is set counts: a framework's launcher may itself run under MPI or Slurm.
 std::optional<std::pair<std::string, std::int64_t>> local_rank(const Environment& environment) {
   for (const char* name : {"PADDLE_LOCAL_RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
                            "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
@@ -286,9 +291,11 @@ Result<GpuChoice> choose_gpus(const GpuView& view, std::string_view wanted,
   const std::string_view named = without_platform(trim(wanted));
   if (named == "all") return GpuChoice{view.gpus, "all visible GPUs", false};
   if (!named.empty()) return pick_list(view, named, "device");
+  // The variable counts within the visible list, as the frameworks read it.
   const std::string flag = environment_value(environment, "FLAGS_selected_gpus");
   if (!trim(flag).empty()) return pick_list(view, flag, "FLAGS_selected_gpus");
   const VisibleGpu& first = view.gpus.front();
+  // Before the local rank: a launcher that shows each rank one GPU still counts ranks from 0 up.
   if (view.gpus.size() == 1) return GpuChoice{{first}, "the only visible GPU", false};
   if (const auto rank = local_rank(environment)) {
     return pick_list(view, std::to_string(rank->second), rank->first);
@@ -311,6 +318,7 @@ Result<VisibleGpu> gpu_of_rank(const GpuView& view, std::string_view wanted,
                                          : choice.because + ": one device a rank is wanted"};
     }
     const auto rank = local_rank(environment);
+    // The only visible GPU is fine for rank 0 alone; choose_gpus() would share it among the ranks.
     if (rank && rank->second >= static_cast<std::int64_t>(view.gpus.size()) &&
         environment_value(environment, "FLAGS_selected_gpus").empty()) {
       return Error{ErrorKind::missing,

@@ -1,3 +1,4 @@
+// The order of the three places: an option, the environment (for tests), beside this program.
 #include "probes/gpu/gpu_worker_program.h"
 
 #include "base/files.h"

@@ -1,3 +1,4 @@
+// NCCL's tables (src/graph/topo.h) in bytes per second, and the bounds of a path's weakest part.
 #include "probes/gpu/link_speed.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ double pcie_bytes_per_second(int generation, int width) {
 double nvlink_bytes_per_second(const std::string& compute_capability, int links) {
   const auto capability = parse_number(compute_capability);
   if (!capability || links < 1) return 0;
+  // One NVLink of a generation. 8.6 is told apart from 8.0: it has slower links.
   double each = 0;
   if (*capability >= 10.0) {
     each = 40.1e9;
@@ -50,6 +52,7 @@ double bounded_by_cpu(double bytes_per_second, const CpuMaker& cpu, const std::s
   if (cpu.vendor == "AuthenticAMD") {
     hop = 16e9;
   } else if (intel && cpu.family == 6) {
+    // Between packages, by the CPU's model: Emerald Rapids, Sapphire Rapids, Skylake, older ones.
     hop = cpu.model >= 0xCF ? 40e9 : cpu.model >= 0x8F ? 22e9 : cpu.model >= 0x55 ? 10e9 : 6e9;
   }
   return hop == 0 ? bytes_per_second : std::min(bytes_per_second, hop);

@@ -1,3 +1,5 @@
+// One pass over the devices, then one over the pairs of them. A call that is missing, refused or
+// unknown to an old driver leaves its fact empty and stops nothing.
 #include "probes/gpu/nvml.h"
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 namespace ocrtune {
 namespace {
 
+// NVML_NVLINK_MAX_LINKS of nvml.h.
 constexpr unsigned kMaxLinks = 18;
 
 // The value that a call wrote; the fallback when it is missing or refused.
@@ -49,6 +52,7 @@ std::string bus_id_of(const NvmlPci& pci) {
   return sysfs_bus_id(std::string(pci.bus_id, ::strnlen(pci.bus_id, sizeof pci.bus_id)));
 }
 
+// By sysfs, which tells it for every PCI device, whatever the driver's age.
 int numa_of(const std::string& bus_id) {
   const auto text = read_file("/sys/bus/pci/devices/" + bus_id + "/numa_node");
   return static_cast<int>(parse_integer(trim(text.value_or("-1"))).value_or(-1));
@@ -87,6 +91,7 @@ std::vector<std::string> slices_of(const NvmlApi& api, NvmlDevice device) {
 
 std::vector<NvmlProcess> processes_of(int (*call)(NvmlDevice, unsigned*, NvmlProcess*),
                                       NvmlDevice device) {
+  // A guess above any real count: with more the call fails and nothing is told.
   std::vector<NvmlProcess> found(256);
   auto count = static_cast<unsigned>(found.size());
   if (call == nullptr || call(device, &count, found.data()) != kNvmlSuccess) return {};
@@ -102,6 +107,7 @@ void read_load(const NvmlApi& api, NvmlDevice device, GpuFacts& gpu) {
   gpu.sm_clock_most_mhz = sm(api.clock_most, device);
   gpu.power_watts = ask_number(api.power, device) * 1e-3;
   gpu.power_limit_watts = ask_number(api.power_limit, device) * 1e-3;
+  // Sensor 0 is the GPU's own (NVML_TEMPERATURE_GPU).
   gpu.temperature_celsius = static_cast<int>(ask<unsigned>(api.temperature, 0U, device, 0));
   NvmlUtilization busy;
   if (api.utilization != nullptr && api.utilization(device, &busy) == kNvmlSuccess) {
@@ -209,6 +215,8 @@ GpuLink read_link(const NvmlApi& api, const std::vector<NvmlDevice>& devices,
   link.atomics = status(kNvmlP2pAtomics);
   const auto& near = ends[from].gpus;
   const bool direct = std::find(near.begin(), near.end(), report.gpus[to].pci_bus_id) != near.end();
+  // One mark of three is enough: the far end's address, a switch at both ends, or the P2P
+  // capability together with an active link.
   link.nvlink = direct || (ends[from].on_switch && ends[to].on_switch) ||
                 (status(kNvmlP2pNvlink) == "ok" && ends[from].active > 0);
   link.level = link.nvlink
@@ -268,6 +276,8 @@ GpuReport read_nvml(const std::string& library) {
   }
   const int code = api->init();
   if (code != kNvmlSuccess) {
+    // The library without its module is a machine without GPUs in use; any other error is no
+    // answer.
     report.answered = code == kNvmlDriverNotLoaded;
     report.state = (report.answered ? "no GPU: the NVIDIA driver is not loaded ("
                                     : "unknown: the NVIDIA driver refuses (") +

@@ -1,3 +1,4 @@
+// The names in the library, one dlsym each; what an old driver lacks stays null.
 #include "probes/gpu/nvml_api.h"
 
 #include <dlfcn.h>

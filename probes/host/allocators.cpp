@@ -1,3 +1,5 @@
+// The loader's cache is searched for paths as text, without its format, which differs between
+// versions of glibc. A file of another architecture in it would only make the loader warn.
 #include "probes/host/allocators.h"
 
 #include <algorithm>
@@ -17,6 +19,7 @@ std::string elf_kind(const std::string& path) {
                                         "\x7f"
                                         "ELF"))
     return "";
+  // EI_CLASS is byte 4 and e_machine are bytes 18 and 19 (elf(5)).
   return start.substr(4, 1) + start.substr(18, 2);
 }
 
@@ -72,6 +75,7 @@ std::vector<std::string> installed_allocators(const FileRoot& root) {
 
 const Allocator* preloaded_allocator(const std::string& preload) {
   for (const Allocator& allocator : allocator_table()) {
+    // The stem fits every version and variant: "libtcmalloc_minimal.so.4", a path, a list.
     const std::string stem = std::string("lib") + allocator.name;
     if (preload.find(stem) != std::string::npos) return &allocator;
   }

@@ -1,3 +1,5 @@
+// Names by a table, ranks by what the kernel says of the cores' capacity. The table needs a row for
+// each new core; without one the number of the part is shown.
 #include "probes/host/arm_cores.h"
 
 #include <algorithm>
@@ -157,6 +159,7 @@ std::vector<CpuKind> read_arm_cores(const FileRoot& root) {
     const std::string key(trim(line.substr(0, colon)));
     const std::string value(trim(line.substr(colon + 1)));
     if (key == "processor") cpu = static_cast<int>(parse_integer(value).value_or(-1));
+    // In /proc/cpuinfo the implementer stands before the part of each processor.
     if (key == "CPU implementer") implementer = value;
     if (key != "CPU part" || cpu < 0) continue;
     const std::string name = arm_core_name(implementer, value);

@@ -1,3 +1,6 @@
+// First all CPUs together climb to the plateau, then smaller teams run over arrays of the same
+// reach: fewer threads may be faster than all, and the best rate counts. Every step has a deadline,
+// because under a hypervisor the first touch can take most of the time.
 #include "probes/host/bandwidth.h"
 
 #include <sys/mman.h>
@@ -91,6 +94,7 @@ std::uint64_t touch(double* pages, std::uint64_t bytes, double until) {
 // arrival at the next; the best round counts.
 Round best_round(const std::vector<int>& cpus, std::uint64_t bytes, std::uint64_t least,
                  Until until) {
+  // Guesses: the best of so few rounds is stable, and more of them would take time from the climb.
   constexpr std::size_t kMaxRounds = 12;
   constexpr std::uint64_t kRounding = 256;  // bytes of a thread, below whole lines and elements
   const std::size_t team = cpus.size();
@@ -115,6 +119,7 @@ Round best_round(const std::vector<int>& cpus, std::uint64_t bytes, std::uint64_
     // First touch, by the thread that computes.
     const std::uint64_t mine = a == nullptr ? 0 : touch(a, each, touch_until);
     std::uint64_t fewest = touched;
+    // The minimum over the team: all arrays are cut to what the slowest thread has touched.
     while (mine < fewest && !touched.compare_exchange_weak(fewest, mine)) continue;
     barrier.arrive_and_wait();
     while (!stop) {
@@ -143,8 +148,10 @@ Plateau climb(const BandwidthOptions& plan, double begin) {
   Plateau at;
   const std::uint64_t most = std::min(plan.memory_bytes, kMaxBytes);
   // Each array four times the caches; less where touching so much would eat the time.
+  // 0.2 GB/s a CPU: a guess below the rate at which a VM gives cold pages.
   const double touched = 0.2e9 * plan.seconds * static_cast<double>(plan.cpus.size());
   std::uint64_t bytes = std::min(12 * plan.cache_bytes, static_cast<std::uint64_t>(touched));
+  // A quarter beyond the caches is the least that says anything of memory.
   const std::uint64_t least = std::max(kMinBytes, plan.cache_bytes / 4 * 5);
   bytes = std::min(std::max(least, bytes), most);
   const double climb_until = begin + kClimbShare * plan.seconds;
@@ -159,6 +166,7 @@ Plateau climb(const BandwidthOptions& plan, double begin) {
     // Within the plateau the better of two equals is the capability.
     at.bytes_per_second = at.flat ? std::max(speed, at.bytes_per_second) : speed;
     at.bytes = round.bytes;
+    // The team was cut short by its deadline, so a larger size would be cut to the same.
     const bool cut = round.bytes < bytes / 10 * 9;
     const bool room = 2 * bytes <= most && !cut;
     // The next size takes about twice as long as this one, first touch included.

@@ -1,3 +1,6 @@
+// The group's name is in /proc/<pid>/cgroup, the place of its files in mountinfo; a container may
+// see neither, one or a wrong pair. The mount whose folder for the name really exists wins, and
+// where none does the mount's own root is read, with a note.
 #include "probes/host/cgroups.h"
 
 #include <algorithm>
@@ -75,6 +78,7 @@ const Mount* find_mount(const FileRoot& root, const std::vector<Mount>& mounts, 
   return last;
 }
 
+// cgroups(7): cgroup.events is in every group of v2 but the root, release_agent only in v1's root.
 bool is_real_root(const FileRoot& root, const Mount& mount) {
   if (mount.root != "/") return false;
   if (mount.unified) return !root.exists(mount.point + "/cgroup.events");
@@ -86,6 +90,7 @@ CgroupPath climb(const FileRoot& root, const Mount& mount, const std::string& ow
   CgroupPath path;
   path.version = mount.unified ? 2 : 1;
   std::optional<std::string> inside = below(own, mount.root);
+  // cgroup_namespaces(7): a group above the namespace's root is shown so, and no folder has it.
   if (own.find("/..") != std::string::npos) inside = std::nullopt;
   if (!inside || !root.exists(mount.point + *inside)) {
     path.note = "cgroup " + own + " is not visible under " + mount.point + "; read at the mount";
@@ -120,6 +125,7 @@ std::optional<CgroupPath> cgroup_path(const FileRoot& root, std::string_view con
     if (has(split(names, ','), controller)) own_v1 = line.substr(second + 1);
   }
   const std::vector<Mount> mounts = cgroup_mounts(root);
+  // A controller that v1 has is not in v2's tree (hybrid), so v1 is asked first.
   if (own_v1) {
     const Mount* v1 = find_mount(root, mounts, false, controller, *own_v1);
     if (v1 != nullptr) return climb(root, *v1, *own_v1);

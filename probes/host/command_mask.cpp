@@ -1,3 +1,5 @@
+// Words alone, without a shell: a program's name by its last part, its options up to the first word
+// that is none, and the text behind "-c" once more as words.
 #include "probes/host/command_mask.h"
 
 #include <algorithm>
@@ -11,6 +13,7 @@ namespace {
 // "f", "0x3": the CPUs of a mask in hexadecimal.
 std::optional<CpuSet> taskset_mask(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
+  // 8,192 CPUs, as many as a kernel of x86 can be built for.
   constexpr std::size_t kMaxDigits = 2048;
   if (starts_with(text, "0x")) text.remove_prefix(2);
   if (text.empty() || text.size() > kMaxDigits) return std::nullopt;
@@ -95,6 +98,7 @@ void collect_masks(const std::vector<std::string>& command, const CpuFacts& cpu,
 std::optional<std::string> numactl_value(const std::vector<std::string>& command,
                                          std::size_t numactl,
                                          std::initializer_list<std::string_view> names) {
+  // numactl(8). An option that is missing here would make its value look like the program's name.
   constexpr std::string_view kShortWithValue = "ipPwCNm";
   constexpr std::string_view kLongWithValue[] = {
       "--interleave", "--preferred",      "--physcpubind",        "--cpunodebind",
@@ -123,6 +127,7 @@ std::optional<std::string> numactl_value(const std::vector<std::string>& command
 std::optional<CpuSet> cpus_by_words(const std::vector<std::string>& command, const CpuFacts& cpu) {
   std::vector<CpuSet> masks;
   collect_masks(command, cpu, masks);
+  // Several masks bind several programs: which of them is measured is not known.
   if (masks.size() != 1) return std::nullopt;
   const CpuSet mask = cpu.allowed.empty() ? masks[0] : masks[0].intersect(cpu.allowed);
   return mask.empty() ? std::nullopt : std::optional(mask);
@@ -133,6 +138,7 @@ CpuFacts cpus_of(CpuFacts cpu, const std::vector<std::string>& command) {
   if (!mask) return cpu;
   const double count = mask->count();
   cpu.allowed = *mask;
+  // A quota below the mask's size still binds, so the mask is no limit then.
   if (!cpu.usable_cpus.known() || *cpu.usable_cpus.value > count) {
     cpu.usable_cpus = {count, "a mask in the command"};
     cpu.limits.insert(cpu.limits.begin(), {count, cpu.usable_cpus.source});

@@ -1,3 +1,6 @@
+// Sets of CPUs (online, affinity, cpusets) are intersected; numbers (quotas, grants of a batch
+// system) are compared with the size of what is left. The least of all is usable, and all are kept
+// with their names, so that a report can say what binds.
 #include "probes/host/cpu_limits.h"
 
 #include <algorithm>
@@ -75,6 +78,7 @@ std::optional<double> quota_of(const FileRoot& root, const CgroupLevel& level, i
   const auto fields = words(*text);
   if (!fields.empty() && fields[0] == "max") return std::nullopt;
   const auto quota = parse_number(fields.empty() ? "" : fields[0]);
+  // The kernel's default period, where the file has the quota alone.
   const auto period = parse_number(fields.size() < 2 ? "100000" : fields[1]);
   if (quota && period && *quota > 0 && *period > 0) return *quota / *period;
   notes.unknowns.push_back(fmt::format("{}/cpu.max holds no quota: '{}'", level.folder,
@@ -228,6 +232,7 @@ CpuLimits read_cpu_limits(const FileRoot& root, const Environment& environment,
   add_quotas(root, found.limits, notes);
   warn_of_slurm_step(environment, found.allowed, notes);
   for (Limit& grant : batch_grants(environment)) found.limits.push_back(std::move(grant));
+  // Stable: of equal limits the one that was read first gives its name.
   std::stable_sort(found.limits.begin(), found.limits.end(),
                    [](const Limit& a, const Limit& b) { return a.value < b.value; });
   if (found.limits.empty()) {

@@ -1,3 +1,6 @@
+// One core is timed alone on a few CPUs, then teams of 1, 2, 4 ... all at once for a slice of the
+// time each. Two checks say whether the figures can be trusted: /proc/stat tells what others used
+// on these CPUs, and schedstat how long the threads waited.
 #include "probes/host/effective_cores.h"
 
 #include <time.h>
@@ -20,6 +23,7 @@
 namespace ocrtune {
 namespace {
 
+// Four vectors of AVX-512, eight of AVX2, sixteen of SSE or NEON.
 constexpr int kLanes = 64;
 
 // Independent multiply-add chains, enough to fill the pipelines; everything stays in registers, so
@@ -43,9 +47,11 @@ struct Share {
 
 // Works until the time is over, and says how fast it went.
 Share work_for(double seconds, std::latch& start) {
+  // Rounds between two looks at the clock, so that the looks cost nothing.
   constexpr int kChunk = 2000;
   Share share;
   const double waited_before = run_queue_wait_seconds();
+  // All begin at once: early threads would run alone at first.
   start.arrive_and_wait();
   const double begin = steady_clock().now_seconds();
   double now = begin;
@@ -97,6 +103,8 @@ BusyTime busy_time(const std::vector<int>& cpus) {
     if (fields.size() < 8 || !starts_with(fields[0], "cpu") || fields[0] == "cpu") continue;
     const auto id = parse_integer(fields[0].substr(3));
     if (!id || !wanted.contains(static_cast<int>(*id))) continue;
+    // Without idle and iowait, in which the CPU is free, and without steal, which is not this
+    // machine's work.
     for (const std::size_t column : {1, 2, 3, 6, 7}) {
       time.all += tick * static_cast<double>(parse_integer(fields[column]).value_or(0));
     }
@@ -130,6 +138,7 @@ std::vector<int> cores_before_siblings(const CpuFacts& cpu) {
   std::vector<std::tuple<int, int, int>> keyed;  // (SMT index, -kind, CPU)
   for (const CpuPlace& place : cpu.places) {
     if (cpu.allowed.contains(place.cpu)) {
+      // First threads of cores before siblings, and fast kinds before slow ones.
       keyed.emplace_back(place.smt_index, -place.kind, place.cpu);
     }
   }
@@ -178,6 +187,7 @@ EffectiveCores measure_effective_cores(const std::vector<int>& order, double sec
                  fmt::format("measured: multiply-add on {} CPUs together over the fastest alone",
                              order.size())};
   found.external_cpus = external_cpus(before, busy_time(order));
+  // 0.1 CPUs and 5 % below are guesses: above the noise of an idle machine.
   if (found.external_cpus > 0.1) {
     found.cores.source += fmt::format("; others used {:.1f} CPUs meanwhile", found.external_cpus);
   }

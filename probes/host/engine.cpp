@@ -1,3 +1,5 @@
+// Files say what was delegated; refused calls are only found by making them. Each is made with
+// arguments that the kernel itself refuses, so EPERM can come from a filter alone.
 #include "probes/host/engine.h"
 
 #include <sys/syscall.h>

@@ -1,3 +1,5 @@
+// Three ways: CPUID with XCR0 on x86, the auxiliary vector on ARM, the list of /proc/cpuinfo for
+// saved trees. A name stands only where both the CPU and the kernel support it.
 #include "probes/host/isa.h"
 
 #include <algorithm>
@@ -36,11 +38,13 @@ Registers cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
   return r;
 }
 
+// Bits of XCR0 (Intel SDM volume 1, 13.3).
 constexpr std::uint64_t kAvxState = 0x6;      // XMM and YMM
 constexpr std::uint64_t kAvx512State = 0xE6;  // and opmask, both halves of ZMM
 constexpr std::uint64_t kAmxState = 0x60000;  // tile configuration and tiles
 
 std::uint64_t saved_states() {
+  // OSXSAVE: without it XGETBV itself is an invalid instruction.
   const bool has_xgetbv = (cpuid(1, 0).ecx >> 27 & 1) != 0;
   if (!has_xgetbv) return 0;
   std::uint32_t low = 0;
@@ -92,6 +96,7 @@ std::set<std::string> ask_cpu(std::string& source, Notes& notes) {
     const bool there = (r.*bit.word >> bit.bit & 1) != 0;
     if (there && (states & bit.states) == bit.states) found.insert(bit.name);
   }
+  // The request is for the whole process, and is made once.
   if (found.count("amx_tile") != 0 && !may_use_amx()) {
     for (const char* name : {"amx_tile", "amx_bf16", "amx_int8"}) found.erase(name);
     notes.warnings.emplace_back("the CPU has AMX, but this process may not use it (arch_prctl)");

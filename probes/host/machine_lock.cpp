@@ -1,3 +1,6 @@
+// fcntl(2) locks of the classic kind: they name their holder (F_GETLK), and no child inherits them.
+// The first close of any descriptor of the file in this process gives the lock up, so nothing else
+// here may open it.
 #include "probes/host/machine_lock.h"
 
 #include <fcntl.h>
@@ -22,6 +25,7 @@ namespace ocrtune {
 namespace {
 
 constexpr const char* kFileName = "ocrtune.lock";
+// Polled, for a signal here only sets a flag (base/interrupt.h) and would not end F_SETLKW.
 constexpr double kPollSeconds = 0.2;
 
 std::vector<std::string> lock_folders() {
@@ -143,6 +147,7 @@ Result<MachineLock> MachineLock::take(bool wait,
     struct flock lock = whole_file();
     if (::fcntl(file, F_SETLK, &lock) == 0) {
       if (is_still_at(file, path)) {
+        // The time of the file says to others since when it is held; nothing is written into it.
         ::futimens(file, nullptr);
         break;
       }

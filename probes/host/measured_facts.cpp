@@ -1,3 +1,5 @@
+// Cores first, because the teams that measure memory are chosen by them. Memory is measured by one
+// thread for each physical core: siblings share the paths to memory.
 #include "probes/host/measured_facts.h"
 
 #include <algorithm>
@@ -55,6 +57,7 @@ std::optional<SystemSetting> measure_node_bandwidth(const CpuFacts& cpu,
 }
 
 void add_measured_facts(Machine& machine, double seconds) {
+  // Of the time; a guess. Memory takes longer, because its pages have to be touched first.
   constexpr double kForCores = 0.3;
   const double end = steady_clock().now_seconds() + seconds;
   Notes notes;
@@ -72,6 +75,7 @@ void add_measured_facts(Machine& machine, double seconds) {
   plan.cpus = {order.begin(),
                order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()))};
   reach(cpu, cpu.allowed, plan);
+  // Other programs of this machine may ask for memory meanwhile.
   plan.memory_bytes = memory.available_bytes / 4;
   const double nodes_share = cpu.numa_nodes > 1 ? 0.3 : 0;  // of the time
   plan.seconds = nodes_share * std::max(0.0, end - steady_clock().now_seconds());
@@ -81,6 +85,7 @@ void add_measured_facts(Machine& machine, double seconds) {
   memory.bandwidth_bytes_per_second = std::move(bandwidth.bytes_per_second);
   memory.bandwidth = std::move(bandwidth.by_team);
   const double usable = cpu.usable_cpus.value_or(0);
+  // What others used meanwhile was there to be used: it is no sign of a hidden limit.
   const double capacity = cpu.effective_cores.value_or(usable) + cpu.external_cpus;
   if (cpu.effective_cores.known() && capacity < 0.75 * usable) {
     notes.warnings.push_back(fmt::format(

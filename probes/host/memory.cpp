@@ -1,3 +1,5 @@
+// The order matters: MemAvailable is read first, and nodes and control groups then take from it.
+// Limits are only collected; settle_limit() picks the least in the end.
 #include "probes/host/memory.h"
 
 #include <sys/statvfs.h>
@@ -28,6 +30,7 @@ std::map<std::string, std::uint64_t> read_meminfo(const FileRoot& root) {
     if (fields.size() < 2 || !ends_with(fields[0], ":")) continue;
     const auto number = parse_integer(fields[1]);
     if (!number || *number < 0 || *number > (1LL << 50)) continue;
+    // The counts of huge pages have no unit.
     const std::uint64_t unit = fields.size() > 2 && fields[2] == "kB" ? 1024 : 1;
     sizes[fields[0].substr(0, fields[0].size() - 1)] = static_cast<std::uint64_t>(*number) * unit;
   }
@@ -213,6 +216,7 @@ Fact<int> read_overcommit(const FileRoot& root) {
 
 void warn(const MemoryFacts& facts, Notes& notes) {
   const std::uint64_t shm = facts.shm_bytes.value_or(~0ULL);
+  // Docker gives 64 MiB unless told otherwise. 1 GiB and the 256 MiB below are guesses.
   if (shm < 1024 * kMiB) {
     notes.warnings.push_back(fmt::format(
         "/dev/shm has only {}: loader workers and NCCL die of 'Bus error' when it is full; start "

@@ -1,3 +1,6 @@
+// Three sources bind a process to nodes: cpusets, its inherited policy, and the words of a command.
+// Each is a set of nodes, and bind_memory() intersects them; its size becomes a limit only where it
+// leaves out a node that has memory.
 #include "probes/host/memory_nodes.h"
 
 #include <fcntl.h>
@@ -92,6 +95,8 @@ MemoryNode read_node(const FileRoot& root, int number) {
   const std::string folder = fmt::format("{}/node{}", kNodes, number);
   const std::string meminfo = root.read(folder + "/meminfo").value_or("");
   node.total_bytes = node_bytes(meminfo, "MemTotal");
+  // The kernel tells no MemAvailable for single nodes. Inactive page cache and half of the slabs
+  // that can be given back are counted as free, a cautious guess.
   node.free_bytes = node_bytes(meminfo, "MemFree") + node_bytes(meminfo, "Inactive(file)") +
                     node_bytes(meminfo, "SReclaimable") / 2;
   node.free_bytes = std::min(node.free_bytes, node.total_bytes);
@@ -228,6 +233,7 @@ std::optional<CpuSet> bound_by_policy(const FileRoot& root, const std::string& p
   const std::string path = root.path("/proc/" + process + "/numa_maps");
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return std::nullopt;
+  // One read of a few lines: a read of the whole file would walk every page of the process.
   std::array<char, 2048> text{};
   const ssize_t got = ::read(descriptor, text.data(), text.size());
   ::close(descriptor);

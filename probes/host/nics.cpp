@@ -1,3 +1,4 @@
+// Addresses by getifaddrs(3), speeds by ioctl, traffic by the counters of /proc/net/dev. IPv4 only.
 #include "probes/host/nics.h"
 
 #include <arpa/inet.h>
@@ -46,6 +47,7 @@ void ask_driver(int socket, Nic& nic) {
   request.ifr_data = reinterpret_cast<char*>(&command);  // NOLINT: the interface's way
   if (::ioctl(socket, SIOCETHTOOL, &request) == 0) {
     const std::uint32_t speed = ethtool_cmd_speed(&command);
+    // Above it the value is SPEED_UNKNOWN, -1, of a link that is down or virtual.
     if (speed < 10'000'000) nic.speed_mbit = static_cast<int>(speed);
   }
   ethtool_drvinfo driver{};
@@ -123,6 +125,7 @@ std::map<std::string, double> parse_nic_bytes(const std::string& text) {
 }
 
 std::map<std::string, double> read_nic_bytes() {
+  // RDMA moves data past these counters.
   static const bool kUnseen = !list_directory("/sys/class/infiniband").value_or({}).empty();
   if (kUnseen) return {};
   return parse_nic_bytes(read_file("/proc/net/dev").value_or(""));

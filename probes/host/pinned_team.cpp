@@ -1,3 +1,5 @@
+// The team of base/thread_team.h, where each thread binds itself before it works. The waiting time
+// is the second number of /proc/thread-self/schedstat, in ns (Linux, sched-stats.rst).
 #include "probes/host/pinned_team.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Tables of marks: what is known by a word in a file is a row, and the code only goes through them.
+// All of it is read from files, so that a saved machine gives the same answer; only the
+// architecture of a live one is asked by uname.
 #include "probes/host/system.h"
 
 #include <sys/utsname.h>
@@ -246,6 +249,7 @@ std::vector<SystemSetting> read_settings(const FileRoot& root, Notes& notes) {
 
 Fact<std::string> read_container(const FileRoot& root, const Environment& environment) {
   const std::string named = environment_value(environment, "container");
+  // From the surest mark to the vaguest. "wsl" is left out: that is a virtual machine.
   if (environment.count("KUBERNETES_SERVICE_HOST") != 0) {
     return known("kubernetes", "KUBERNETES_SERVICE_HOST");
   }
@@ -262,6 +266,7 @@ Fact<std::string> read_container(const FileRoot& root, const Environment& enviro
   if (root.exists("/.dockerenv")) return known("docker", "/.dockerenv");
   if (environment.count("SLURM_JOB_ID") != 0) return known("slurm", "SLURM_JOB_ID");
   const auto groups = cgroup_path(root, "memory");
+  // No engine has left a mark, but a process of the host would see the whole hierarchy.
   if (groups && groups->levels.back().name != "/") {
     return known("container", "a part of the control groups is mounted");
   }
@@ -276,6 +281,7 @@ Fact<std::string> read_virtual_machine(const FileRoot& root) {
   const bool flagged = has_hypervisor_flag(cpuinfo);
   const bool lists_flags = cpuinfo.find("\nflags") != std::string::npos;
   const std::string kernel = first_line(root, "/proc/sys/kernel/osrelease");
+  // Before DMI and the CPU's flag, which know no WSL.
   if (kernel.find("WSL2") != std::string::npos) {
     return known("WSL 2", "/proc/sys/kernel/osrelease");
   }

@@ -1,3 +1,5 @@
+// A row for each variable: its kind decides the sentence and whether it can limit. To add a
+// variable is to add a row.
 #include "probes/host/thread_env.h"
 
 #include <cmath>
@@ -139,6 +141,7 @@ std::vector<ThreadEnvFact> read_thread_env(const Environment& environment, doubl
     const bool beaten = *row.stronger != '\0' && environment.count(row.stronger) != 0;
     const auto count = leading_count(set->second);
     const bool counts = row.kind == Kind::team || row.kind == Kind::cap;
+    // + 0.999: three threads on 3.5 usable CPUs do not limit, for there is no fourth CPU.
     fact.limits = !beaten && counts && count && usable_cpus > 0 && *count + 0.999 < usable_cpus;
     if (row.kind == Kind::team && count && usable_cpus > 0 && *count > std::ceil(usable_cpus)) {
       notes.warnings.push_back(fmt::format(

@@ -1,3 +1,6 @@
+// hwloc first, then corrections from /sys for what it does not see: CPUs that lxcfs numbers anew,
+// nodes without memory, kinds of Intel and ARM cores. hwloc is steered by its environment
+// variables, which are put back after each load.
 #include "probes/host/topology.h"
 
 #include <hwloc.h>
@@ -35,6 +38,7 @@ Result<Handle> begin() {
   for (const char* name : kUnwanted) {
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, name);
   }
+  // CPUs outside this process's cpuset too: the card shows the machine, and limits are read apart.
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   return Handle(topology, hwloc_topology_destroy);
 }
@@ -187,6 +191,7 @@ Result<Topology> load_tree(hwloc_topology_t topology, const FileRoot& root) {
     return Error{ErrorKind::missing,
                  root.path("/sys/devices/system/cpu") + ": the saved tree has no CPU topology"};
   }
+  // "stop" keeps out every other component: the x86 one would ask this machine's CPU.
   const ScopedVariables tree({{"HWLOC_FSROOT", root.path("/")},
                               {"HWLOC_COMPONENTS", "linux,stop"},
                               {"HWLOC_THISSYSTEM", "0"}});
@@ -197,6 +202,7 @@ Result<Topology> load_tree(hwloc_topology_t topology, const FileRoot& root) {
 bool hwloc_can_read(const std::string& xml) {
   const pid_t child = ::fork();
   if (child == 0) {
+    // Ends a read that goes on for ever.
     ::alarm(10);
     const auto topology = begin();
     const bool read = topology && hwloc_topology_set_xml(topology->get(), xml.c_str()) == 0 &&
@@ -351,6 +357,7 @@ Result<Topology> read_topology(const FileRoot& root, const std::string& descript
   auto found = root.is_live() ? load(topology.get(), "hwloc, this machine")
                               : load_tree(topology.get(), root);
   if (!found) return found;
+  // First, for the others find CPUs by the kernel's numbers; ranks of ARM cores need the kinds.
   read_renumbered(root, *found);
   read_nodes(root, *found);
   read_intel_kinds(root, *found);
