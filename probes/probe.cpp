@@ -1,3 +1,6 @@
+// The order rests on what needs what: topology before limits, limits before the variables of
+// threads, memory and container before the GPUs' verdict, and all files before anything is
+// measured. The fingerprint takes no measured fact, so that it stays the same from run to run.
 #include "probes/probe.h"
 
 #include <algorithm>
@@ -30,6 +33,7 @@
 namespace ocrtune {
 namespace {
 
+// What --quick leaves out is bounded by these two, for a probe shall end in four seconds.
 constexpr double kAllSeconds = 3.5;    // for a probe that measures
 constexpr double kLeastSeconds = 0.8;  // of it for measuring, where a driver took the rest
 
@@ -167,6 +171,7 @@ Machine read_machine(const FileRoot& root, const ProbeOptions& options,
   }
   CpuFacts& cpu = machine.cpu;
   const std::vector<CpuKind> kinds = cpu_kinds(root, cpu);
+  // hwloc, then the fastest kind of core, then /proc/cpuinfo: ARM machines often name no model.
   if (cpu.model.empty()) cpu.model = kinds.empty() ? "" : kinds.front().model;
   if (cpu.model.empty()) cpu.model = read_cpu_model(root);
   const CpuSet online = topology ? topology->cpus() : CpuSet();

@@ -1,3 +1,5 @@
+// The worker and this program speak by one line of JSON, found by its mark among whatever drivers
+// and libraries print. The tables of fields serve both directions, so a new field is one row.
 #include "probes/machine/gpu_report.h"
 
 #include <iterator>
@@ -50,6 +52,7 @@ constexpr Field<double> kMeasures[] = {{"power_watts", &GpuFacts::power_watts},
                                        {"power_limit_watts", &GpuFacts::power_limit_watts}};
 
 template <typename T>
+// A field that is missing keeps its default: cards and reports of older versions are read too.
 void read_value(const Json& at, const char* name, T& value) {
   if (at.contains(name) && !at[name].is_null()) at[name].get_to(value);
 }

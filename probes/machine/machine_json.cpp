@@ -1,3 +1,6 @@
+// Facts that have a source are written in two places: the value under its name, the source under
+// "sources". The keys "folk_rules" and "foreign_cpus" are older than the names in the code, and
+// stay, for stored cards are read by them.
 #include "probes/machine/machine_json.h"
 
 #include <cmath>
@@ -49,6 +52,7 @@ Json utf8_list(const std::vector<std::string>& texts) {
 
 // Bytes and whole CPU counts as integers, so that readers in any language see 16, not 16.0.
 Json number(double value) {
+  // Doubles hold every whole number up to here.
   constexpr double kExact = 9007199254740992;  // 2^53
   if (std::fabs(value) < kExact && value == std::floor(value)) {
     return static_cast<std::int64_t>(value);
@@ -100,6 +104,7 @@ void read_texts(const Json& at, const char* name,
   for (const auto& [key, value] : object.items()) pairs.emplace_back(key, value.get<std::string>());
 }
 
+// Rows of plain numbers: a machine of 384 CPUs has as many places. "place_columns" names them.
 Json write_places(const std::vector<CpuPlace>& places) {
   Json list = Json::array();
   for (const CpuPlace& p : places) {

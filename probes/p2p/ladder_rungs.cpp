@@ -1,3 +1,5 @@
+// Ends of steps become rungs: of several tries the worst result stays, with the words that go with
+// it, and the counts tell how often it passed.
 #include "probes/p2p/ladder_rungs.h"
 
 #include <algorithm>
@@ -13,6 +15,7 @@ struct StepLimit {
   double deadline_seconds;  // contexts take up to a minute without persistence mode
   double planned_seconds, planned_seconds_a_device;
 };
+// Planned times are reckoned (see the header), deadlines are guesses.
 constexpr StepLimit kLimits[] = {{"devices", 60, 2, 0.5},
                                  {"copy", 90, 4, 0.5},
                                  {"handshake", 60, 2, 0.5},
@@ -47,6 +50,7 @@ P2pStep as_step(const GpuStepResult& result) {
 void add_try(P2pStep& into, const P2pStep& other) {
   into.tried += other.tried;
   into.passed += other.passed;
+  // StepResult's order is the order of badness.
   if (static_cast<int>(other.result) > static_cast<int>(into.result) || into.detail.empty()) {
     if (static_cast<int>(other.result) < static_cast<int>(into.result)) return;
     into.result = other.result;
@@ -65,6 +69,7 @@ P2pStep direction_step(const GpuStepResult& result, int from, int to) {
     one.passed = one.result == StepResult::passed ? 1 : 0;
     if (static_cast<int>(one.result) >= static_cast<int>(step.result)) step = one;
   }
+  // A process that died after it said "passed" of one direction still makes the rung fail.
   const bool silent = step.result == StepResult::not_run;
   const bool died = result.result == StepResult::hung || result.result == StepResult::crashed;
   return silent || (died && step.result == StepResult::passed) ? as_step(result) : step;
@@ -79,6 +84,7 @@ P2pStep diagnosed_step(const NcclDiagnostics& diagnostics, int from) {
     if (fault.from != from) continue;
     step.passed = 0;
     step.detail = fault.text;
+    // So NCCL words wrong data; its other faults are calls that failed.
     const bool mismatch = fault.text.find("mismatch") != std::string::npos;
     step.result = mismatch ? StepResult::wrong_data : StepResult::crashed;
   }
@@ -103,6 +109,7 @@ double planned_seconds(const GpuStep& step) {
 
 // The circle method: one stays, the others move on by a place each round.
 std::vector<std::vector<std::pair<int, int>>> disjoint_rounds(int count) {
+  // An odd count gets one empty place: who meets it pauses in that round.
   const int places = count + count % 2;
   std::vector<std::vector<std::pair<int, int>>> rounds;
   for (int round = 0; round + 1 < places; ++round) {

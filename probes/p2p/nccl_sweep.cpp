@@ -1,3 +1,6 @@
+// Rounds over all settings first, then rounds of the best and the base alone: the best of many is
+// partly lucky, so its gain is claimed from rounds that did not choose it. The work of a step is
+// found by the first run, and all others do the same.
 #include "probes/p2p/nccl_sweep.h"
 
 #include <algorithm>
@@ -12,6 +15,7 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+// One percent; a guess of what is worth a debugging variable.
 constexpr double kWorthIt = 1.01;  // the low end of the interval must be at least so much
 
 Settings with(Settings base, const Settings& more) {
@@ -24,7 +28,7 @@ bool names(const Settings& settings, const std::string& name) {
                      [&](const auto& setting) { return setting.first == name; });
 }
 
-// Largest distance among the pairs that work, for NCCL_P2P_LEVEL.
+// Largest distance among all pairs, for NCCL_P2P_LEVEL. Asked only where P2P works.
 std::string farthest_level(const P2pFacts& facts) {
   std::string farthest;
   for (const char* level : {"NVL", "PIX", "PXB", "PHB", "SYS"}) {
@@ -107,6 +111,7 @@ class Sweep {
       row.detail = "no step time was given";
       return;
     }
+    // The slowest rank's step counts, for the others wait for it.
     row.step_seconds.push_back(slowest);
     row.transports = result.log.transports_text();
     row.env_proved = row.env_proved &&
@@ -121,6 +126,7 @@ class Sweep {
       if (row.step_seconds.empty() || failed(row)) continue;
       row.speedup = i == 0 ? Interval{1, 1, 1}
                            : bootstrap_ratio(answer_.rows[0].step_seconds, row.step_seconds);
+      // Three rounds: fewer give no interval to speak of.
       if (i > 0 && row.env_proved && row.step_seconds.size() >= 3 && row.speedup.low > best_low) {
         best_low = row.speedup.low;
         answer_.best = static_cast<int>(i);
@@ -192,6 +198,7 @@ std::vector<SweepSetting> sweep_settings(const P2pFacts& facts, const P2pVerdict
   std::vector<SweepSetting> all = {{base.empty() ? "as it is" : "as recommended", base}};
   const bool p2p_free = !names(base, "NCCL_P2P_DISABLE") && !names(base, "NCCL_P2P_LEVEL");
   const bool p2p_works = verdict.verdict == P2pClass::ok || verdict.verdict == P2pClass::slow;
+  // The verdict's change is itself swept here, so the base is the plain state.
   if (verdict.verdict == P2pClass::slow) all[0] = {"as it is", {}};
   if (p2p_works) {
     all.push_back({"P2P off", {{"NCCL_P2P_DISABLE", "1"}}});
@@ -206,6 +213,7 @@ std::vector<SweepSetting> sweep_settings(const P2pFacts& facts, const P2pVerdict
                    with(under, {{"NCCL_MIN_CTAS", ctas}, {"NCCL_MAX_CTAS", ctas}})});
   }
   for (const char* algorithm : {"Ring", "Tree"}) {
+    // With two GPUs a tree has no other path than a ring.
     if (facts.gpus < 3 && std::string(algorithm) == "Tree") continue;
     all.push_back({algorithm, with(under, {{"NCCL_ALGO", algorithm}})});
   }

@@ -1,3 +1,6 @@
+// Each ordered pair is classed by itself, then the pairs together give the machine's class, and an
+// out-of-memory kill may take its place in the end. The order within judge_machine() goes from what
+// makes every other finding worthless (a wedged GPU) to what needs all pairs to be good.
 #include "probes/p2p/p2p.h"
 
 #include <algorithm>
@@ -15,6 +18,7 @@ namespace {
 
 // As far as NCCL_P2P_LEVEL may reach, nearest first.
 constexpr std::array<std::string_view, 5> kLevels = {"NVL", "PIX", "PXB", "PHB", "SYS"};
+// A guess: less than 5 % may be the spread of the measurement.
 constexpr double kSlow = 0.95;  // of the shared-memory rate
 
 int distance(std::string_view level) {
@@ -67,6 +71,7 @@ Tri driver_allows(const P2pPairFacts& pair) {
       pair.can_access_peer == Tri::no) {
     return Tri::no;
   }
+  // CUDA's own answer is enough, for NVML may not tell.
   const bool asked = pair.driver_read == Tri::yes && pair.driver_write == Tri::yes;
   return asked || pair.can_access_peer == Tri::yes ? Tri::yes : Tri::unknown;
 }
@@ -79,6 +84,7 @@ const char* driver_words(Tri allows) {
 
 P2pClass class_of_pair(const P2pPairFacts& pair, Tri allows) {
   if (allows == Tri::no) return pair.nvlink ? P2pClass::nvlink_fault : P2pClass::unsupported;
+  // From the weakest guarantee to the strongest; the first that failed names the pair's class.
   for (const P2pStep* step : {&pair.copy, &pair.handshake, &pair.nccl, &pair.diagnostics}) {
     if (sometimes(*step)) return P2pClass::flaky;
     if (failed(*step)) return P2pClass::broken;
@@ -102,6 +108,7 @@ void note_rates(const P2pPairFacts& pair, std::vector<std::string>& evidence) {
         fmt::format("a round trip of two kernels takes {:.1f} us", pair.round_trip_seconds * 1e6));
   }
   if (pair.copy_bytes_per_second <= 0 || pair.expected_bytes_per_second <= 0) return;
+  // Below 0.5 and 0.8 are guesses; healthy machines come within about 10 % (link_speed.h).
   const double share = pair.copy_bytes_per_second / pair.expected_bytes_per_second;
   evidence.push_back(fmt::format("copies run at {:.1f} GB/s of {:.1f} expected{}",
                                  pair.copy_bytes_per_second * 1e-9,
@@ -165,6 +172,7 @@ std::optional<std::string> largest_good_level(const P2pFacts& facts,
       nearest_bad = std::min(nearest_bad, level);
     }
   }
+  // A good pair beyond a bad one: no level parts them.
   if (best_good < 0 || best_good >= nearest_bad) return std::nullopt;
   return std::string(kLevels[static_cast<std::size_t>(best_good)]);
 }

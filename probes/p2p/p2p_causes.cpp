@@ -1,3 +1,4 @@
+// Causes are told by versions and platform alone. They never change a verdict or its environment.
 #include "probes/p2p/p2p_causes.h"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ bool is_geforce_ada(const P2pFacts& facts) {
 std::vector<std::int64_t> version_parts(const std::string& version) {
   std::vector<std::int64_t> parts;
   for (const std::string& part : split(version.substr(0, version.find('-')), '.')) {
+    // A part that is no number counts as 0, as in "580.65.06-p2p" without its suffix.
     parts.push_back(parse_integer(part).value_or(0));
   }
   return parts;
@@ -61,6 +63,7 @@ void add_p2p_causes(const P2pFacts& facts, std::vector<std::string>& hints) {
 
 void add_cumem_host_hint(const P2pFacts& facts, std::vector<std::string>& hints) {
   if (facts.nccl_version.empty() || facts.cuda_driver_version == 0) return;
+  // From 2.24 to 2.26.4, with drivers of CUDA 12.6 up to 13.0.
   const bool nccl =
       !older_version(facts.nccl_version, "2.24") && older_version(facts.nccl_version, "2.26.5");
   const bool driver = facts.cuda_driver_version >= 12060 && facts.cuda_driver_version < 13000;

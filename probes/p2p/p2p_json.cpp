@@ -1,3 +1,4 @@
+// A writer only: nothing reads the verdict back. A figure of 0 is unknown and is written as null.
 #include "probes/p2p/p2p_json.h"
 
 #include <vector>

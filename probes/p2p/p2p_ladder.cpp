@@ -1,3 +1,5 @@
+// The facts collect what each rung says, and judge_p2p() is asked at the end and before the soak;
+// no rung decides by itself what it means. Every step is run by `world`, so tests script it.
 #include "probes/p2p/p2p_ladder.h"
 
 #include <algorithm>
@@ -17,7 +19,9 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+// A guess: room for CUDA contexts, NCCL's buffers and the patterns that are copied.
 constexpr double kMinFreeBytes = 1.5 * (1ULL << 30);
+// A little more than the second over which the driver takes its mean.
 constexpr double kRestSeconds = 1.2;
 
 // A busy GPU before anything of ours has run on it belongs to somebody.

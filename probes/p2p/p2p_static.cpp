@@ -1,3 +1,5 @@
+// Everything here is read from files and from the card; no driver is touched. What cannot be read
+// stays unknown and is told as such, for "no" would be taken for a pass.
 #include "probes/p2p/p2p_static.h"
 
 #include <cstdint>
@@ -31,11 +33,14 @@ std::uint32_t word_at(const std::string& bytes, std::size_t at, std::size_t size
 
 // Request or completion redirect in a bridge's ACS control register; nothing when unreadable.
 std::optional<bool> redirects(const std::string& config) {
+  // PCI Express Base Specification: extended capabilities from 0x100 on, each header with the next
+  // one's offset in its upper 12 bits; ACS has the control register at 6, redirect bits 2 and 3.
   constexpr std::size_t kExtended = 0x100;
   constexpr std::uint32_t kAcsCapability = 0x000D;
   constexpr std::uint32_t kRedirectBits = 0x0C;
   if (config.size() < kExtended + 4) return std::nullopt;
   std::size_t at = kExtended;
+  // A bound, for a broken list may lead back to itself.
   for (int hops = 0; hops < 64 && at >= kExtended && at + 8 <= config.size(); ++hops) {
     const std::uint32_t header = word_at(config, at, 4);
     if ((header & 0xFFFF) == kAcsCapability) {
@@ -47,6 +52,7 @@ std::optional<bool> redirects(const std::string& config) {
 }
 
 bool is_bridge(const FileRoot& root, const std::string& folder) {
+  // The class of PCI-to-PCI bridges.
   return starts_with(trim(root.read(folder + "/class").value_or("")), "0x0604");
 }
 
@@ -115,6 +121,7 @@ Tri read_iommu_translates(const FileRoot& root) {
 Tri read_acs_redirects(const FileRoot& root) {
   const auto devices = root.list("/sys/bus/pci/devices");
   if (!devices) return Tri::unknown;
+  // "no" needs every bridge to be read; one that redirects is enough for "yes".
   bool unreadable = false;
   bool any = false;
   for (const std::string& device : *devices) {

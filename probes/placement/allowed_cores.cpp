@@ -1,3 +1,4 @@
+// Negative numbers stand for CPUs of unknown core, so that they meet no core's number.
 #include "probes/placement/allowed_cores.h"
 
 #include <set>

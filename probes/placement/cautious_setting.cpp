@@ -1,3 +1,5 @@
+// Cores first, then the shape (groups, threads, processes), then the memory that cuts the number of
+// processes; the reasons are written last, from the numbers that stand.
 #include "probes/placement/cautious_setting.h"
 
 #include <algorithm>
@@ -16,6 +18,7 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 // Most that a rank of the usual OCR models takes at batch 64; an assumption until it is measured.
 constexpr double kRankBytes = 2 * kGiB;
+// Guesses, as are the next two.
 constexpr double kMemoryShare = 0.8;
 constexpr int kMaxThreads = 8;
 constexpr int kMaxGpuWorkers = 4;

@@ -1,3 +1,6 @@
+// Three ways in turn: whole cores of one kind, whole cores of all kinds, single hardware threads.
+// The first that serves every rank is taken. Within the first two a rank asks ever larger places
+// (cache group, NUMA node, package, machine) until one has enough free cores.
 #include "probes/placement/partition.h"
 
 #include <algorithm>
@@ -37,6 +40,7 @@ using Cores = std::vector<Core>;
 using Groups = std::vector<Group>;
 
 auto place_key(const Core& core) {
+  // Negative: the fastest kind comes first.
   return std::make_tuple(-core.kind, core.package, core.numa, core.l3, core.id);
 }
 
@@ -210,6 +214,7 @@ class Deal {
   }
 
   void take(int rank, std::vector<Group*> from) {
+    // The fullest group first, so that a rank lies in as few groups as possible.
     std::stable_sort(from.begin(), from.end(),
                      [this](const Group* a, const Group* b) { return free_in(*a) > free_in(*b); });
     int left = wanted_;
@@ -265,6 +270,7 @@ class Sharing {
   // Own core, unused core, shared core; then the least distance. Some CPU is always free here.
   std::size_t nearest(std::size_t rank) {
     std::size_t best = 0;
+    // Worse than any: closeness ends at 2.
     std::tuple<int, std::size_t> least{3, 0};
     for (std::size_t i = 0; i < cores_.size(); ++i) {
       if (used_[i] == cores_[i].cpus.size()) continue;
@@ -349,6 +355,7 @@ int usable_cpu_count(const CpuFacts& cpu) {
   double cpus = cpu.usable_cpus.value_or(0);
   if (cpus <= 0) cpus = cpu.allowed.count();
   if (cpus <= 0) cpus = cpu.logical_cpus;
+  // A rounding error of a quota's division must not cost a CPU.
   return std::max(1, static_cast<int>(std::floor(cpus + 1e-9)));
 }
 

@@ -1,3 +1,4 @@
+// Lines are found by their mark and not by their place: NCCL prints on the same stream.
 #include "probes/p2p/steps/gpu_finding.h"
 
 #include <optional>
@@ -59,6 +60,7 @@ std::vector<GpuFinding> find_gpu_findings(std::string_view output) {
   for (std::size_t at = output.find(kMark); at != std::string_view::npos;
        at = output.find(kMark, at + 1)) {
     const std::size_t end = output.find('\n', at);
+    // A last line without its end was cut as the process died.
     if (end == std::string_view::npos) break;
     auto finding = parse(output.substr(at, end - at));
     if (finding) findings.push_back(std::move(*finding));

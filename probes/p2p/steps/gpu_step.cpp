@@ -1,3 +1,6 @@
+// Starts one process for each rank in a tree of its own, waits, stops what is left, and reads
+// findings and NCCL's log files. All ranks share a temporary folder: for their rendezvous and for
+// the logs.
 #include "probes/p2p/steps/gpu_step.h"
 
 #include <algorithm>
@@ -108,6 +111,7 @@ class StepRun {
         running = running || !exit;
         if (!exit || exit->clean() || died) continue;
         died = true;
+        // The others often hang in a collective without it: they get a little time to say so.
         deadline = std::min(deadline, steady_clock().now_seconds() + place_.last_rank_seconds);
       }
       if (!running) return;
@@ -135,6 +139,7 @@ class StepRun {
     }
   }
 
+  // From the surest finding to the weakest: wrong data is proved even where the step then hung.
   void judge() {
     if (!out_.detail.empty()) return;
     if (out_.interrupted) return set(StepResult::not_run, "interrupted");
@@ -169,6 +174,7 @@ class StepRun {
           fmt::format("rank {}: {}{}", rank, exit ? exit->text() : "lost", last_words(process)));
       return true;
     }
+    // A clean exit without the last line is no answer: something else ended the process.
     if (ended(out_.findings, rank)) return false;
     set(StepResult::crashed,
         fmt::format("rank {} ended without an answer{}", rank, last_words(process)));

@@ -1,3 +1,5 @@
+// The worker's side of a step: its arguments, its findings and the files by which ranks meet. No
+// CUDA here, so it is compiled and tested on every machine.
 #include "probes/p2p/steps/gpu_step_order.h"
 
 #include <unistd.h>
@@ -66,6 +68,7 @@ int say_end(const GpuStepOrder& order, const std::string& outcome, const std::st
 }
 
 Status Rendezvous::publish(const std::string& name, const std::string& bytes) {
+  // write_file() renames a complete file, so a rank that sees the name can read all of it.
   return write_file(join_path(folder_, "meet." + name), bytes);
 }
 

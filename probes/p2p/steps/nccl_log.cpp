@@ -1,3 +1,5 @@
+// One pass over the lines, each read by a cursor that gives up at the first word that does not fit.
+// Only whole forms count, because ranks write into each other's lines and logs are cut.
 #include "probes/p2p/steps/nccl_log.h"
 
 #include <algorithm>
@@ -30,6 +32,7 @@ class Cursor {
     while (digits < text_.size() && std::isdigit(static_cast<unsigned char>(text_[digits])) != 0) {
       ++digits;
     }
+    // Nine digits fit an int.
     if (digits == 0 || digits > 9) return std::nullopt;
     const auto value = parse_integer(text_.substr(0, digits));
     text_.remove_prefix(digits);
@@ -229,6 +232,7 @@ void merge_nccl_log(NcclLog& into, const NcclLog& other) {
   if (into.version.empty()) into.version = other.version;
   append(into.channels, other.channels);
   for (const auto& setting : other.environment) {
+    // Every rank logs the same variables.
     const auto known = std::find(into.environment.begin(), into.environment.end(), setting);
     if (known == into.environment.end()) into.environment.push_back(setting);
   }

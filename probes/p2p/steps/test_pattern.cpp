@@ -1,3 +1,4 @@
+// The kind of the first bad word is found by asking which other word of the pattern it would be.
 #include "probes/p2p/steps/test_pattern.h"
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@ std::string kind_of(std::uint32_t word, std::uint64_t index, const PatternSource
                     std::uint32_t other) {
   if (word == 0) return "zeros";
   if (word == kCanaryWord) return "canary: nothing arrived";
+  // The seed goes up by one from try to try; four back are a guess.
   for (std::uint32_t back = 1; back <= 4; ++back) {
     if (word == pattern_word(wanted.seed - back, wanted.source, index)) {
       return "stale: of an earlier try";
