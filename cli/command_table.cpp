@@ -142,6 +142,7 @@ const std::vector<Command>& command_table() {
     std::vector<Command> table = kKernel;
     for (const Extra& extra : extras()) {
       for (const auto& [before, row] : extra.commands) {
+        // In front of the command that its row names, so that help shows related commands together.
         table.insert(std::ranges::find(table, std::string_view(before), &Command::name), row);
       }
     }

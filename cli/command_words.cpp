@@ -1,3 +1,5 @@
+// Words only: nothing is run here, and the rest of the command line is left as it is. main() calls
+// it before it looks for the command.
 #include "cli/command_words.h"
 
 #include <string_view>
@@ -34,6 +36,8 @@ std::vector<std::string> meant_words(std::vector<std::string> words) {
     return words;
   }
   const Command* member = words.size() > 1 ? find_command(words[1]) : nullptr;
+  // A member alone is taken off its group: "engine" before a command of another group is a mistake
+  // that main() names.
   const bool group = words[0] == kEngineGroup || words[0] == kHostsGroup;
   if (group && member != nullptr && words[0] == member->section) words.erase(words.begin());
   return words;

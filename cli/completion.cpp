@@ -1,3 +1,5 @@
+// Each shell's script is one template with tables made from the declared flags. A script is static
+// text, loaded once: completing a word starts no ocrtune.
 #include "cli/completion.h"
 
 #include <string_view>

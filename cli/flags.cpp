@@ -1,3 +1,5 @@
+// A declaration takes the address of the variable: the closure `take` writes through it when the
+// flag is parsed. The variable's value at that moment is the default that help shows.
 #include "cli/flags.h"
 
 #include <algorithm>
@@ -172,6 +174,7 @@ Flag& Flags::option(const char* name, std::uint64_t& target, const char* metavar
                     std::string help) {
   Flag& flag = add(name, metavar, std::move(help));
   flag.fallback = fmt::format("{}", target);
+  // Else a negative number would be refused without the bound in the message.
   flag.low = 0;
   flag.take = [&target](const Flag& self, const std::string& text) {
     return take_integer(self, text, target);
@@ -262,6 +265,7 @@ Flag& Flags::store(std::string& target) {
 }
 
 Flag& Flags::run(std::string& target) {
+  // An older spelling that is still taken; help shows the argument alone.
   option("--run", target, "RUN", "Name or id of the run").hide();
   return argument("run", target, "Name or id of the run, or the beginning of its id")
       .from_list("runs");

@@ -18,6 +18,7 @@ CLI::Option* declare_option(CLI::App& app, const Flag& flag) {
   if (!flag.alias.empty()) names += "," + flag.alias;
   for (const std::string& old : flag.old_names) names += "," + old;
   if (flag.is_switch()) return app.add_flag(names);
+  // CLI11 only splits words: values are checked and stored here, so that errors read alike.
   CLI::Option* option = app.add_option(names, [](const CLI::results_t&) { return true; });
   option->expected(flag.optional_value ? 0 : 1, 1);
   option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -40,6 +41,7 @@ std::string meant_option(const Flags& flags, const std::string& given) {
     if (!flag.positional) names.push_back(flag.name);
   }
   const std::string near = nearest_name(lower(given), names);
+  // "--b" begins too many names to guess by its beginning.
   if (!near.empty() || given.size() < 4) return near;
   std::erase_if(names, [&](const std::string& name) {
     return !starts_with(name, lower(given)) && !starts_with(lower(given), name + "-");
@@ -104,6 +106,7 @@ Status store_option(const Flags& flags, const Flag& flag, const CLI::Option& opt
       *flag.given = true;
       continue;
     }
+    // "--budget --json" lacks a value; no value of ours is the name of a flag.
     if (flag_named(flags, value) != nullptr) {
       return Error{ErrorKind::usage,
                    fmt::format("{} needs a value: {} ({} is an option of its own)", flag.name,
@@ -174,6 +177,7 @@ using Options = std::vector<std::pair<const Flag*, const CLI::Option*>>;
 Status take_settings(const Flags& flags, const Options& options,
                      const std::vector<std::string>& words) {
   const SettingsSource& source = flags.settings();
+  // Any argument says what to run by itself: then the file is not looked at.
   if (!source.read || !words.empty()) return Status();
   std::vector<std::string> given;
   for (const auto& [flag, option] : options) {
@@ -212,6 +216,7 @@ Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& a
   // CLI11 takes "--" behind an option whose value may lack for the end of its values, and drops it.
   const auto command = std::find(arguments.begin(), arguments.end(), "--");
   try {
+    // CLI11 takes its words from the back of the vector.
     std::vector<std::string> reversed(std::make_reverse_iterator(command), arguments.rend());
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
@@ -222,6 +227,7 @@ Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& a
     return complaint(flags, error.what());
   }
   std::vector<std::string> remaining = app.remaining();
+  // First the words before "--" alone, for an error of their own; then all of them.
   const auto before = OCRTUNE_TRY(arguments_of(flags, remaining));
   if (command != arguments.end()) OCRTUNE_TRY(check_before_command(flags, before));
   remaining.insert(remaining.end(), command, arguments.end());

@@ -1,3 +1,5 @@
+// Help is composed in English and each phrase looked up in the catalogue, so both languages come
+// from one declaration. Widths count columns, which Chinese characters take two of.
 #include "cli/help.h"
 
 #include <algorithm>
@@ -78,6 +80,7 @@ std::string indented(std::string_view text) {
 }
 
 std::string options_text(const Flags& flags, const Words& words) {
+  // Headings in the order in which they first occur: the declaration decides it.
   std::vector<std::string> headings = {""};
   for (const Flag& flag : flags.rows()) {
     if (flag.positional || flag.unseen) continue;

@@ -1,3 +1,4 @@
+// What look_around() finds without any program's help, and one next step by the kind of project.
 #include "cli/here.h"
 
 #include "base/environment.h"

@@ -1,3 +1,4 @@
+// The kernel's side of the door: every call without the extra ends in the same error of usage.
 #include "cli/hosts_door.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+// The page in man(7) macros, from the table of commands. It is English in every locale.
 #include "cli/manual.h"
 
 #include <string>
@@ -12,6 +13,7 @@ namespace {
 // Text as roff shows it to the letter: hyphens that can be copied, no macro by accident.
 std::string roff(std::string_view text) {
   std::string out;
+  // A line that begins with a dot or a quote would be a macro.
   bool fresh = true;
   for (const char c : text) {
     if (fresh && (c == '.' || c == '\'')) out += "\\&";
@@ -37,6 +39,7 @@ std::string roff(std::string_view text) {
 
 std::string option_entry(const Flag& flag) {
   const std::string head = flag_head(flag);
+  // The last word of a head is its value, which is set in italics.
   const std::size_t end = flag.positional || flag.is_switch() ? head.size() : head.rfind(' ');
   std::string text = ".TP\n\\fB" + roff(head.substr(0, end)) + "\\fR";
   if (end < head.size()) text += " \\fI" + roff(head.substr(end + 1)) + "\\fR";

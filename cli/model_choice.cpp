@@ -1,3 +1,5 @@
+// The route: an ONNX file answers everything itself; else the checkpoint gives what the flags leave
+// open; else the defaults, crnn and alnum.
 #include "cli/model_choice.h"
 
 #include "base/files.h"
@@ -18,6 +20,7 @@ Result<ModelChoice> choose_onnx(const std::string& checkpoint, const std::string
                  "--alphabet: the dictionary lies in the model; ocrtune import puts another there"};
   }
   const auto model = load_onnx_recognizer(path, {height, ""});
+  // Only the head is read: dictionary and height are enough where a framework computes.
   if (!model && elsewhere && checkpoint.empty() && model.error().kind == ErrorKind::unsupported) {
     const auto head = OCRTUNE_TRY(load_onnx_head(path, {height, ""}));
     return ModelChoice{path, head.alphabet.text(), head.alphabet.classes(), head.height,
@@ -26,6 +29,7 @@ Result<ModelChoice> choose_onnx(const std::string& checkpoint, const std::string
   if (!model) return model.error();
   if (!checkpoint.empty()) {
     const auto trained = OCRTUNE_TRY(Alphabet::load(alphabet_path(checkpoint)));
+    // The checkpoint's classes stand for its own characters, in their order.
     if (trained.characters() != model->alphabet.characters()) {
       return Error{ErrorKind::invalid,
                    checkpoint + " was trained with another alphabet than " + path + " has"};
@@ -55,6 +59,7 @@ Result<ModelChoice> choose_model(const std::string& checkpoint, const std::strin
   if (find_model(choice.model) == nullptr) {
     return Error{ErrorKind::usage, "no model " + choice.model + " (see ocrtune list models)"};
   }
+  // A file of that name wins over the name of an alphabet.
   if (!alphabet.empty()) alphabet_file = path_exists(alphabet) ? alphabet : "";
   const auto read =
       OCRTUNE_TRY(alphabet_file.empty() ? Alphabet::from_name(alphabet.empty() ? "alnum" : alphabet)

@@ -117,6 +117,7 @@ void open_closed_streams() {
 }
 
 int run_command_line(const std::vector<std::string>& words) {
+  // Before the watcher's thread is started, which keeps the mask that it is born with.
   take_all_cpus();
   catch_interrupts();
   std::vector<std::string> arguments = words;
@@ -144,6 +145,7 @@ int run_command_line(const std::vector<std::string>& words) {
   // `ocrtune --probe` is the same as `ocrtune probe`, for every command's name.
   const Command* command = find_command(starts_with(name, "--") ? name.substr(2) : name);
   if (command == nullptr) return unknown_command(name);
+  // With all its words: the other program parses them itself.
   if (command->of_engine && engine_commands() == nullptr) {
     return fail(*command, start_engine(words), "");
   }
@@ -161,6 +163,7 @@ int run_command_line(const std::vector<std::string>& words) {
   }
   Result<int> result = run();
   if (result) return *result;
+  // The command found on its way that the engine is needed.
   if (engine_was_asked()) result = start_engine(words);
   // A reader that has seen enough (| head) is no error.
   if (std::ferror(stdout) != 0 && reader_is_gone(stdout)) return kExitPipe;

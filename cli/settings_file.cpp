@@ -1,3 +1,5 @@
+// The keys are looked up among the declared flags, so a new flag is a new key by itself. Values
+// become the words that would be typed and go through the same checks as those of a command line.
 #include "cli/settings_file.h"
 
 #include <algorithm>
@@ -61,6 +63,7 @@ Result<FileSetting> setting_of(const Flag& flag, const toml::node& node, const s
     return setting;
   }
   if (one) {
+    // The launch command as one text is split as a shell splits it, without running one.
     auto words = split_command(*one);
     if (!words) return wrong(words.error().what);
     setting.values = *std::move(words);
@@ -74,6 +77,7 @@ Result<FileSetting> setting_of(const Flag& flag, const toml::node& node, const s
     setting.values.push_back(*value);
   }
   if (setting.values.empty()) return wrong("an empty list; leave the line out");
+  // A list of a knob: "--nproc" takes its values in one word.
   if (!flag.repeated) setting.values = {join(setting.values, ",")};
   return setting;
 }
@@ -103,6 +107,7 @@ Result<std::vector<FileSetting>> read_settings(const Flags& flags, const std::st
 
 std::vector<std::string> words_with_settings(const std::vector<std::string>& words,
                                              const std::vector<FileSetting>& settings) {
+  // Program and command; what the settings say stands in front of what was typed.
   const auto typed_from =
       words.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, words.size()));
   std::vector<std::string> all(words.begin(), typed_from), command;

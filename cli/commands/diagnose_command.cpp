@@ -48,6 +48,7 @@ Result<std::vector<std::string>> files_of(const DiagnoseFlags& flags) {
 
 Result<FailureEvidence> evidence_of(const DiagnoseFlags& flags) {
   FailureEvidence evidence;
+  // Written by a supervised run; a launcher's folder of logs has none.
   const std::string path = join_path(flags.run_directory, "evidence.json");
   if (!flags.run_directory.empty() && path_exists(path)) {
     const auto text = OCRTUNE_TRY(read_file(path, 1 << 20));
@@ -76,6 +77,7 @@ Result<Scans> scan_all(const std::vector<std::string>& files,
       if (!first || log.error().kind == ErrorKind::interrupted) first = log.error();
       return;
     }
+    // The user says that it is a kernel's log where its lines alone do not show it.
     if (kernel && log->kind == SourceKind::program) log->kind = SourceKind::kernel;
     scans.logs.push_back(std::move(*log));
   };

@@ -1,3 +1,4 @@
+// The declarations of those flags; their values are checked where they are used.
 #include "cli/commands/engine_flags.h"
 
 #include "core/data/width_buckets.h"

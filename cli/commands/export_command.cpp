@@ -37,6 +37,7 @@ Result<int> export_run(const ExportFlags& flags) {
     const std::string plan = OCRTUNE_TRY(read_file(flags.plan));
     OCRTUNE_TRY(take_plan(plan, deployment));
   }
+  // Before anything is written: a format that cannot express the deployment leaves no half file.
   if (format->fits != nullptr) OCRTUNE_TRY(format->fits(deployment));
   const std::string text = format->write(deployment);
   if (flags.out != "-") OCRTUNE_TRY(make_output_folder(parent_path(flags.out)));

@@ -57,6 +57,7 @@ struct RunsFlags {
   bool json = false;
 };
 
+// `runs` has no code of its own: its words are handed to list, rm and report.
 Result<int> runs(const RunsFlags& flags) {
   std::vector<std::string> rest;
   if (!flags.database.empty()) rest = {"--db", flags.database};

@@ -58,6 +58,7 @@ LadderWorld real_world(const Environment& environment) {
     place.environment = environment;
     return run_gpu_step(step, place);
   };
+  // 20 s, here and below: without persistence mode the driver takes seconds for each GPU.
   world.look = [environment] { return probe_gpus(GpuProbeOptions{"", 20}, environment); };
   world.pause = [](double seconds) { steady_clock().sleep_seconds(seconds); };
   if (is_terminal(stderr)) {

@@ -44,6 +44,7 @@ Status bind_this_rank() {
   for (char** line = environ; *line != nullptr; ++line) environment += std::string(*line) + '\0';
   const auto rank = local_rank_of(environment, "");
   const auto index = static_cast<std::size_t>(rank.value_or(0));
+  // Without a rank every process would be bound to the CPUs of the first.
   if (!rank && masks.size() > 1) {
     return Error{ErrorKind::usage,
                  "no rank in the environment (LOCAL_RANK, PADDLE_LOCAL_RANK, ...): start it with "
@@ -79,6 +80,7 @@ Status take_gpu(const std::string& wanted) {
 
 Result<int> rank_exec(const std::vector<std::string>& command, const std::string& gpu) {
   const auto path = OCRTUNE_TRY(find_executable(command[0]));
+  // The GPU first: its probe starts a child, which would inherit the rank's CPUs.
   OCRTUNE_TRY(take_gpu(gpu));
   OCRTUNE_TRY(bind_this_rank());
   std::vector<char*> arguments;
@@ -91,6 +93,7 @@ Result<int> rank_exec(const std::vector<std::string>& command, const std::string
   return system_error(errno, "start " + command[0]);
 }
 
+// A guess: long enough for a program to save, and a failed copy shall not hold the GPUs for long.
 constexpr double kStopSeconds = 5;
 
 // The text for copy `number` on the GPU of this name. It sees no other, so its number there is 0.
@@ -115,6 +118,7 @@ class CopyOutput {
   void add(std::string_view bytes) {
     const std::size_t before = open_.size();
     open_.append(bytes);
+    // Only the new bytes are looked at: a long line without an end would be read again each time.
     const std::size_t end = bytes.find_last_of(mark_.empty() ? "\n" : "\r\n");
     if (end == std::string::npos && open_.size() < kMostOpen) return;
     const std::size_t whole = end == std::string::npos ? open_.size() : before + end + 1;
@@ -153,6 +157,7 @@ class CopyOutput {
 class Copies {
  public:
   Status start(const std::vector<std::string>& command, const std::vector<std::string>& gpus) {
+    // A trial reads what all copies write through one pipe, so each line is marked with its copy.
     const bool measured = std::getenv(kEventPathVariable) != nullptr;
     std::vector<CpuSet> masks;
     if (const char* text = std::getenv(kRankCpusVariable); text != nullptr && *text != '\0') {

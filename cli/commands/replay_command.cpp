@@ -86,6 +86,7 @@ void print_played(const Played& played) {
 Result<int> run_replay(const ReplayFlags& flags) {
   const auto table = OCRTUNE_TRY(read_table(flags.table));
   Json list = Json::array();
+  // Each round is printed as it ends, so that an interrupted series keeps its first part.
   for (int i = 0; i < flags.repeat && !interrupted(); ++i) {
     Played played{flags.seed + static_cast<std::uint64_t>(i), {}};
     ReplayOptions options;

@@ -117,6 +117,7 @@ Result<IndexRow> row_with_page(const Store& store, const RunListing& listing,
 // One for each thread that reads at once. All are opened before any is read: closing the file that
 // open() looks into would take away the lock under which another one reads.
 Result<std::vector<std::unique_ptr<Store>>> stores_for(std::size_t runs, const std::string& path) {
+  // Guesses: the store that each thread opens must be worth it.
   constexpr std::size_t kMaxThreads = 32, kRunsAThread = 4;
   const auto cpus = static_cast<std::size_t>(std::max(1, current_affinity().count()));
   std::vector<std::unique_ptr<Store>> stores;
@@ -152,6 +153,7 @@ Result<int> report_all(const ReportFlags& flags) {
       if (row) rows[at] = *std::move(row);
     }
   };
+  // Without threads to spare one after the other.
   if (!run_team(stores.size(), work)) work(0);
   OCRTUNE_TRY(status);
   OCRTUNE_TRY(write_file(index, run_index_html(rows, flags.language)));

@@ -1,3 +1,5 @@
+// The flags are kept as typed and read when all are known. The question on a public address is
+// asked on a terminal only, on stderr, so that no script hangs at it.
 #include "cli/commands/service_flags.h"
 
 #include <unistd.h>

@@ -34,6 +34,7 @@ CommandRun declare_help(Flags& flags) {
                                          (near.empty() ? "; ocrtune help lists them"
                                                        : "; did you mean " + near + "?")};
     }
+    // Its flags are declared in the other program alone.
     if (command != nullptr && command->of_engine && engine_is_elsewhere()) {
       return engine_elsewhere();
     }

@@ -36,6 +36,7 @@ Result<int> show(const ShowFlags& flags) {
     std::vector<std::string> asked = with_store({"--run", flags.run}, flags);
     if (flags.json) asked.emplace_back("--json");
     for (std::string& word : words(flags.why)) asked.push_back(std::move(word));
+    // The older commands do the work: one answer for `show --why` and `why-not`.
     return run_command("why-not", asked);
   }
   if (!flags.html.empty()) {

@@ -96,6 +96,7 @@ Result<int> run_slo(const SloFlags& flags) {
   const RequestLimits asked_for = request_limits(flags.inputs);
   served.request_seconds =
       patience.request_seconds > 0 ? patience.request_seconds : asked_for.timeout_seconds;
+  // A server that never answers must not take longer than the search would.
   served.start_seconds = std::min(kStartSeconds, options.budget_seconds);
   if (patience.start_seconds > 0) {
     served.start_seconds = served.busy_start_seconds = patience.start_seconds;

@@ -1,3 +1,4 @@
+// The verdict is not taken from the store: the run is judged anew by this version's rules.
 #include "cli/commands/stored_run.h"
 
 #include "cli/commands.h"

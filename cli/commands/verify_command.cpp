@@ -49,6 +49,7 @@ void print_json(const RunRecord& run, const Verification& verification) {
       {"gain_then", interval_json(verification.gain_then)},
       {"gain_now", interval_json(verification.gain_now)},
       {"ratio_over_trials", interval_json(verification.ratio)},
+      // Older keys, kept for those who read them; the code says valid and discarded windows.
       {"clean_samples", verification.clean_samples},
       {"spoilt_samples", verification.discarded_samples},
       {"p_against_then", verification.p_against_then},

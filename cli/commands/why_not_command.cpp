@@ -74,6 +74,7 @@ Result<int> why_not_answer(const WhyNotFlags& flags) {
       Store::open(flags.db.empty() ? Store::default_path() : flags.db, Store::Mode::read);
   if (!store) return store.error();
   auto run = OCRTUNE_TRY((*store)->load_run(flags.run));
+  // The search is built again with its model, from which settings that never ran are predicted.
   const auto judgement = OCRTUNE_TRY(judge_run(run));
   const auto answer =
       OCRTUNE_TRY(why_not(flags.knobs, judgement->setup.space, *judgement->search, run));

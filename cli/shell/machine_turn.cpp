@@ -1,3 +1,4 @@
+// The lock is MachineLock's; here are the words.
 #include "cli/shell/machine_turn.h"
 
 #include <cstdio>

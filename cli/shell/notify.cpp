@@ -1,3 +1,5 @@
+// A child with its own guard, so that what the command leaves behind ends with it. It runs after
+// the answer is printed and stored, and its failure changes neither.
 #include "cli/shell/notify.h"
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 namespace ocrtune {
 namespace {
 
+// A guess: a message is sent in less, and the user's shell waits for it.
 constexpr double kMostSeconds = 30;
 
 }  // namespace

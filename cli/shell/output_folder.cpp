@@ -1,3 +1,4 @@
+// On stderr, for standard output may be the answer itself.
 #include "cli/shell/output_folder.h"
 
 #include <cstdio>

@@ -1,3 +1,6 @@
+// Terminal control by a carriage return and four sequences of ECMA-48: erase the line's or the
+// screen's rest, cursor up, dim. A thread ticks each second, so that the time left goes down while
+// a trial runs; one mutex guards the state and the stream.
 #include "cli/shell/progress.h"
 
 #include <algorithm>
@@ -44,6 +47,7 @@ void Progress::show(std::int64_t done, const std::string& remark) {
   const double share =
       static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total_, 1));
   std::string left = "";
+  // Half a second of work: a time left reckoned from less would jump.
   if (done > 0 && done < total_ && now - started_ > 0.5) {
     left = ", " + format_duration((now - started_) * (1 - share) / share) + " left";
   }
@@ -90,6 +94,7 @@ void SearchProgress::show(const SearchState& state) {
   draw(0);
   if (ticker_.joinable()) return;
   ended_ = false;
+  // Started by the first line that is shown: a command that shows none has no thread.
   ticker_ = std::thread([this] { tick(); });
 }
 
@@ -106,6 +111,7 @@ void SearchProgress::draw(double seconds_since_shown) {
   if (now.seconds > 0) now.seconds += seconds_since_shown;
   const char* const dim = colour_ ? "\x1b[2m" : "";
   const char* const plain = colour_ ? "\x1b[0m" : "";
+  // The whole block is written at once, so that no half of it shows.
   std::string text = to_first_row();
   for (const std::string& row : rows_) text += fmt::format("{}{}{}\x1b[K\n", dim, row, plain);
   text += fmt::format("{}{}{}\x1b[J", dim, search_text(now, width()), plain);
@@ -119,6 +125,7 @@ void SearchProgress::draw(double seconds_since_shown) {
 int SearchProgress::width() const { return terminal_width(stream_) - 1; }
 
 int SearchProgress::rows_that_fit() const {
+  // At most half of the screen: the notes above must stay readable.
   constexpr int kMost = 10;
   return enabled_ ? std::clamp(terminal_height(stream_) / 2 - 1, 0, kMost) : 0;
 }

@@ -1,3 +1,4 @@
+// Asked anew at each call: a window may be resized while a command runs.
 #include "cli/shell/terminal.h"
 
 #include <poll.h>
@@ -27,6 +28,7 @@ bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) != 0; }
 
 bool reader_is_gone(std::FILE* stream) {
   pollfd pipe{::fileno(stream), POLLOUT, 0};
+  // poll(2): the writing end of a pipe without readers has POLLERR.
   return ::poll(&pipe, 1, 0) == 1 && (pipe.revents & (POLLERR | POLLHUP)) != 0;
 }
 

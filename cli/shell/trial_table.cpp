@@ -80,6 +80,7 @@ std::vector<std::string> TrialTable::rows(int most, int width) const {
     const auto last = sorted.begin() + most - 1;
     const auto start =
         std::find_if(last, sorted.end(), [&](const Row* row) { return row->knobs == start_; });
+    // The start takes the last row, for gains are counted from it.
     if (start != sorted.end()) std::rotate(last, start, start + 1);
     sorted.resize(static_cast<std::size_t>(most));
   }

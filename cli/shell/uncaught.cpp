@@ -1,3 +1,4 @@
+// Written by write(2): where memory is what lacks, stdio may not be able to.
 #include "cli/shell/uncaught.h"
 
 #include <unistd.h>
@@ -26,6 +27,7 @@ void say(const char* text) {
     ::_exit(g_exit_code);
   } catch (...) {
   }
+  // Not an exception of std::exception's kind, or none at all: a broken invariant.
   std::abort();
 }
 

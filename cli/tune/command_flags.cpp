@@ -1,3 +1,6 @@
+// A command of the user's is looked at before the search is made: what its words name is turned,
+// what it says itself is known, and all other knobs are pinned, as fixed or as absent. The order in
+// settle_command() rests on that: axes may be added only until pin_the_rest() runs.
 #include "cli/tune/command_flags.h"
 
 #include <algorithm>
@@ -45,6 +48,7 @@ Status read_environment(const CommandFlags& flags, CommandWorkload& program) {
       return Error{ErrorKind::usage, "--env " + assignment + ": needs NAME or NAME=VALUE"};
     }
     if (equals == std::string::npos) {
+      // NAME alone: the run keeps the name, not the value.
       program.inherited.push_back(assignment);
       continue;
     }
@@ -103,6 +107,7 @@ int max_ranks(const SearchRequest& search) {
 // start takes all CPUs. `turned`: what its words and flags turn already.
 void vary_from_outside(const Job& job, SearchRequest& search, const Machine& machine,
                        const std::set<std::string>& turned, std::vector<std::string>& notes) {
+  // A guess: below it the trials of several threads leave none to repeat.
   constexpr double kLeastBudgetSeconds = 60;
   const auto own_threads = [](const auto& one) { return one.first == "OMP_NUM_THREADS"; };
   const bool plain =
@@ -120,6 +125,7 @@ void vary_from_outside(const Job& job, SearchRequest& search, const Machine& mac
   }
   std::vector<int> threads = {cpus};
   if (cpus >= 4) threads.push_back(cpus / 2);
+  // All CPUs, half of them and one; the plain start has all.
   threads.push_back(1);
   search.axes["threads"] = number_texts(threads);
   search.baseline.threads = cpus;
@@ -138,6 +144,7 @@ void vary_from_outside(const Job& job, SearchRequest& search, const Machine& mac
 // the others are absent. Of the three that every setting has, the user's `baseline` may name one.
 void pin_the_rest(const std::set<std::string>& turned, std::set<std::string> known,
                   const std::string& baseline, SearchRequest& search) {
+  // {global_batch} carries nproc and batch; {gpu} and {copy} make nproc copies.
   if (known.contains("global_batch")) known.insert({"nproc", "batch"});
   if (known.contains("gpus") || known.contains("gpu") || known.contains("copy")) {
     known.insert("nproc");
@@ -258,6 +265,7 @@ Status read_command_flags(const CommandFlags& flags, CommandWorkload& program) {
 }
 
 double command_trial_seconds(double budget_seconds) {
+  // Guesses; the lower bound is the engine's own trial time.
   constexpr double kTrialsWanted = 60;
   return std::clamp(budget_seconds / kTrialsWanted, 1.5, 4.0);
 }

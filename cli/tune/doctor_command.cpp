@@ -123,6 +123,8 @@ void say_what_holds_back(const Trial& trial, const TuneFlags& flags, const Machi
   }
 }
 
+// The steps of tune in their order, with checks of the machine in front. What fails is collected as
+// long as what follows can still be asked.
 Result<int> doctor(TuneFlags flags) {
   OCRTUNE_TRY(read_tune_flags(flags));
   Findings findings(flags.json);

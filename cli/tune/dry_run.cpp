@@ -1,3 +1,5 @@
+// The settings are filled into the command by the same code as a trial's, so that what is shown is
+// what would be started. Nothing is run.
 #include "cli/tune/dry_run.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Which of the five kinds of job the flags mean. The order of the tests is the precedence: a
+// command that prints, then a server, then the built-in engine.
 #include "cli/tune/job_flags.h"
 
 #include <utility>

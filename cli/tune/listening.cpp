@@ -1,3 +1,7 @@
+// The command is started once, with the user's setting, while the reader finder listens; where
+// ranks were launched and it stays open whose batch a step has, once more with one process. What
+// was taken is told with the flags that would name it. The rules on whose rate it is come last,
+// from what was told to what is assumed.
 #include "cli/tune/listening.h"
 
 #include <algorithm>
@@ -28,6 +32,7 @@
 namespace ocrtune {
 namespace {
 
+// Guesses: a slow framework needs its time to a first step, a small budget asks for a short wait.
 constexpr double kBudgetShare = 0.5, kLeastSeconds = 20, kMostSeconds = 180;
 
 constexpr const char* kAsk =
@@ -87,10 +92,12 @@ Trial hear(const PreparedCommand& prepared, const Machine& machine, const Knobs&
 // has its own batch it stays as long, and so does a run of a given number of steps.
 bool epoch_shrinks(const std::vector<double>& of_ranks, const std::vector<double>& alone,
                    int ranks) {
+  // A guess: totals of fewer steps agree by chance.
   constexpr double kLeastSteps = 4;
   if (of_ranks.size() != alone.size()) return false;
   for (std::size_t i = 0; i < alone.size(); ++i) {
     const double off = std::abs(of_ranks[i] - ranks * alone[i]);
+    // So much tolerance because each rank may round its part to a whole step.
     if (alone[i] >= kLeastSteps && off <= ranks) return true;
   }
   return false;
@@ -174,6 +181,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   const PreparedCommand ready = OCRTUNE_TRY(prepared_command(user_command(job, search), machine));
   const bool over_hosts = !job.command_job().hosts.empty();
   if (!ready.workload.log_reader.empty()) return std::string();
+  // Over hosts nothing is listened to: the reader has to be named.
   if (over_hosts) return Error{ErrorKind::usage, kAsk};
   PreparedCommand prepared = ready;
   prepared.workload.answers.clear();  // no text is compared yet
@@ -185,6 +193,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
       std::clamp(kBudgetShare * search.budget_seconds, kLeastSeconds, kMostSeconds);
   const Trial trial = hear(prepared, machine, knobs, limits, silent, finder);
   auto choice = interrupted() ? std::nullopt : finder->choice_at_end();
+  // The command ended by itself before enough lines came: whole runs of it can be timed.
   const bool ended =
       trial.outcome == Outcome::crashed && trial.cause == "no_metric" && !finder->is_settled();
   const bool repeats = prepared.workload.log_file.empty() && !starts_copies(prepared.workload);

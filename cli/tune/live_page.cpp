@@ -1,3 +1,5 @@
+// The page is judged from all trials so far, as at the end, so its cost grows with the run. It is
+// written only as often as that cost allows.
 #include "cli/tune/live_page.h"
 
 #include "base/files.h"

@@ -1,3 +1,4 @@
+// --objective and --max-latency may both name a percentile; one that contradicts is refused.
 #include "cli/tune/objective_flags.h"
 
 #include "base/text.h"

@@ -1,3 +1,6 @@
+// What is asked for, else all that are installed, is asked whether it reads this file: each
+// framework in a process of its own (ask_frameworks). What cannot read is left out with its reason,
+// and only where nothing is left is it an error.
 #include "cli/tune/reading_engines.h"
 
 #include <algorithm>
@@ -128,6 +131,7 @@ Status choose_engines(TuneFlags& flags) {
     if (asked) search.axes[kBackend] = wanted;
     return Status();
   }
+  // Offered unasked only for lines of the user's own, and not under a latency target.
   const bool compared = !job.requests().place.empty() && job.slo().empty();
   const bool offered = wanted.empty();
   if (offered && !compared && flags.inference.refusal.empty()) return Status();

@@ -135,6 +135,7 @@ class TuneLine : public SessionObserver {
                    progress_json({++number_, trial, unit_, best, seconds_left_}).c_str());
       return;
     }
+    // Only now is it known what the program's own start takes.
     if (number_++ == 0 && prints_ && trial.ok()) {
       note("A trial takes about {} here, {} of it start-up: the budget pays for about {}",
            {duration_text(trial.seconds), duration_text(trial.start_seconds),
@@ -222,6 +223,7 @@ void say_note(const std::string& note) {
 void show_last_words(const RunRecord& run) {
   if (!run.job.prints() || run.trials.empty()) return;
   const Trial& trial = run.trials.front();
+  // stderr is unbuffered: without this its words would stand before the answer.
   std::fflush(stdout);
   std::fprintf(stderr, "\nStopped: %s.\n", plain_line(run.stop_reason).c_str());
   if (trial.ok() || trial.log_tail.empty()) return;
@@ -381,6 +383,7 @@ Result<int> tune_as_asked(TuneFlags& flags) {
   OCRTUNE_TRY(read_tune_flags(flags));
   const double quiet = OCRTUNE_TRY(quiet_seconds(flags));
   if (!flags.name.empty()) OCRTUNE_TRY(check_run_name(flags.name));
+  // The budget begins here; what is waited for is added to `start` below and so taken out of it.
   double start = steady_clock().now_seconds();
   const auto store = OCRTUNE_TRY(open_store(flags));
   if (flags.resuming) {

@@ -23,6 +23,7 @@ namespace {
 // An allocator needs its library here, and no other one in front of it.
 Status check_allocators(const TuneFlags& flags) {
   const char* own = std::getenv("LD_PRELOAD");
+  // --env may set it for the command alone.
   std::string preload = own == nullptr ? "" : own;
   for (const auto& [name, value] : flags.typed.program.environment) {
     if (name == "LD_PRELOAD") preload = value;
@@ -157,6 +158,7 @@ void declare_workload(Flags& cli, TuneFlags& flags) {
 }
 
 Status read_tune_flags(TuneFlags& flags) {
+  // First the engines that become commands: all that follows then takes them for commands.
   OCRTUNE_TRY(take_engine_in_paddle(flags));
   OCRTUNE_TRY(take_engine_on_hosts(flags));
   OCRTUNE_TRY(read_lists(flags));
@@ -171,6 +173,7 @@ Status read_tune_flags(TuneFlags& flags) {
 }
 
 Status settle_flags(TuneFlags& flags, const Machine& machine) {
+  // The device before the baseline, which depends on it; the command last, for it pins the knobs.
   OCRTUNE_TRY(read_hints(flags));
   OCRTUNE_TRY(read_device(flags.job, flags.search, flags.device, machine));
   std::replace(flags.baseline.begin(), flags.baseline.end(), ',', ' ');  // no value holds one

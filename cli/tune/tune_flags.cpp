@@ -1,3 +1,6 @@
+// Each reader leaves flags.typed or flags.search more complete; read_tune_flags() and
+// settle_flags() in tune_declare.cpp have their order. An error names its flag and comes before
+// anything is measured.
 #include "cli/tune/tune_flags.h"
 
 #include <algorithm>
@@ -78,6 +81,7 @@ Status read_lists(TuneFlags& flags) {
     flags.search.axes[name] =
         OCRTUNE_TRY(read_value_list("--dim " + name, dim.substr(equals + 1), false));
   }
+  // The values are tried on a setting that nobody uses, for errors of spelling.
   Knobs scratch;
   for (const auto& [name, values] : flags.search.axes) {
     for (const std::string& value : values) {
@@ -225,6 +229,7 @@ Status read_amounts(TuneFlags& flags) {
     if (!seconds) return Error{ErrorKind::usage, "--prove-learning: " + seconds.error().what};
     search.learning_seconds = *seconds;
   }
+  // A search needs at least the start and one other setting.
   if (search.budget_seconds < 2 * search.trial_seconds) {
     return Error{
         ErrorKind::usage,

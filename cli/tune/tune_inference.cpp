@@ -1,3 +1,5 @@
+// Everything that the flags name is opened and checked before the machine is probed, so that a
+// mistake in a request file or a dead server is told at once.
 #include "cli/tune/tune_inference.h"
 
 #include "base/files.h"
@@ -145,6 +147,7 @@ Status read_inference(JobFlags& typed, const SearchRequest& search, InferenceFla
     const auto answers = make_http_target(http);  // now, not after the probing
     if (!answers) return answers.error();
   }
+  // With a placeholder each copy has an address of its own, which only a trial fills in.
   if (requests.url.find('{') == std::string::npos) {
     OCRTUNE_TRY(check_address_is_free(typed.program.command, requests.url));
   }
@@ -172,6 +175,7 @@ double default_trial_seconds(const JobFlags& typed) {
   const auto slo = parse_slo(typed.requests.slo);
   if (!typed.requests.slo.empty() && slo) return load_trial_seconds(slo->seconds);
   const bool service = typed.infers() && typed.serves() && !typed.built_in();
+  // 6 s is a guess for a server of the user's own.
   return service ? 6 : SearchRequest().trial_seconds;
 }
 
