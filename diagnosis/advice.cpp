@@ -1,3 +1,6 @@
+// The order of a cause's fixes is their worth: the message's own cure, an import's package, rows of
+// lines, rows of programs, the cause's own. Six are enough, and none is said twice. Numbers that
+// the log printed of its configuration replace those of the table.
 #include "diagnosis/advice.h"
 
 #include <algorithm>
@@ -39,6 +42,7 @@ std::string fitted(const std::string& fix, const Config& config) {
                     first = value_of(kFirstBatch);
   if (has("Train.loader.num_workers=2") && parse_integer(had)) {
     const std::int64_t workers = *parse_integer(had);
+    // Without workers there is none to halve: the fix is left out.
     if (workers <= 0) return "";
     return fmt::format("{}={} Eval.loader.num_workers=0   # it was {}", kWorkers, workers / 2, had);
   }
@@ -90,6 +94,7 @@ std::string cure_in_message(const std::string& text) {
     while (!sentence.empty() && (sentence.back() == '.' || sentence.back() == ')')) {
       sentence.pop_back();
     }
+    // A sentence helps only if it names something to type; "see the docs" and the like do not.
     if (re2::RE2::PartialMatch(sentence, kHelps) && !re2::RE2::PartialMatch(sentence, kVague)) {
       return sentence;
     }

@@ -259,6 +259,7 @@ const std::vector<Fix>& fix_table() {
     std::vector<Fix> fixes;
     for (std::string_view row : rows_of(kLineFixes)) {
       const std::string_view of = take_column(row);
+      // "~" begins words of the evidence, else the column names causes or signatures.
       const bool quotes = of[0] == '~';
       fixes.push_back({quotes ? "" : lasting(" " + std::string(of) + " "),
                        quotes ? lasting(of.substr(1)) : "", 0, 0, lasting(row)});
@@ -270,6 +271,7 @@ const std::vector<Fix>& fix_table() {
         continue;
       }
       const std::uint32_t programs = programs_named(take_column(row));
+      // The second column is "-" and the programs that must not have written the log.
       const std::string_view without = take_column(row).substr(1);
       fixes.push_back(
           {causes, "", programs, without.empty() ? 0 : programs_named(without), lasting(row)});

@@ -1,3 +1,7 @@
+// Clues are collected first (hear_), then doubted and settled against each other, and summed up for
+// each cause last. The order of rank() is part of the method: what a later step asks about clues
+// rests on the weights that the earlier ones left. Factors and bounds here are set by hand and
+// checked on the told logs of tests/fixtures/diagnosis.
 #include "diagnosis/cause_ranker.h"
 
 #include <algorithm>
@@ -19,6 +23,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxEvidence = 6;
+// No log makes it certain.
 constexpr double kSurest = 0.98;
 
 // Names something that is missing or odd, which may be no more than a remark.
@@ -461,6 +466,7 @@ std::vector<Cause> CauseRanker::sum_up() const {
       // Lines of one log speak of one event, so each further one adds only a part of its weight. A
       // thousand ranks that waited for one say no more than the first of them.
       const bool echo = again && (is_witness(name) || cause.follows);
+      // As of independent witnesses: 1 minus the product of their doubts.
       doubt *= 1 - clue->weight * (echo ? 0.0 : again ? 0.15 : clue == own[0] ? 1.0 : 0.5);
       if (!again) cause.signatures.emplace_back(clue->signature);
       const bool told = std::ranges::any_of(cause.evidence, [&](const EvidenceLine& line) {

@@ -1,3 +1,5 @@
+// The part of the cause table that concerns memory, processes and ranks, and the reader of all its
+// parts. The texts are parsed once, on the first look; a row that is wrong aborts the program.
 #include "diagnosis/causes.h"
 
 #include <algorithm>
@@ -179,6 +181,7 @@ void add_causes(std::string_view text, std::vector<CauseRow>& causes) {
     CauseRow cause{lasting(take_column(row)), "", "", {}, lasting(take_column(row))};
     cause.remedy = remedy_named(take_column(row));
     cause.meaning = lasting(row);
+    // A run that ends well and is only slow has the outcome of a good trial.
     if (cause.outcome == std::string_view("ok")) cause.kind = CauseKind::slowness;
     causes.push_back(std::move(cause));
   }

@@ -1,3 +1,5 @@
+// The table has the pairs that no rule gives. The rule: whatever has a name of its own produces all
+// witnesses and all generic failures, and a generic one produces witnesses alone.
 #include "diagnosis/consequences.h"
 
 #include <algorithm>
@@ -130,6 +132,7 @@ bool recovered(const Finding& finding, const LogScan& log) {
     for (const Finding& other : log.findings) {
       if (pair.to != other.signature->id || other.last.number <= finding.last.number) continue;
       const auto &from = finding.first.when, &to = other.last.when;
+      // A recovery that took longer came too late for those who waited.
       return !from || !to || *to - *from < kLongStall;
     }
   }
@@ -170,6 +173,7 @@ double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
   }
   const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
   double factor = recovered(finding, log) ? 0.2 : 1;
+  // This factor and those below are set by hand.
   if (finding.earlier_run) factor *= 0.15;
   // A server that answers on met the error of one request.
   constexpr std::int64_t kServed = 3;
@@ -200,6 +204,7 @@ bool reads_samples(const Finding& finding, const LogScan& log) {
     return re2::RE2::PartialMatch(line.raised.place, words) ||
            re2::RE2::PartialMatch(line.raised.file, words);
   };
+  // Words of weights first: a path may hold "data" as well.
   if (re2::RE2::PartialMatch(line.text, kWeights) || raised_in(kWeights)) return false;
   if (re2::RE2::PartialMatch(line.text, kFiles) || raised_in(kSamples)) return true;
   // The same traceback says that a worker of a loader met it.

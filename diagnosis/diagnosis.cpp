@@ -1,3 +1,5 @@
+// The frame around the ranker: its causes first, then bounds on what they may claim. Story, next
+// steps, slowness, notes and advice come after that, because they look at the causes that stand.
 #include "diagnosis/diagnosis.h"
 
 #include <algorithm>
@@ -65,6 +67,7 @@ void add_slow(std::string_view name, double confidence, std::string_view signatu
 
 // What a step costs: waiting for data, and a rate that falls.
 void add_costs(const LogScan& log, Diagnosis& diagnosis) {
+  // A guess: below it a step hardly waits for data.
   constexpr double kMuch = 0.3;
   const StepCosts& costs = log.costs;
   const LogLine& line = log.last_progress;
@@ -313,6 +316,7 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
     diagnosis.story = tell_story(logs, evidence, ranker, diagnosis.causes);
     diagnosis.next_steps = next_steps(diagnosis.causes, logs);
   }
+  // After the verdict: slowness ends no run.
   add_slowness(logs, diagnosis);
   if (!diagnosis.failed) sort_by_confidence(diagnosis.causes);
   add_notes(logs, evidence, ranker, diagnosis);

@@ -1,3 +1,5 @@
+// Keyed by the general words themselves: a change of a row elsewhere must be made here too, else
+// the engine's own words are no longer found.
 #include "diagnosis/engine_words.h"
 
 #include <algorithm>

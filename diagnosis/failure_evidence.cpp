@@ -1,3 +1,5 @@
+// One list of the numbers (each_number) serves both directions. A field of another type counts as
+// not known.
 #include "diagnosis/failure_evidence.h"
 
 #include <csignal>
@@ -36,6 +38,7 @@ void each_number(Evidence& evidence, const Visit& visit) {
   visit("stalled_ranks", evidence.stalled_ranks);
 }
 
+// NTSTATUS codes of Microsoft's ntstatus.h.
 std::optional<int> windows_signal(std::int64_t code) {
   switch (static_cast<std::uint32_t>(code)) {
     case 0xC0000005U:  // access violation
@@ -60,12 +63,14 @@ ExitStatus decode_exit(std::int64_t code) {
   status.code = static_cast<int>(code);
   const auto known = [](std::int64_t n) { return n >= 1 && n <= 31; };
   if (code < 0 && known(-code)) status.signal = static_cast<int>(-code);
+  // What a shell reports; real-time signals, above 31, end no run that is known here.
   if (code > 128 && code <= 128 + 31) status.signal = static_cast<int>(code - 128);
   // sys.exit(-9) leaves 247; only the fatal signals, because small negative codes are also used
   // as plain error codes (255 is -1).
   for (int signal : {SIGKILL, SIGBUS, SIGSEGV, SIGABRT, SIGILL, SIGTERM, SIGFPE}) {
     if (code == 256 - signal) status.signal = signal;
   }
+  // As an unsigned or as a negative 32-bit number.
   if (!status.signal && (code > 0x7FFFFFFF || code < -255)) status.signal = windows_signal(code);
   status.text = status.signal ? fmt::format("exit code {}: killed by signal {} ({})", code,
                                             *status.signal, signal_name(*status.signal))

@@ -46,6 +46,7 @@ bool left_hanging(const Clue& clue, const Clue& other) {
 // the table names for `b` alone may be told a few lines later: a driver, an allocator says why at
 // last.
 bool not_later(const Clue& a, const Clue& b) {
+  // Seconds; a guess: clocks that NTP keeps differ by far less.
   constexpr double kClockSkew = 5;
   constexpr std::int64_t kAfterwards = 40;  // lines
   const bool close =
@@ -158,6 +159,7 @@ void CauseRanker::discount_followers() {
   const CauseRow* root = first == nullptr ? nullptr : first->cause;
   for (Clue& clue : clues_) {
     const int level = tier(clue.role);
+    // The factors are set by hand and checked on the told logs.
     if (level == 4 && clue.explained) clue.weight *= 0.4;
     if (level == 3 && root != nullptr && clue.cause != root) clue.weight *= 0.6;
     if (level == 3 && clue.explained && clue.cause != root) clue.weight *= 0.5;

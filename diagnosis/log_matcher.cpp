@@ -1,3 +1,6 @@
+// RE2's FilteredRE2 over the whole table: it gives the literals without which no pattern can match
+// (atoms), and these make one RE2::Set that passes over most blocks. Only the patterns whose atoms
+// occur are run.
 #include "diagnosis/log_matcher.h"
 
 #include <algorithm>
@@ -40,11 +43,13 @@ struct Matcher {
     patterns.Compile(&atoms);
     std::vector<int> always;
     patterns.AllPotentials({}, &always);
+    // A pattern without a literal would be run on every line of every log.
     for (int id : always) {
       unsound.emplace_back(table[static_cast<std::size_t>(rows[static_cast<std::size_t>(id)])].id);
     }
     options.set_literal(true);
     options.set_case_sensitive(false);
+    // Where its automaton needs more, a set matches nothing; the usual limit is 8 MiB.
     options.set_max_mem(128 << 20);
     literals = std::make_unique<re2::RE2::Set>(options, re2::RE2::UNANCHORED);
     for (const std::string& atom : atoms) literals->Add(atom, nullptr);

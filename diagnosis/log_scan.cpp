@@ -1,3 +1,5 @@
+// The route: bytes are decoded and cut into blocks of whole lines. Each block is asked whether
+// anything can match, and only then its lines are. All that is kept is bounded.
 #include "diagnosis/log_scan.h"
 
 #include <fcntl.h>
@@ -189,6 +191,7 @@ LogScanner::State::Key LogScanner::State::take_match(const SignatureMatch& match
   if (const std::string& actor = told.origin.actor; !actor.empty()) {
     key.second = actors.emplace(actor, -2 - static_cast<int>(actors.size())).first->second;
   }
+  // Beyond so many findings ranks no longer stand apart: memory is bounded.
   if (key.second != -1 && findings.count(key) == 0 && findings.size() > kMaxRanks * 8) {
     rank.reset();
     key.second = -1;
@@ -458,6 +461,7 @@ LogScan LogScanner::finish() {
     scan.lines += 1;
   }
   for (const auto& told : state.in_payload) state.take_matches(told);
+  // A bar that stops at ^C was interrupted: its line is read again as the last one of the log.
   if (ends_with(trim(scan.last_line.text), "^C") && scan.progress_lines > 0) {
     const std::int64_t lines = std::exchange(scan.lines, scan.last_line.number - 1);
     state.take_line(scan.last_line.text + "   (the log ends there)", true, true);

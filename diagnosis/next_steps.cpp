@@ -1,3 +1,5 @@
+// The first suspect is compared with every other row of the table that names it. Words of the
+// engine are put in before commands are compared, so that none is proposed twice.
 #include "diagnosis/next_steps.h"
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 namespace ocrtune {
 namespace {
 
+// Guesses: above it a command is not worth its while, and below kStillSuspect no rival.
 constexpr double kSettled = 0.93;
 constexpr double kStillSuspect = 0.12;
 constexpr std::size_t kMaxSteps = 3;

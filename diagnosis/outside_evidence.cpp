@@ -118,6 +118,7 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
 // Seconds by which the clock `a` is in another time zone than `b`, if that explains all but a few
 // seconds between them: containers and hosts log in zones of their own. 0: it does not.
 double zone_between(double a, double b) {
+  // Zones are whole quarters of an hour and at most 14 hours from UTC.
   constexpr double kZoneStep = 900, kFarthest = 14 * 3600, kSkew = 5;
   const double zone = std::round((a - b) / kZoneStep) * kZoneStep;
   const bool explains = std::abs(a - b - zone) <= kSkew && std::abs(zone) <= kFarthest;
@@ -149,6 +150,7 @@ void CauseRanker::hear_exit_code() {
     const char* cause;
     double weight;
   };
+  // Weights as those of signatures: how likely the cause is by this end alone. Set by hand.
   constexpr Row kRows[] = {
       {SIGKILL, "host_out_of_memory", 0.65}, {SIGBUS, "shm_full", 0.65},
       {SIGSEGV, "segmentation_fault", 0.7},  {SIGABRT, "aborted", 0.5},
@@ -162,6 +164,7 @@ void CauseRanker::hear_exit_code() {
   for (const Row& row : kRows) {
     if (status.signal == row.signal) cause = row.cause, weight = row.weight;
   }
+  // 124 is timeout(1)'s; 126 and 127 are a shell's (POSIX): not executable, not found.
   if (!status.signal && status.code == 124) cause = "time_limit", weight = 0.5;
   if (!status.signal && status.code == 126) cause = "permission_denied", weight = 0.6;
   if (!status.signal && status.code == 127) cause = "missing_module", weight = 0.7;
@@ -193,6 +196,7 @@ void CauseRanker::hear_counters() {
     add("host_out_of_memory", Role::symptom, 0.5, "counters",
         fmt::format("oom_kill in /proc/vmstat grew by {}", *e.host_oom_kills));
   }
+  // The shares are guesses: readings are seconds apart, and the last bytes are seldom seen.
   if (is_full(e.shm_peak_bytes, e.shm_size_bytes, 0.95)) {
     add("shm_full", Role::proof, 0.85, "counters",
         fmt::format("/dev/shm held {} of {}", format_bytes(*e.shm_peak_bytes),
@@ -215,6 +219,7 @@ void CauseRanker::hear_counters() {
     }
   }
   if (e.growth && e.growth->low > 0 &&
+      // 64 MiB in all: less is within what allocators keep.
       e.growth->bytes_per_second * e.growth->seconds > 64.0 * 1048576) {
     add("memory_leak", Role::symptom, sigkill_ ? 0.6 : 0.3, "counters",
         fmt::format("memory grew by {}/s over {}",

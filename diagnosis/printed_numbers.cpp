@@ -59,6 +59,7 @@ CardMemory card_memory(const std::string& text) {
 // More than twice the card, or more than any card has: a wrong shape or label, no shortage. And
 // where other processes hold more than this one, they are the cause.
 void CauseRanker::read_gpu_memory() {
+  // 1 TiB: far above any card's memory.
   constexpr double kAnyCard = 1024 * kGibibyte;
   static const re2::RE2 kAtStart(
       R"(Free memory on device.*?\(([\d.]+)/([\d.]+) GiB\) on startup is less)");
@@ -71,6 +72,7 @@ void CauseRanker::read_gpu_memory() {
       clue.cause = &find_cause("shape_mismatch");
       continue;
     }
+    // 2 and 0.4 are guesses: other processes that only share a card hold less.
     const bool by_others = memory.own_bytes > 0 && memory.other_bytes > 2 * memory.own_bytes &&
                            memory.other_bytes > 0.4 * memory.total_bytes;
     const bool at_start =

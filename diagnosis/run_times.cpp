@@ -11,6 +11,7 @@ namespace ocrtune {
 namespace {
 
 constexpr double kHour = 3600;
+// A guess a little above the farthest zone from UTC, 14 hours.
 constexpr double kFarthestZone = 15 * kHour;  // containers and hosts log in zones of their own
 constexpr double kSkew = 60;
 constexpr double kOtherLife = 0.1, kBefore = 0.5;  // what is left of an event's weight
@@ -75,6 +76,7 @@ void CauseRanker::place_in_time() {
   for (Clue& clue : clues_) {
     if (clue.file < 0 || !is_outside_event(clue)) continue;
     const LogScan& log = log_of(clue.file);
+    // An undated line within a program's log happened where it stands.
     if (log.kind == SourceKind::program && !clue.dated) continue;
     double left = clue.dated ? share_left(*clue.when, span) : 1;
     for (const auto& [file, boot] : boots) {

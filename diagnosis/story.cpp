@@ -1,3 +1,6 @@
+// The teller takes the clue that speaks loudest for the first cause and asks what the other ranks
+// did by then. Each event is made by one tell_ function; order by clocks comes last, and only
+// between events with clocks of their own.
 #include "diagnosis/story.h"
 
 #include <algorithm>

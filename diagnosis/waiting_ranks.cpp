@@ -182,6 +182,7 @@ void CauseRanker::hear_waiting_ranks() {
     clue.dated = line.dated;
     clues_.push_back(std::move(clue));
   };
+  // From the strongest to the weakest explanation; the first that fits is the only one.
   const Seen hung = hung_meanwhile(logs_, waiting), busy = busy_alone(logs_, waiting);
   // A rank that died has stopped being busy. Where several share a log, what names no rank is
   // mostly rank 0's.

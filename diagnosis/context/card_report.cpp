@@ -1,3 +1,5 @@
+// A small state for each of two forms: the three lines of a PCIe link, and a heading of columns
+// with rows below it. A row counts as long as it has as many cells as the heading.
 #include "diagnosis/context/card_report.h"
 
 #include <algorithm>
@@ -72,6 +74,7 @@ std::string CardReport::take_row(std::string_view line) const {
       return fmt::format("{}: Active", columns_[i]);
     }
   }
+  // A guess.
   constexpr double kSwaps = 1000;  // KiB a second, both ways
   if (total > 0) return fmt::format("memory used: {:.0f} of {:.0f}", used, total);
   if (in >= kSwaps && out >= kSwaps) {

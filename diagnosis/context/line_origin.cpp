@@ -1,3 +1,5 @@
+// All prefixes in one RE2::Set, tried again on what is left, for launchers stack: a journal before
+// a container before torchrun. The first row of the table that fits wins.
 #include "diagnosis/context/line_origin.h"
 
 #include <algorithm>
@@ -59,6 +61,7 @@ struct PrefixPatterns {
 
   PrefixPatterns() {
     re2::RE2::Options options;
+    // Bytes: a line need not be UTF-8.
     options.set_encoding(re2::RE2::Options::EncodingLatin1);
     all = std::make_unique<re2::RE2::Set>(options, re2::RE2::ANCHOR_START);
     for (const Prefix& prefix : kPrefixes) {
@@ -116,6 +119,7 @@ std::size_t take_prefix(std::string_view text, bool first, LineOrigin& origin) {
 }  // namespace
 
 LineOrigin origin_of(std::string_view line) {
+  // A guess.
   constexpr int kLevels = 4;
   LineOrigin origin;
   origin.text = line;
@@ -129,6 +133,7 @@ LineOrigin origin_of(std::string_view line) {
   if (!origin.rank && starts_with(line, kWorker)) {
     origin.rank = rank_of_file(std::string(line.substr(0, line.find(':'))));
   }
+  // A rank is the better name: two names would make two processes of one.
   if (origin.rank) origin.actor.clear();
   return origin;
 }
@@ -158,6 +163,7 @@ std::optional<int> rank_of_file(const std::string& path) {
   };
   const std::size_t slash = path.find_last_of('/');
   const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
+  // The number of a descriptor is no rank.
   if (starts_with(path, "/dev/fd/") || starts_with(path, "/proc/")) return std::nullopt;
   int rank = 0;
   for (const re2::RE2& pattern : kNames) {

@@ -1,3 +1,5 @@
+// iconv(3) does the conversion; the work here is to recognise the encoding. UTF-16 is told from the
+// first bytes of the file, GBK line by line, for a log may hold lines of several programs.
 #include "diagnosis/context/log_encoding.h"
 
 #include <iconv.h>
@@ -29,6 +31,7 @@ bool looks_like_gbk(std::string_view text) {
   return false;
 }
 
+// Both are needed: valid UTF-8 of Chinese text has runs of high bytes as well.
 bool is_gbk(std::string_view text) { return looks_like_gbk(text) && valid_utf8(text) != text; }
 
 // iconv(3) of one encoding.
@@ -47,6 +50,7 @@ class Converter {
     std::string out(bytes.size() * 2 + 8, '\0');
     char *from = bytes.data(), *to = out.data();
     std::size_t left = bytes.size(), room = out.size();
+    // Back to the initial state after an earlier text.
     ::iconv(handle_, nullptr, nullptr, nullptr, nullptr);
     ::iconv(handle_, &from, &left, &to, &room);
     bytes.erase(0, bytes.size() - left);
@@ -85,6 +89,7 @@ std::string Utf16Decoder::decode(std::string_view bytes) {
   rest_ += bytes;
   Converter converter(big_endian_ ? "UTF-16BE" : "UTF-16LE");
   std::string out = converter.take(rest_);
+  // What stops iconv in the middle is half of a surrogate pair: it is skipped.
   for (int halves = 1; rest_.size() >= kPair; ++halves) {
     rest_.erase(0, halves < kMaxHalves ? kUnit : rest_.size() / kUnit * kUnit);
     out += converter.take(rest_);
@@ -105,6 +110,7 @@ std::optional<std::string> without_gbk(std::string_view text) {
     text.remove_prefix(end + 1);
     if (is_gbk(line)) {
       std::string bytes = line, read = converter.take(bytes);
+      // All of the line was read; else it stays as it is.
       if (bytes.empty()) line = std::move(read);
     }
     out += line;

@@ -1,3 +1,4 @@
+// Shapes, not regular expressions: very many lines are asked, and most of them have no date.
 #include "diagnosis/context/log_time.h"
 
 #include <algorithm>
@@ -31,6 +32,7 @@ int digits(std::string_view text, std::size_t from, std::size_t count) {
 
 // `clock` starts at "hh:mm:ss", perhaps with a fraction.
 double seconds_of(int month, int day, std::string_view clock) {
+  // Of a leap year, for the year is unknown: times of other years are a day off after February.
   constexpr int kDaysBefore[] = {0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335};
   const int days = kDaysBefore[std::clamp(month, 1, 12) - 1] + day - 1;
   double seconds = days * 86400.0 + digits(clock, 0, 2) * 3600.0 + digits(clock, 3, 2) * 60.0 +
@@ -54,6 +56,7 @@ int month_named(std::string_view text) {
 }  // namespace
 
 std::optional<double> parse_log_time(std::string_view line) {
+  // Dates stand at the beginning, behind prefixes; further on they are of something else.
   line = line.substr(0, 160);
   for (std::size_t i = 0; i + 14 < line.size(); ++i) {
     const std::string_view text = line.substr(i);

@@ -1,3 +1,6 @@
+// Payload is blanked by dots of the same length, so that all positions of the line stay. Values of
+// keys go first, then lists, then patterns of whole lines; quotations only where the line's level
+// says that nothing failed.
 #include "diagnosis/context/payload.h"
 
 #include <algorithm>
@@ -265,6 +268,7 @@ std::optional<std::string> without_payload(std::string_view line) {
 }
 
 bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
+  // A guess that bounds a block whose end is not seen: the rest of a log must not vanish in it.
   constexpr int kLongest = 200;
   static const re2::RE2 kHeading(
       R"((?i)^[-=#*]{2,}\s*(?:(?:(?:page )?text|content|markdown|warnings summary)|(?:sample|example|page|image|document|prediction|answer|response|prompt)\s*#?\d+(?:/\d+)?|(?:\S*/)?(?:(?:page|scan|img|image|doc)[\w-]*\d\w*\.(?:txt|md|json)|[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp)))\s*[-=#*]{2,}$|^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$)",

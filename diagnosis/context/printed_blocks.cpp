@@ -1,3 +1,4 @@
+// Both readers keep a bound on what they hold: a log may print such blocks without end.
 #include "diagnosis/context/printed_blocks.h"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 namespace ocrtune {
 namespace {
 
+// Guesses above what such programs print.
 constexpr std::size_t kMaxValues = 400;
 constexpr int kReportLines = 16;
 constexpr std::size_t kMaxReports = 64;
@@ -22,6 +24,7 @@ void PrintedConfig::take_line(std::string_view line) {
   re2::StringPiece indent, key, value;
   if (values_.size() > kMaxValues || !re2::RE2::FullMatch(line, kLine, &indent, &key, &value))
     return;
+  // A line that is indented no deeper closes the mappings above it.
   while (!path_.empty() && path_.back().first >= indent.size()) path_.pop_back();
   if (value.empty()) {
     path_.emplace_back(indent.size(), key);

@@ -1,3 +1,5 @@
+// Patterns of first words, and of the banners that look alike and end something. Only the head of a
+// line is looked at.
 #include "diagnosis/context/runs.h"
 
 #include <algorithm>
@@ -21,6 +23,7 @@ bool begins_a_run(std::string_view line) {
   static const re2::RE2 kEnds(
       R"((?i)^\s*[=#*_~>+-]{2,}.*\b(?:fail(?:ed|ure)?|finish(?:ed)?|end(?:ed)?|done|complete[d]?|exit(?:ed)?|logs? of|of rank|\S*node-?\w*|host\w*)\b)");
   const re2::StringPiece head = head_of(line);
+  // "=== run 2 finished ===" has the form of a beginning too.
   return re2::RE2::PartialMatch(head, kBegins) && !re2::RE2::PartialMatch(head, kEnds);
 }
 

@@ -1,3 +1,5 @@
+// Programs are known by words of their own anywhere in the text, all patterns in one RE2::Set. The
+// kind of a file is a vote of its first lines.
 #include "diagnosis/context/source.h"
 
 #include <algorithm>
@@ -90,6 +92,7 @@ std::string listed_object(std::string_view line) {
 }
 
 void SourceLines::take_line(std::string_view line) {
+  // A guess; log_scan.cpp hands over as many.
   constexpr int kEnough = 200;
   static const re2::RE2 kKernel(
       R"(^\[ *\d{1,8}\.\d{1,6}\] |^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\] |^[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ kernel: |^\d{4}-\d\d-\d\dT\S+ \S+ kernel: |^<\d+>|^-- (?:Boot|Reboot|Logs begin|Journal begins)|^kern +:)");

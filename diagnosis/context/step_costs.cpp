@@ -1,3 +1,5 @@
+// Numbers are found by the units and words beside them. Of each series the first and the last
+// sixteen costs are kept, so memory does not grow with the log.
 #include "diagnosis/context/step_costs.h"
 
 #include <algorithm>
@@ -52,6 +54,7 @@ std::optional<double> number_before(std::string_view line, std::size_t end) {
 double rate_of(std::string_view line) {
   for (std::size_t at = line.find("/s"); at != std::string_view::npos;
        at = line.find("/s", at + 1)) {
+    // "/second" and "/sec" count, "/step" and "/sample" are other units.
     if (at + 2 < line.size() && (line[at + 2] >= 'a' && line[at + 2] <= 'z') &&
         line.substr(at + 2, 2) != "ec") {
       continue;
@@ -105,6 +108,7 @@ double share_of(const Costs& costs) {
 }  // namespace
 
 void StepCostReader::take_line(std::string_view line) {
+  // Guesses that keep a log of millions of steps cheap.
   constexpr std::int64_t kAll = 256, kEach = 7;  // of more lines a part is enough
   constexpr std::size_t kMostSeries = 16;
   if (++lines_ > kAll && lines_ % kEach != 0) return;

@@ -1,3 +1,5 @@
+// Each open traceback is known by what stands before its lines (a logger's prefix, a rank), in
+// which digits of a clock may differ. A line belongs to the traceback whose prefix it has.
 #include "diagnosis/context/tracebacks.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 namespace ocrtune {
 namespace {
 
+// Guesses that bound memory: one for each rank of a host, and a traceback that was never ended.
 constexpr std::size_t kMaxOpen = 64;
 constexpr int kMaxForeignLines = 200;
 constexpr std::string_view kFrame = "  File \"";
@@ -75,6 +78,7 @@ std::string_view tail(std::string_view path) {
 
 void Tracebacks::begin(std::string_view line, bool ignored) {
   const std::string_view header = line.substr(0, line.find("Traceback (most recent call last)"));
+  // A second header with the same prefix: the first was cut off, or chained to this one.
   const auto cut_off = std::ranges::find_if(
       open_, [&](const Traceback& one) { return is_same(one.header, header); });
   if (cut_off != open_.end()) open_.erase(cut_off);
@@ -129,6 +133,7 @@ void Tracebacks::take_frame(std::string_view frame, Traceback& one) {
   number = number.substr(0, std::min(number.find_first_not_of("0123456789"), number.size()));
   one.at.file = path.substr(path.find_last_of('/') + 1);
   const bool own = !is_installed(path);
+  // The user's own line says more than a library's below it.
   if (!own && one.own_code) return;
   one.own_code = own;
   one.at.place = std::string(tail(path)) + ":" + std::string(number);

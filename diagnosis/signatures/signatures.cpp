@@ -1,3 +1,5 @@
+// The table is put together from the five texts and from one row for each signal, whose phrases are
+// the same. A row that does not parse aborts the program.
 #include "diagnosis/signatures/signatures.h"
 
 #include <algorithm>
