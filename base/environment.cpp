@@ -1,4 +1,4 @@
-// The environment block read as it is: a word without "=" or without a name is left out, and of a
+// The environment block is read as it is. A word without "=" or without a name is left out. Of a
 // name that stands twice the first value counts, as for getenv(3).
 #include "base/environment.h"
 

@@ -1,6 +1,6 @@
-// Plain POSIX calls where durability or identity matters, std::filesystem elsewhere. What a killed
-// process leaves is told from what a living one still uses by flock(2), which ends with its holder:
-// a part beside a file and a temporary folder are locked by their maker as long as it works.
+// Plain POSIX calls where durability or identity matters, std::filesystem elsewhere. A part beside
+// a file and a temporary folder are locked by their maker (flock(2)) as long as it works. The lock
+// ends with its holder, so what a killed process left is told from what a living one uses.
 #include "base/files.h"
 
 #include <fcntl.h>

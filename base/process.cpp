@@ -1,6 +1,6 @@
-// Start: everything is made ready before fork, the child makes async-signal-safe calls only, and a
-// step that fails is told through a close-on-exec pipe, whose end without a word means success.
-// A guarded child is forked by a guard in between, which tells its pid and its end over a socket.
+// Everything is made ready before fork, for the child makes async-signal-safe calls only. A step
+// that fails is told through a close-on-exec pipe, whose end without a word means success. A
+// guarded child is forked by a guard in between, which tells its pid and its end over a socket.
 #include "base/process.h"
 
 #include <fcntl.h>

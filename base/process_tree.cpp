@@ -1,6 +1,6 @@
-// Two ways to look: from the guards down by /proc/<pid>/task/<tid>/children (proc(5)), which costs
-// only the tree, and through all of /proc, which needs no kernel option. The end of a tree is sure
-// only by a look that can miss nobody: see empty(). Every signal goes to a pid with its start time.
+// There are two ways to look. From the guards down by /proc/<pid>/task/<tid>/children (proc(5))
+// costs only the tree; through all of /proc needs no kernel option. The end of a tree is sure only
+// by a look that can miss nobody: see empty(). Every signal goes to a pid with its start time.
 #include "base/process_tree.h"
 
 #include <sys/wait.h>

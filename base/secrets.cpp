@@ -1,6 +1,6 @@
-// One pass from left to right over names, each with the value that belongs to it by its syntax:
-// NAME=VALUE, a quoted key, a flag, a header, a URL's password. Without such a name only a value of
-// the shape of a well-known key is masked. Numbers and words of settings beside a name such as
+// One pass from left to right over names and the value that belongs to each by its syntax. That is
+// NAME=VALUE, a quoted key, a flag, a header or a URL's password. Without such a name only a value
+// of the shape of a well-known key is masked. Numbers and words of settings beside a name such as
 // max_token stay, for a recommendation without them would be of no use.
 #include "base/secrets.h"
 

@@ -1,4 +1,4 @@
-// A gate that opens only when all threads are there; who waits at it does nothing if it opens with
+// The threads wait at a gate until all of them have been made, and do nothing if it opens with
 // "no". std::jthread joins in every case, also as the exception passes.
 #include "base/thread_team.h"
 

@@ -1,5 +1,5 @@
-// Words only: nothing is run here, and the rest of the command line is left as it is. main() calls
-// it before it looks for the command.
+// Nothing is run here, and the rest of the command line is left as it is. main() asks before it
+// looks for the command.
 #include "cli/command_words.h"
 
 #include <string_view>

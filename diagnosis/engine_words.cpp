@@ -1,4 +1,4 @@
-// Keyed by the general words themselves: a change of a row elsewhere must be made here too, else
+// The key is the general words themselves. A change of a row elsewhere must be made here too, else
 // the engine's own words are no longer found.
 #include "diagnosis/engine_words.h"
 

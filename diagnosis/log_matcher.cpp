@@ -1,6 +1,6 @@
-// RE2's FilteredRE2 over the whole table: it gives the literals without which no pattern can match
-// (atoms), and these make one RE2::Set that passes over most blocks. Only the patterns whose atoms
-// occur are run.
+// RE2's FilteredRE2 gives the literals ("atoms") without which no pattern of the table can match.
+// These make one RE2::Set, which passes over most blocks. Only the patterns whose atoms occur are
+// run.
 #include "diagnosis/log_matcher.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// The order of the GPU part: the child's report, warnings of single cards and of unlike ones, what
-// this environment shows, then the verdict by static facts. The verdict comes last because it looks
-// at all of these.
+// The order: the child's report, warnings of single cards and of unlike ones, what this environment
+// shows. The verdict by static facts comes last, because it looks at all of these.
 #include "probes/machine_gpus.h"
 
 #include <algorithm>

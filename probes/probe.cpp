@@ -1,5 +1,5 @@
 // The order rests on what needs what: topology before limits, limits before the variables of
-// threads, memory and container before the GPUs' verdict, and all files before anything is
+// threads, memory and container before the GPUs' verdict. Files are read before anything is
 // measured. The fingerprint takes no measured fact, so that it stays the same from run to run.
 #include "probes/probe.h"
 

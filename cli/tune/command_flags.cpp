@@ -1,6 +1,6 @@
-// A command of the user's is looked at before the search is made: what its words name is turned,
-// what it says itself is known, and all other knobs are pinned, as fixed or as absent. The order in
-// settle_command() rests on that: axes may be added only until pin_the_rest() runs.
+// A command of the user's is looked at before the search is made. What its words name is turned,
+// what it says itself is known, and all other knobs are pinned as fixed or absent. So the order in
+// settle_command() matters: axes may be added only until pin_the_rest() runs.
 #include "cli/tune/command_flags.h"
 
 #include <algorithm>

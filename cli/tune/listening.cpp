@@ -1,7 +1,7 @@
-// The command is started once, with the user's setting, while the reader finder listens; where
-// ranks were launched and it stays open whose batch a step has, once more with one process. What
-// was taken is told with the flags that would name it. The rules on whose rate it is come last,
-// from what was told to what is assumed.
+// The command is started once, with the user's setting, while the reader finder listens. If it
+// stays open whose batch a step of launched ranks has, it is started once more with one process.
+// What was taken is told with the flags that would name it. The rules on whose rate it is come
+// last, from what was told to what is assumed.
 #include "cli/tune/listening.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The choice of GPUs is made in tuner/space/device_choice.h; here it is asked for, checked against
-// the memory of the smallest setting, told, and put into the job.
+// The choice of GPUs is made in tuner/space/device_choice.h. Here it is checked against the memory
+// of the smallest setting, told, and put into the job.
 #include "cli/tune/tune_device.h"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Everything that the flags name is opened and checked before the machine is probed, so that a
-// mistake in a request file or a dead server is told at once.
+// Everything that the flags name is opened and checked before the machine is probed. So a mistake
+// in a request file or a dead server is told at once.
 #include "cli/tune/tune_inference.h"
 
 #include "base/files.h"

@@ -1,5 +1,5 @@
 // First all CPUs together climb to the plateau, then smaller teams run over arrays of the same
-// reach: fewer threads may be faster than all, and the best rate counts. Every step has a deadline,
+// reach. Fewer threads may be faster than all, and the best rate counts. Every step has a deadline,
 // because under a hypervisor the first touch can take most of the time.
 #include "probes/host/bandwidth.h"
 

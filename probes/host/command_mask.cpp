@@ -1,5 +1,5 @@
-// Words alone, without a shell: a program's name by its last part, its options up to the first word
-// that is none, and the text behind "-c" once more as words.
+// Only words are read, no shell is asked. A program is known by the last part of its name, and its
+// options end at the first word that is none. The text behind "-c" is read once more as words.
 #include "probes/host/command_mask.h"
 
 #include <algorithm>

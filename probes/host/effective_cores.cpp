@@ -1,6 +1,6 @@
-// One core is timed alone on a few CPUs, then teams of 1, 2, 4 ... all at once for a slice of the
-// time each. Two checks say whether the figures can be trusted: /proc/stat tells what others used
-// on these CPUs, and schedstat how long the threads waited.
+// One thread is timed alone on a few CPUs, then teams of 1, 2, 4 ... all CPUs. Two checks say
+// whether the figures can be trusted: /proc/stat tells what others used on these CPUs, and
+// schedstat how long the threads waited.
 #include "probes/host/effective_cores.h"
 
 #include <time.h>

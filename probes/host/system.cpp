@@ -1,5 +1,5 @@
-// Tables of marks: what is known by a word in a file is a row, and the code only goes through them.
-// All of it is read from files, so that a saved machine gives the same answer; only the
+// What is known by a word in a file is a row of a table, and the code only goes through the rows.
+// All of it is read from files, so that a saved machine gives the same answer. Only the
 // architecture of a live one is asked by uname.
 #include "probes/host/system.h"
 

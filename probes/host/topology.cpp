@@ -1,6 +1,6 @@
-// hwloc first, then corrections from /sys for what it does not see: CPUs that lxcfs numbers anew,
-// nodes without memory, kinds of Intel and ARM cores. hwloc is steered by its environment
-// variables, which are put back after each load.
+// hwloc is asked first. What it does not see is corrected from /sys: CPUs that lxcfs numbers anew,
+// nodes without memory, kinds of Intel and ARM cores. It is steered by its environment variables,
+// which are put back after each load.
 #include "probes/host/topology.h"
 
 #include <hwloc.h>

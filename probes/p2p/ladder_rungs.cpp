@@ -1,5 +1,5 @@
-// Ends of steps become rungs: of several tries the worst result stays, with the words that go with
-// it, and the counts tell how often it passed.
+// Ends of steps become rungs. Of several tries the worst result stays, with its words; the counts
+// tell how often the step passed.
 #include "probes/p2p/ladder_rungs.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Rounds over all settings first, then rounds of the best and the base alone: the best of many is
-// partly lucky, so its gain is claimed from rounds that did not choose it. The work of a step is
+// Rounds over all settings come first, then rounds of the best and the base alone. The best of many
+// is partly lucky, so its gain is claimed from rounds that did not choose it. The work of a step is
 // found by the first run, and all others do the same.
 #include "probes/p2p/nccl_sweep.h"
 

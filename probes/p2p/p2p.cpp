@@ -1,4 +1,4 @@
-// Each ordered pair is classed by itself, then the pairs together give the machine's class, and an
+// Each ordered pair is classed by itself, and the pairs together give the machine's class. An
 // out-of-memory kill may take its place in the end. The order within judge_machine() goes from what
 // makes every other finding worthless (a wedged GPU) to what needs all pairs to be good.
 #include "probes/p2p/p2p.h"

@@ -1,5 +1,5 @@
-// The facts collect what each rung says, and judge_p2p() is asked at the end and before the soak;
-// no rung decides by itself what it means. Every step is run by `world`, so tests script it.
+// The facts collect what each rung says. No rung decides by itself what it means: judge_p2p() does,
+// before the soak and at the end. Every step is run by `world`, so tests script it.
 #include "probes/p2p/p2p_ladder.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Cores first, then the shape (groups, threads, processes), then the memory that cuts the number of
-// processes; the reasons are written last, from the numbers that stand.
+// The order: cores, then the shape (groups, threads, processes), then the memory, which cuts the
+// number of processes. The reasons are written last, from the numbers that stand.
 #include "probes/placement/cautious_setting.h"
 
 #include <algorithm>
