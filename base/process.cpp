@@ -89,7 +89,9 @@ bool write_text(const char* path, const char* text, std::size_t size) {
 
 // Runs in the child: async-signal-safe calls only.
 [[noreturn]] void become(const Launch& launch) {
+  // The order: first what may kill or detach the child, then its streams, then what may be refused.
   if (launch.new_session) ::setsid();
+  // prctl(2): the signal is set for the thread that started the child, hence process.h's rule.
   if (launch.die_with_us) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != launch.parent) ::_exit(127);  // it died before the line above
@@ -335,6 +337,7 @@ std::string OutputRing::tail(std::size_t max_lines) const {
 Result<Process> Process::start(const ProcessOptions& options) {
   if (options.arguments.empty()) return Error{ErrorKind::usage, "the command is empty"};
   const std::string& program = options.arguments[0];
+  // Looked up where the child will be, for it changes its folder before exec.
   const bool relative = program.find('/') != std::string::npos && program[0] != '/';
   auto path = find_executable(
       relative && !options.directory.empty() ? options.directory + "/" + program : program);
@@ -423,6 +426,7 @@ Process::~Process() {
   if (connection_ >= 0) ::close(connection_);
   if (guard_ > 0 && (exit_ || pid_ < 0)) {  // it cannot end before the child does
     ::kill(guard_, SIGCONT);
+    // The guard ends by itself once the tree below it is dead; a stopped one is woken for that.
     wait_for_reap([this] { return ::waitpid(guard_, nullptr, WNOHANG) != 0; });
     note_reaped(guard_);
   }

@@ -100,6 +100,7 @@ bool parse_stat_line(std::string_view line, ProcessStat& stat) {
 
 void proc_path(int pid, const char* file, char* path) {
   constexpr std::string_view kFolder = "/proc/";
+  // 12 characters hold any int.
   char* end = std::copy(kFolder.begin(), kFolder.end(), path);
   end = std::to_chars(end, end + 12, pid).ptr;
   *end++ = '/';

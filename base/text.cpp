@@ -163,6 +163,7 @@ Result<double> parse_duration(std::string_view text) {
     left = trim(rest.substr(letters));
   }
   if (seconds <= 0) return not_a("a time above zero", text);
+  // A guess that refuses a mistyped time.
   constexpr double kMostSeconds = 10 * 366 * 86400.0;
   if (seconds > kMostSeconds) return not_a("a time of ten years at most", text);
   return seconds;

@@ -170,6 +170,7 @@ std::string zsh_row(const char* name, const char* summary) {
   return fmt::format("    '{}:{}'\n", name, quoted(summary, true));
 }
 
+// The last line lets the script work from $fpath as well as by `source`.
 std::string zsh_script() {
   std::string commands, cases, groups;
   for (const ShownGroup& each : shown_groups()) {

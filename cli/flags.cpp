@@ -232,6 +232,7 @@ Flag& Flags::option(const char* name, std::vector<int>& target, const char* meta
 
 Flag& Flags::toggle(const char* name, bool& target, std::string help) {
   Flag& flag = add(name, "", std::move(help));
+  // A switch has no take(): the parser writes the variable itself.
   flag.given = &target;
   return flag;
 }

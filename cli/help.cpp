@@ -164,6 +164,7 @@ std::string usage_of(const Command& command, const Flags& flags) {
   }
   for (const Flag& flag : flags.rows()) {
     if (!flag.positional) continue;
+    // As it has to be typed: behind "--".
     const std::string head = flag.name == "command" ? "-- " + flag_head(flag) : flag_head(flag);
     usage += flag.required() ? " " + head : " [" + head + "]";
   }

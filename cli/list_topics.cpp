@@ -140,6 +140,7 @@ Result<Table> runs(const std::string& database) {
     if (verdict.empty()) {
       // A run that this version cannot judge has no verdict here.
       const auto judged = settled_run(**store, run.id);
+      // One run that only the engine's program can judge hands the whole list to it.
       if (!judged && left_to_engine()) return judged.error();
       verdict = judged ? verdict_name(judged->result.verdict) : "unknown";
     }

@@ -48,6 +48,7 @@ Result<ModelChoice> choose_model(const std::string& checkpoint, const std::strin
   std::string alphabet_file;
   if (!checkpoint.empty()) {
     const auto head = OCRTUNE_TRY(read_checkpoint_head(checkpoint));
+    // Its checkpoint holds weights alone; the graph lies in the ONNX file.
     if (choice.model.empty() && head.owner.model == kImportedModel) {
       return Error{ErrorKind::usage,
                    checkpoint + " was trained from an imported model: name it, --model FILE.onnx"};

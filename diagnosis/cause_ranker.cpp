@@ -271,6 +271,7 @@ void CauseRanker::hear_vanished_workers() {
     if (gone.finding->over) continue;
     Clue& clue = add_seen("host_out_of_memory", Role::symptom, 0.6, gone);
     clue.signature = "worker_vanished";
+    // Without a file: a guess from silence has no place in the order of lines.
     clue.file = -1;
     return;
   }

@@ -139,6 +139,7 @@ void CauseRanker::discount_followers() {
   const Clue* first = nullptr;
   const auto earlier = [&](const Clue& a, const Clue& b) {
     if (first_failed_ && a.rank && b.rank && a.rank != b.rank) {
+      // The launcher's word stands above the clocks of the ranks.
       if (a.rank == first_failed_->rank) return true;
       if (b.rank == first_failed_->rank) return false;
     }

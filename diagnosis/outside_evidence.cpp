@@ -91,6 +91,7 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
   for (const LogScan& log : logs_) {
     const std::optional<double>& progress = log.last_progress.when;
     if (finding.last.when && progress && *progress > *finding.last.when + kTolerance) {
+      // The program wrote on after the kill, so another one was killed.
       clue.weight *= 0.15;
       return;
     }
@@ -109,6 +110,7 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
   const bool others = crash || !victim.pid.empty() ? !is_training_process(victim.name)
                                                    : names_others_alone(log_of(clue.file));
   if (told) {
+    // A launcher's or a shell's line names the same pid: the kill is the run's own.
     clue.weight = 0.99;
   } else if (others) {
     clue.weight *= kOther;

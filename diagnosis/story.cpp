@@ -139,6 +139,7 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   file_ = clue.file;
   rank_ = clue.rank;
   name_ = writer_of(clue.line.text, clue.actor);
+  // The line names no rank: the launcher's word stands in, unless that rank only waited.
   if (!rank_ && clue.role != Role::proof && !waits(dead_rank())) rank_ = dead_rank();
   StoryCode code = tier(clue.role) == 4 ? StoryCode::reported : StoryCode::failed;
   if (cause_ == "rank_busy_alone") code = StoryCode::busy;

@@ -209,6 +209,7 @@ Result<Machine> probe_machine(const ProbeOptions& options) {
   const auto topology = read_topology(root, options.topology);
   const bool described = !options.topology.empty();
   if (described && !topology) return topology.error();
+  // A description alone tells of no limits; with a saved tree it takes the place of its topology.
   Machine machine = described && root.is_live() ? described_machine(*topology)
                                                 : read_machine(root, options, topology);
   if (!root.is_live()) {

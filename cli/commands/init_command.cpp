@@ -74,6 +74,7 @@ Result<int> init(const InitFlags& flags) {
   if (path_exists(path) && !flags.force) {
     return Error{ErrorKind::usage, path + " is there already; --force writes it anew"};
   }
+  // Unlike the first look (cli/here.cpp) this one asks the interpreter what is installed.
   const auto project = OCRTUNE_TRY(look_around(flags.folder, process_environment(), ask_python));
   if (project.kind == Project::Kind::nothing) return say_nothing_here(project);
   ProbeOptions quick;

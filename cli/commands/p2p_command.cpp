@@ -163,6 +163,7 @@ Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts&
                             world);
     }();
     interrupted = interrupted || sweep.interrupted;
+    // The answer before the file: it is what the user waits for, and a full disk takes none of it.
     code = tell_p2p(flags, machine, answer.verdict, &sweep);
     OCRTUNE_TRY(write_sweep(flags, sweep));
   } else {
@@ -187,6 +188,7 @@ std::string left_out(const Machine& machine, const P2pFlags& flags, std::size_t 
   std::string text =
       fmt::format("{} leaves {} of {}", by, count, how_many(machine.gpus.size(), "GPU"));
   for (const std::string& warning : machine.warnings) {
+    // Those of gpu_ids.cpp on entries that name no GPU.
     if (flags.gpus.empty() && starts_with(warning, "CUDA_VISIBLE_DEVICES=")) text += "; " + warning;
   }
   return text;
@@ -194,6 +196,7 @@ std::string left_out(const Machine& machine, const P2pFlags& flags, std::size_t 
 
 Result<int> run_p2p(P2pFlags flags) {
   OCRTUNE_TRY(read_durations(flags));
+  // Mistakes in the flags are told before the driver is asked.
   OCRTUNE_TRY(read_buckets(flags));
   ProbeOptions options;
   options.quick = true;

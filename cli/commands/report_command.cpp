@@ -100,6 +100,7 @@ std::string page_key(const RunListing& run, const std::string& language) {
 Result<IndexRow> row_with_page(const Store& store, const RunListing& listing,
                                const std::string& folder, const std::string& language) {
   const std::string page = join_path(folder, listing.id + ".html");
+  // The key and the row stand in the page itself, so the folder needs no index of its own.
   const std::string key = page_key(listing, language);
   if (auto row = row_of_page(read_file(page, kRowBytes).value_or(""), key)) return *std::move(row);
   const auto run = judged_run(store, listing.id);

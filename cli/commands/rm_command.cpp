@@ -27,6 +27,7 @@ Result<int> remove_runs(const RmFlags& flags) {
   for (const std::string& run : flags.runs) ids.insert(OCRTUNE_TRY(store->full_id(run)));
   const auto listings = OCRTUNE_TRY(store->list_runs());
   for (const RunListing& run : listings) {
+    // Nothing is removed at all: the user named a set of runs.
     if (ids.count(run.id) > 0 && run.state == "running") {
       return Error{ErrorKind::usage, "run " + run.id + " is being measured; nothing was removed"};
     }

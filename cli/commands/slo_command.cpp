@@ -84,10 +84,12 @@ Result<int> run_slo(const SloFlags& flags) {
   if (!flags.trace.empty()) {
     options.trace = OCRTUNE_TRY(read_trace(flags.trace));
   }
+  // Read only to refuse a bad file before anything is started or waited for.
   for (const std::string& input : flags.inputs) OCRTUNE_TRY(read_request(input));
   const ServicePatience patience = OCRTUNE_TRY(read_patience(flags.service));
   OCRTUNE_TRY(check_may_load(flags.url, flags.service));
   if (flags.inputs.size() > 1) options.kind_weights.assign(flags.inputs.size(), 1.0);
+  // The turn is kept until the answer: another measurement would share the server's CPUs.
   const MachineLock turn = OCRTUNE_TRY(take_turn(flags.no_wait));
   ServedTargetOptions served;
   served.command = flags.command;
@@ -119,6 +121,7 @@ Result<int> run_slo(const SloFlags& flags) {
   if (!flags.json) options.on_probe = [&](const RateProbe& probe) { lines.tell(probe); };
   const auto found = OCRTUNE_TRY(find_highest_rate(*target, steady_clock(), options));
   lines.clear();
+  // A command that ended meanwhile has no rate, whatever was measured before.
   if (!target->ended().empty()) return Error{ErrorKind::failed, target->ended()};
   const std::string page =
       flags.json ? slo_json(found, slo) : slo_text(found, slo, console_width(stdout));

@@ -40,6 +40,7 @@ Progress::~Progress() {
 
 void Progress::show(std::int64_t done, const std::string& remark) {
   const double now = steady_clock().now_seconds();
+  // On a terminal the last step is always shown, however early it comes.
   const bool early = last_ >= 0 && now - last_ < (terminal_ ? kRedrawSeconds : kLineSeconds);
   if (early && (!terminal_ || done < total_)) return;
   last_ = now;

@@ -61,6 +61,7 @@ int help_width(std::FILE* stream) {
 bool may_redraw(std::FILE* stream) { return is_terminal(stream) && environment("TERM") != "dumb"; }
 
 Language terminal_language() {
+  // POSIX's order of precedence for messages.
   for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
     const std::string_view value = environment(name);
     if (value.empty()) continue;

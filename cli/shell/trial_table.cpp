@@ -20,6 +20,7 @@ constexpr int kMinSetting = 16;  // columns
 
 std::string bar(double low, double middle, double high, double best) {
   const auto columns = [&](double rate) {
+    // Clamped: single trials may lie above the best mean.
     const double share = best > 0 ? std::clamp(rate / best, 0.0, 1.0) : 0;
     return static_cast<std::size_t>(std::lround(share * kBarColumns));
   };

@@ -110,6 +110,7 @@ void vary_from_outside(const Job& job, SearchRequest& search, const Machine& mac
   // A guess: below it the trials of several threads leave none to repeat.
   constexpr double kLeastBudgetSeconds = 60;
   const auto own_threads = [](const auto& one) { return one.first == "OMP_NUM_THREADS"; };
+  // Plain: nothing in words, flags or environment says anything of threads or knobs.
   const bool plain =
       turned.empty() && search.axes.empty() && job.program().preset.empty() &&
       job.command_job().hosts.empty() && job.prints() && search.baseline_source != kBaselineGiven &&
@@ -131,6 +132,7 @@ void vary_from_outside(const Job& job, SearchRequest& search, const Machine& mac
   search.baseline.threads = cpus;
   search.baseline_source = kBaselinePlain;
   const auto allocators = installed_allocators();
+  // A library that the user preloads already would stand in front of ours.
   if (allocators.empty() ||
       preloaded_allocator(environment_value(process_environment(), "LD_PRELOAD")) != nullptr) {
     return;
@@ -292,6 +294,7 @@ Status settle_command(Job& job, SearchRequest& search, const Machine& machine,
     return Status();
   }
   CommandWorkload asked = command_workload(job, search);
+  // Only knobs with values of the user's: the others would look as if they were asked for.
   std::erase_if(asked.knobs, [&](const auto& name) { return !search.axes.contains(name); });
   const auto choose = [&](PreparedCommand& looked) -> Status {
     OCRTUNE_TRY(take_start(looked, !baseline.empty(), search));

@@ -153,6 +153,7 @@ Result<int> doctor(TuneFlags flags) {
   std::optional<Trial> unread;
   const auto heard =
       find_log_reader(flags.job, flags.search, machine, flags.no_wait, flags.json, unread);
+  // Ctrl-C is no finding: the command ends with it.
   if (!heard && heard.error().kind == ErrorKind::interrupted) return heard.error();
   if (!heard) {
     findings.add(State::fails, "speed", heard.error().what);

@@ -34,6 +34,7 @@ Result<std::vector<PlannedSetting>> planned_settings(const Job& job, const Searc
   for (const Knobs& knobs : space.points()) {
     if (knobs != search.baseline) settings.push_back(knobs);
   }
+  // The text shows a dozen, the document all: only those are filled in.
   for (std::size_t i = 0; i < std::min(settings.size(), most); ++i) {
     planned.push_back({settings[i], dry_run_lines(prepared, machine, settings[i])});
   }

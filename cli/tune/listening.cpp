@@ -221,6 +221,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   const bool several = names_used(ready.workload).contains("nproc");
   const bool of_samples = choice->reads == Reads::samples_per_second;
   std::string aside;
+  // --metric-of wins over every rule here.
   const auto told = job.user()->command.per_rank;
   if (counts_for_all(choice->log_reader)) choice->per_rank = false;
   if (told) choice->per_rank = told;

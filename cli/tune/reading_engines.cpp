@@ -58,6 +58,7 @@ std::vector<std::string> usable(const std::vector<std::string>& wanted, bool ask
   for (const FrameworkAnswer& answer :
        ask_frameworks(frameworks, job.model(), job.height(), job.width())) {
     const FrameworkRow& row = *answer.framework;
+    // What was not asked for and is not installed is only proposed, all in one note.
     if (answer.missing && !asked) {
       missing.push_back(fmt::format("{} (pip install {})", row.backend, row.package));
     } else if (!answer.refusal.empty()) {

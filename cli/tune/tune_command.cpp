@@ -130,6 +130,7 @@ class TuneLine : public SessionObserver {
   void measured(const Trial& trial) override {
     const std::string page = page_.add(trial);
     if (json_) {
+      // best_ is of the last progress, which does not hold this trial yet.
       const double best = trial.ok() ? std::max(best_, trial.samples_per_second) : best_;
       std::fprintf(stderr, "%s\n",
                    progress_json({++number_, trial, unit_, best, seconds_left_}).c_str());

@@ -55,6 +55,7 @@ void declare_knobs(Flags& cli, TuneFlags& flags) {
   const char* const title = "Knobs (values to try, such as --nproc 1,2,4 or --nproc 1-4)";
   for (const KnobRow& row : knob_table()) {
     std::string help = row.help;
+    // The knob table's help begins small, a flag's with a capital.
     if (help[0] >= 'a' && help[0] <= 'z') help[0] = static_cast<char>(help[0] - 'a' + 'A');
     const bool words = *row.choices != '\0';
     if (words) help += " (" + join(split(row.choices, '|'), ", ") + ")";

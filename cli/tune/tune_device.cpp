@@ -67,6 +67,7 @@ void take_gpus(Job& job, const DeviceChoice& choice) {
 }  // namespace
 
 Status check_device_flags(const JobFlags& typed, const DeviceRequest& request) {
+  // Who asks for a GPU gets an error where none can be had; auto falls back in words.
   const bool asked = request.device != "auto" || !request.gpus.empty();
   if (!asked || typed.built_in()) return Status();
   return Error{ErrorKind::usage,

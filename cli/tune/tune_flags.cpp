@@ -109,6 +109,7 @@ Status take_engine_on_hosts(TuneFlags& flags) {
     make_paths_absolute(typed);
   }
   typed.program.command = OCRTUNE_TRY(training_over_mpi(typed.training));
+  // From here on it is a command like the user's, whose speed is read from its lines.
   typed.program.log_reader = "ocrtune";
   typed.external = true;
   flags.command.metric_of = "job";
@@ -182,6 +183,7 @@ Status read_hosts(TuneFlags& flags) {
   }
   const HostNames hosts = OCRTUNE_TRY(host_names(flags.hosts));
   const int most = static_cast<int>(hosts.names.size());
+  // 1, 2, 3, 4, 6, ... and all: fewer hosts may be faster than all of them.
   std::vector<std::string> values = number_texts(half_doublings(most));
   if (!flags.nodes.empty()) values = OCRTUNE_TRY(read_value_list("--nodes", flags.nodes, true));
   for (const std::string& value : values) {
@@ -203,6 +205,7 @@ Status read_amounts(TuneFlags& flags) {
   JobFlags& typed = flags.typed;
   SearchRequest& search = flags.search;
   if (flags.budget.empty()) flags.budget = typed.requests.slo.empty() ? "5m" : "15m";
+  // By the kind of job first, then by what the budget allows; --trial-time below wins over both.
   search.trial_seconds = default_trial_seconds(typed);
   const auto budget = parse_duration(flags.budget);
   if (!budget) return Error{ErrorKind::usage, "--budget: " + budget.error().what};
@@ -269,6 +272,7 @@ Status read_data(TuneFlags& flags) {
   if (engine_parts() == nullptr) return Status();  // a command of the user's: it counts its lines
   LoaderOptions loader;
   loader.label_file = typed.training.label_file;
+  // Nothing is trained yet: the lines are counted and their classes and widths read.
   loader.batch = 1;
   loader.height = typed.training.height;
   loader.width = typed.training.width;
@@ -296,6 +300,7 @@ Status check_names(const TuneFlags& flags) {
   const auto check = [&](const std::string& backend) -> Status {
     if (!flags.inference.refusal.empty()) return Status();
     if (engine_parts() == nullptr) {
+      // Without the engine's part a model can be described, and its memory not planned.
       const TrainingWorkload& trained = typed.training;
       OCRTUNE_TRY(recognition_graph(trained.model, trained.height, trained.classes));
       return Status();
@@ -357,6 +362,7 @@ Status read_baseline(TuneFlags& flags, const Machine& machine) {
     return Error{ErrorKind::usage, "--baseline: " + known.error().what};
   }
   search.baseline = *given;
+  // A command's start is the first value of each list, until settle_command() has looked at it.
   if (flags.baseline.empty() && !job.command().empty()) {
     search.baseline_source = search.first_source();
     for (const auto& [name, values] : search.axes) {
@@ -405,6 +411,7 @@ void share_budget(TuneFlags& flags, const Machine& machine) {
   if (!setup) return;  // told by who makes it for good
   // One more trial proves what the search claims.
   const double trials = std::min(kPromiseTrials, setup->space.size() + 1.0);
+  // What a trial costs beside its measuring.
   const double starts = setup->search.first_trial_seconds - search.trial_seconds;
   const double each = (search.budget_seconds - kProbeSeconds) / trials - starts;
   search.trial_seconds =

@@ -105,6 +105,7 @@ void read_load(const NvmlApi& api, NvmlDevice device, GpuFacts& gpu) {
   };
   gpu.sm_clock_mhz = sm(api.clock, device);
   gpu.sm_clock_most_mhz = sm(api.clock_most, device);
+  // Milliwatts by NVML.
   gpu.power_watts = ask_number(api.power, device) * 1e-3;
   gpu.power_limit_watts = ask_number(api.power_limit, device) * 1e-3;
   // Sensor 0 is the GPU's own (NVML_TEMPERATURE_GPU).

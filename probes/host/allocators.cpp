@@ -9,6 +9,7 @@
 namespace ocrtune {
 namespace {
 
+// Asked only where the loader's cache names none.
 constexpr const char* kFolders[] = {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu",
                                     "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"};
 

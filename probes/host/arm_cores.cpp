@@ -189,6 +189,7 @@ std::vector<CpuKind> cpu_kinds(const FileRoot& root, const CpuFacts& cpu) {
     capacities[key] = std::max(capacities[key], capacity_of(root, place.cpu));
   }
   std::vector<std::tuple<int, int, std::string>> order;  // ascending: fastest first
+  // Negated, so that an ascending sort puts the fastest first.
   for (const auto& [key, kind] : groups)
     order.emplace_back(-key.first, -capacities[key], key.second);
   std::sort(order.begin(), order.end());

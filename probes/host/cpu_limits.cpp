@@ -55,6 +55,7 @@ std::vector<Named> read_cpusets(const FileRoot& root) {
   const auto path = cgroup_path(root, "cpuset");
   if (!path) return sets;
   for (const CgroupLevel& level : path->levels) {
+    // The effective set is what ancestors and online CPUs leave of the one that was asked for.
     const char* effective =
         path->version == 2 ? "/cpuset.cpus.effective" : "/cpuset.effective_cpus";
     const auto real = read_cpu_list(root, level.folder + effective);
@@ -195,6 +196,7 @@ std::vector<Limit> batch_grants(const Environment& environment) {
   std::vector<Limit> grants;
   if (const auto slurm = slurm_grant(environment)) grants.push_back(*slurm);
   for (const char* name : {"PBS_NCPUS", "NCPUS", "LSB_DJOB_NUMPROC", "NSLOTS"}) {
+    // Such names are also set outside of jobs: they count only beside a job's own variable.
     const bool in_job = environment.count("PBS_JOBID") != 0 ||
                         environment.count("LSB_JOBID") != 0 || environment.count("JOB_ID") != 0;
     const auto count = parse_integer(environment_value(environment, name));

@@ -77,6 +77,7 @@ void add_measured_facts(Machine& machine, double seconds) {
   reach(cpu, cpu.allowed, plan);
   // Other programs of this machine may ask for memory meanwhile.
   plan.memory_bytes = memory.available_bytes / 4;
+  // A guess, as is the bound of 0.75 below.
   const double nodes_share = cpu.numa_nodes > 1 ? 0.3 : 0;  // of the time
   plan.seconds = nodes_share * std::max(0.0, end - steady_clock().now_seconds());
   if (auto nodes = measure_node_bandwidth(cpu, plan)) machine.settings.push_back(*nodes);

@@ -147,6 +147,7 @@ void read_nodes(const FileRoot& root, MemoryFacts& facts) {
 }
 
 void read_batch_limit(const Environment& environment, MemoryFacts& facts) {
+  // Slurm gives these in MiB (sbatch(1)).
   const auto per_node = parse_integer(environment_value(environment, "SLURM_MEM_PER_NODE"));
   if (per_node && *per_node > 0) {
     facts.limits.push_back(

@@ -167,6 +167,7 @@ void NicMeter::look(double now) {
 double NicMeter::bytes_per_second(double seconds) const {
   if (seen_.size() < 2) return 0;
   const auto& [end, last] = seen_.back();
+  // The last look itself fits, so there is always one.
   const auto first = std::find_if(seen_.begin(), seen_.end(), [&](const auto& one) {
     return one.first >= seen_.back().first - seconds;
   });

@@ -257,6 +257,7 @@ void judge_control_failure(const P2pFacts& facts, P2pVerdict& out) {
   out.sentence = bad    ? "NCCL's shared memory fails, and so does P2P"
                  : open ? "NCCL's shared memory fails; P2P was not checked, so it stays off as well"
                         : "NCCL's shared memory fails, not P2P";
+  // The same bound as that of the warning in probes/host/memory.cpp.
   constexpr std::uint64_t kEnough = 1ULL << 30;
   if (facts.shm_bytes > 0 && facts.shm_bytes < kEnough) {
     out.hints.push_back(
@@ -402,6 +403,7 @@ std::vector<std::pair<int, int>> barred_ranks(const P2pVerdict& verdict,
     return setting.first == "NCCL_P2P_LEVEL";
   });
   if (level == verdict.env.end()) return barred;
+  // A GPU that is not among the ranks gets a number that no channel has.
   const auto rank = [&](int gpu) {
     return static_cast<int>(std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin());
   };
@@ -436,6 +438,7 @@ void settle_environment(const P2pStep& rerun, const NcclLog& log, const std::vec
 
 bool proves_environment(const std::vector<std::pair<std::string, std::string>>& env,
                         const NcclLog& log, const std::vector<std::pair<int, int>>& barred) {
+  // A log without a channel proves nothing.
   if (log.channels.empty()) return false;
   const bool too_far =
       std::any_of(log.channels.begin(), log.channels.end(), [&](const NcclChannel& channel) {

@@ -146,6 +146,7 @@ Environment read_nccl_settings(const FileRoot& root, const Environment& environm
   } else if (!home.empty()) {
     read_conf(root, home + "/.nccl.conf", settings, files);
   }
+  // Read last, for the environment wins over both files.
   for (const auto& [name, value] : environment) {
     if (!starts_with(name, "NCCL_")) continue;
     settings[name] = value;

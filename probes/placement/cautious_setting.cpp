@@ -139,6 +139,7 @@ CautiousSetting cautious_setting_of(const Machine& machine) {
     const int effective = static_cast<int>(std::lround(capacity));
     usable = std::clamp(effective, 1, usable);
   }
+  // No more groups than CPUs: a quota may leave fewer CPUs than there are caches.
   const int groups = std::clamp(cores.cache_groups, 1, usable);
   out.threads = std::clamp(usable / groups, 1, kMaxThreads);
   out.nproc = std::max(1, usable / out.threads);

@@ -120,6 +120,7 @@ class StepRun {
         return;
       }
       if (steady_clock().now_seconds() >= deadline) {
+        // Past a deadline that a dead rank shortened the step crashed; it did not hang.
         late_ = !died;
         return;
       }
