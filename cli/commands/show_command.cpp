@@ -55,7 +55,7 @@ Result<int> show(const ShowFlags& flags) {
   const Language language = terminal_language();
   const std::string text = flags.json  ? run_json(run) + "\n"
                            : flags.all ? console_summary(run, width, colour, language)
-                                       : console_answer(run, width, colour, language);
+                                       : console_answer(run, width, colour, language, flags.database);
   std::fputs(text.c_str(), stdout);
   return exit_code_of(run);
 }

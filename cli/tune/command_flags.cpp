@@ -287,8 +287,7 @@ Status settle_command(Job& job, SearchRequest& search, const Machine& machine,
   vary_from_outside(job, search, machine, turned, notes);
   std::set<std::string> known;  // what reaches the command, or what it says itself
   for (const std::string& name : placeholder_names(job.url())) known.insert(name);
-  if (job.command().empty()) {
-    known.insert({"nproc", "threads"});
+  if (job.command().empty()) {  // a server that runs already: no knob of ours reaches it
     known.insert(turned.begin(), turned.end());
     pin_the_rest(turned, std::move(known), baseline, search);
     return Status();

@@ -242,9 +242,10 @@ Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
   if (flags.json) {
     std::printf("%s\n", run_json(run).c_str());
   } else {
-    std::fputs(
-        console_answer(run, console_width(stdout), may_colour(stdout), terminal_language()).c_str(),
-        stdout);
+    std::fputs(console_answer(run, console_width(stdout), may_colour(stdout), terminal_language(),
+                              flags.db)
+                   .c_str(),
+               stdout);
   }
   if (!flags.out.empty()) {
     OCRTUNE_TRY(write_reports(run, flags.out));

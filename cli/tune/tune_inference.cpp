@@ -9,7 +9,7 @@
 #include "trial/workloads/engine_infer/line_list.h"
 #include "trial/workloads/engine_parts.h"
 #include "trial/workloads/service/arrivals.h"
-#include "trial/workloads/service/http_target.h"
+#include "trial/workloads/service/request_file.h"
 #include "trial/workloads/service/served_target.h"
 #include "trial/workloads/service/slo.h"
 #include "tuner/slo/load_trial.h"
@@ -138,14 +138,7 @@ Status read_inference(JobFlags& typed, const SearchRequest& search, InferenceFla
   }
   OCRTUNE_TRY(check_may_load(requests.url, flags.service));
   if (!requests.url.empty() && typed.program.command.empty()) {
-    HttpTargetOptions http;
-    http.url = requests.url;
-    http.start_seconds = kStartSeconds;
-    for (const std::string& input : requests.inputs) {
-      http.bodies.push_back(OCRTUNE_TRY(read_request(input)));
-    }
-    const auto answers = make_http_target(http);  // now, not after the probing
-    if (!answers) return answers.error();
+    OCRTUNE_TRY(check_server_answers(requests.url, requests.inputs));  // before the probing
   }
   // With a placeholder each copy has an address of its own, which only a trial fills in.
   if (requests.url.find('{') == std::string::npos) {

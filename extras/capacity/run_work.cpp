@@ -4,6 +4,8 @@
 #include "extras/capacity/run_work.h"
 
 #include "base/text.h"
+#include "trial/logs/log_reader.h"
+#include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_preset.h"
 #include "tuner/job/job_workload.h"
 
@@ -32,8 +34,10 @@ std::optional<RunWork> what_it_does(const RunRecord& run) {
   if (!own) return job.infers() ? RunWork::recognises : RunWork::trains;
   const CommandWorkload& program = job.program();
   const std::string reader = program.log_reader.substr(0, program.log_reader.find(':'));
-  // Whole runs of a program are timed where it goes through files and ends.
-  const bool reads = job.infers() || reader == "runs" || reader == "paddleocr-infer" ||
+  // Whole runs of a program are timed where it goes through files and ends; the files that its
+  // lines name are counted, its texts compared and copies of it started where it reads.
+  const bool reads = job.infers() || reader == "runs" || counts_for_all(program.log_reader) ||
+                     !program.answers.empty() || starts_copies(program) ||
                      counts_pages(program.metric) || !preset_trains(program.preset);
   if (reads) return RunWork::reads;
   const bool trains = external != nullptr || !program.preset.empty() || reader == "paddleocr" ||

@@ -113,7 +113,8 @@ void add_reasons(LabelLines& lines, const RunRecord& run) {
 
 }  // namespace
 
-std::string console_answer(const RunRecord& run, int width, bool colour, Language language) {
+std::string console_answer(const RunRecord& run, int width, bool colour, Language language,
+                           const std::string& database) {
   LabelLines lines(width, colour, language);
   const TuneResult& result = run.result;
   lines.add("verdict", in(headline(run), language), answer_tone(result.verdict.answer));
@@ -126,14 +127,16 @@ std::string console_answer(const RunRecord& run, int width, bool colour, Languag
     if (!result.advice.empty()) lines.add("next", sentence(result.advice, language));
   }
   const bool open = !is_recommendation(result.verdict);
+  const std::string where = database.empty() ? "" : " --db " + shell_quote(database);
   if (run.state == "died" || (result.found && open)) {
-    lines.add("next", in(phrase("ocrtune tune --resume {}; ocrtune show --all has the rest",
-                                {resumed(run)}),
+    lines.add("next", in(phrase("ocrtune tune --resume {0}{1}; ocrtune show --all{1} has the rest",
+                                {resumed(run), where}),
                          language));
   } else if (result.found) {
-    lines.add("next", in(phrase("ocrtune run, export or verify {}; ocrtune show --all has the rest",
-                                {run.id}),
-                         language));
+    lines.add("next",
+              in(phrase("ocrtune run, export or verify {0}{1}; ocrtune show --all{1} has the rest",
+                        {run.id, where}),
+                 language));
   }
   return lines.text();
 }

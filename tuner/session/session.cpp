@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "probes/host/machine_lock.h"
 #include "trial/workloads/command/command_fill.h"
+#include "trial/workloads/service/served_target.h"
 #include "trial/workloads/service/slo.h"
 #include "tuner/job/job_workload.h"
 #include "tuner/models/long_look.h"
@@ -478,6 +479,9 @@ Result<VerifyAnswer> verify(const VerifyRequest& request, const Store& store,
   }
   if (UserCommandOptions* user = run.job.user(); user != nullptr && !request.directory.empty()) {
     user->command.directory = request.directory;
+  }
+  if (run.job.serves() && run.job.command().empty()) {  // that it is away speaks of no setting
+    OCRTUNE_TRY(check_server_answers(run.job.url(), run.job.requests().inputs));
   }
   const auto writable = Store::open(store.path(), Store::Mode::write);
   if (!writable) observer.keeps_nothing(writable.error());

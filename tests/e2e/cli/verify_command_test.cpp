@@ -1,5 +1,6 @@
 // ocrtune verify as a user types it: a launch command whose rate and fate a file decides.
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -10,12 +11,14 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "tests/support/loopback_server.h"
 #include "tests/support/schema_text.h"
 
 namespace ocrtune {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class VerifyCommand : public ::testing::Test {
  protected:
@@ -98,6 +101,19 @@ TEST_F(VerifyCommand, TheExitCodeSaysWhetherTheRecommendationHolds) {
   ASSERT_TRUE(json.is_object()) << output_;
   EXPECT_EQ(schema_fault("verify", json), "");
   EXPECT_EQ(json["state"], "UNSAFE");
+}
+
+// A server that runs already has no knob of ours; that it is away says nothing of its setting.
+TEST_F(VerifyCommand, AServerThatIsAwayIsNotUnsafe) {
+  auto server = std::make_unique<LoopbackServer>("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+  run({"tune", "--db", db(), "--mode", "infer", "--url", server->url(), "--budget", "5s",
+       "--trial-time", "1s"});
+  EXPECT_THAT(output_, Not(HasSubstr("nproc=")));
+  server.reset();
+  EXPECT_EQ(verify(), 1) << output_;
+  EXPECT_THAT(output_, HasSubstr("127.0.0.1"));
+  EXPECT_THAT(output_, Not(HasSubstr("UNSAFE")));
+  EXPECT_EQ(std::count(output_.begin(), output_.end(), '\n'), 1) << output_;
 }
 
 TEST_F(VerifyCommand, WrongUseIsOneLine) {

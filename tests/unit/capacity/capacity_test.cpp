@@ -475,6 +475,13 @@ TEST(WhatItDoes, IsReadFromTheRun) {
   EXPECT_EQ(what_it_does(run), std::nullopt);
   run.job.user()->command.preset = "paddleocr-infer";
   EXPECT_EQ(what_it_does(run), RunWork::reads);
+  run.job = command_job({"python3", "job.py"}, "", "regex:read (?<file>.+)");
+  EXPECT_EQ(what_it_does(run), RunWork::reads) << "the files that it names";
+  run.job = command_job({"python3", "job.py"}, "", "torch");
+  run.job.user()->command.answers = {"out/*.txt"};
+  EXPECT_EQ(what_it_does(run), RunWork::reads) << "its texts are compared";
+  run.job = command_job({"python3", "job.py", "{copy}"}, "", "torch");
+  EXPECT_EQ(what_it_does(run), RunWork::reads) << "copies train nothing together";
 }
 
 TEST(CountedUnit, StepsAndRunsAreOfUnknownSize) {

@@ -168,6 +168,14 @@ Status check_address_is_free(const std::vector<std::string>& command, const std:
                    "port, or leave the command out to measure what runs there"};
 }
 
+Status check_server_answers(const std::string& url, const std::vector<std::string>& inputs) {
+  ServedTargetOptions running;
+  running.url = url;
+  running.inputs = inputs;
+  const auto answers = make_served_target(running);
+  return answers ? Status() : Status(answers.error());
+}
+
 Result<std::unique_ptr<LoadTarget>> make_served_target(const ServedTargetOptions& options) {
   if (options.url.empty()) {
     CommandTargetOptions command;

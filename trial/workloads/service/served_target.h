@@ -35,6 +35,9 @@ struct ServedTargetOptions {
 // Where there is a command it ends with the target, and all that it has started.
 Result<std::unique_ptr<LoadTarget>> make_served_target(const ServedTargetOptions& options);
 
+// Of a server that runs already: whether it answers. Errors: as of http_target.h.
+Status check_server_answers(const std::string& url, const std::vector<std::string>& inputs);
+
 // failed: a command is given with a URL at which another program listens already.
 Status check_address_is_free(const std::vector<std::string>& command, const std::string& url);
 

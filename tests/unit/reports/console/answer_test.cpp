@@ -47,6 +47,15 @@ TEST(ConsoleAnswer, WrapsWithoutLosingAWord) {
   EXPECT_EQ(narrow, wide);
 }
 
+TEST(ConsoleAnswer, GoesOnInTheStoreThatWasNamed) {
+  const std::string text =
+      console_answer(sample_run(), 100000, false, Language::english, "my runs.sqlite");
+  EXPECT_THAT(text, HasSubstr("verify " + sample_run().id + " --db 'my runs.sqlite'; "));
+  EXPECT_THAT(text, HasSubstr("ocrtune show --all --db 'my runs.sqlite' has"));
+  EXPECT_THAT(console_answer(sample_run(), 100000, false, Language::english),
+              Not(HasSubstr("--db")));
+}
+
 TEST(ConsoleAnswer, SpeaksTheLanguageOfTheReader) {
   const std::string chinese = console_answer(sample_run(), 100000, false, Language::chinese);
   EXPECT_THAT(chinese, HasSubstr("结论"));
