@@ -1,3 +1,5 @@
+// The kernel gives a free port to a bind() to port 0 (ip(7), ip_local_port_range); the socket is
+// closed at once. Between that and the service's own bind() another program may take the port.
 #include "trial/free_port.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,6 @@
+// The table stands here, and everything else goes through it; knob_environment() alone names the
+// knobs that have variables. Checks are of single values: combinations that a workload refuses are
+// its own matter.
 #include "trial/knobs.h"
 
 #include <algorithm>
@@ -34,9 +37,11 @@ KnobRow open_category(const char* name, std::string Knobs::*word, const char* ch
 }
 
 // More processes, threads or loader workers than any node has are a slip of the finger.
+// Both bounds are guesses.
 int max_of(const KnobRow& row) { return row.number == &Knobs::batch ? 1'000'000 : 4096; }
 
 bool allowed(const KnobRow& row, std::string_view value) {
+  // A command of the user's may have backends of other names.
   if (row.open || *row.choices == '\0') return !value.empty();
   const auto choices = split(row.choices, '|');
   return std::find(choices.begin(), choices.end(), value) != choices.end();
@@ -104,6 +109,8 @@ std::string knob_text(const Knobs& knobs, std::string_view name) {
 Status set_knob(Knobs& knobs, std::string_view name, std::string_view value) {
   const KnobRow* row = find_knob(name);
   if (row == nullptr) {
+    // Any other name is a dimension of the user's, so a misspelt knob is none of this function's
+    // errors.
     knobs.dims[std::string(name)] = std::string(value);
     return Status();
   }
@@ -128,6 +135,7 @@ std::vector<std::pair<std::string, std::string>> knob_texts(const Knobs& knobs) 
   std::vector<std::pair<std::string, std::string>> texts;
   for (const KnobRow& row : knob_table()) {
     const std::string_view name = row.name;
+    // These three stand in every setting's text, so that settings can be compared by eye.
     const bool always = name == "nproc" || name == "threads" || name == "batch";
     if ((!always && at_default(row, knobs)) || knobs.absent.contains(name)) continue;
     texts.emplace_back(name, text_in(row, knobs));
@@ -163,6 +171,7 @@ std::vector<std::pair<std::string, std::string>> knob_environment(const Knobs& k
   env.emplace(env.begin(), "OMP_NUM_THREADS", fmt::format("{}", knobs.threads));
   if (knobs.p2p == "off") env.emplace_back("NCCL_P2P_DISABLE", "1");
   if (knobs.p2p != "off" && knobs.p2p != "auto") env.emplace_back("NCCL_P2P_LEVEL", knobs.p2p);
+  // Both bounds alike leave NCCL no choice.
   if (knobs.ctas != "auto") {
     env.emplace_back("NCCL_MIN_CTAS", knobs.ctas);
     env.emplace_back("NCCL_MAX_CTAS", knobs.ctas);

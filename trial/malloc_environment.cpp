@@ -1,3 +1,5 @@
+// The names of glibc's variables are those of mallopt(3). Whether an allocator was really loaded is
+// found out by trial/watch/preload_watch.h.
 #include "trial/malloc_environment.h"
 
 #include <cstdlib>

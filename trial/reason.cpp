@@ -1,3 +1,5 @@
+// Codes stand in reason_codes.h, sentences in reports/catalogue/. A wrong place or type gives 0 or
+// an empty value, so that an old store never stops a report.
 #include "trial/reason.h"
 
 namespace ocrtune {

@@ -1,3 +1,4 @@
+// The names are stored; an unknown one, as of a later version, reads as "not_asked".
 #include "trial/same_result.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Time of change and size tell versions apart; contents are never read, because a state may have
+// gigabytes.
 #include "trial/state_files.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,6 @@
+// A reader of CSV that names the line of each mistake, since tables are written by hand and by
+// scripts. The replay adds noise, a drift and outliers from its own random numbers: a run is
+// repeated by its seed.
 #include "trial/table_runner.h"
 
 #include <algorithm>
@@ -57,6 +60,7 @@ struct Reader {
       const std::size_t equals = word.find('=');
       if (equals == std::string::npos) continue;
       const std::string key = word.substr(0, equals);
+      // Words that are no known key are a person's remark.
       if (key != "cores" && key != "memory_bytes" && key != "gpus") continue;
       const auto number = parse_number(word.substr(equals + 1));
       if (!number || !(*number > 0) || !std::isfinite(*number)) {
@@ -157,10 +161,12 @@ Result<RecordedTable> parse_table(std::string_view csv, const std::string& name)
   for (const std::string& raw : split(csv, '\n')) {
     ++line;
     std::string_view text = trim(raw);
+    // Spreadsheets write a byte order mark at the front of UTF-8.
     if (line == 1 && starts_with(text, "\xEF\xBB\xBF")) text.remove_prefix(3);
     if (text.empty()) continue;
     Status read;
     if (text[0] == '#') {
+      // Comments further down are passed over.
       if (line == 1) read = reader.read_comment(text);
     } else if (reader.header.empty()) {
       read = reader.read_header(line, text);
@@ -188,6 +194,7 @@ std::string table_csv(const RecordedTable& table) {
     if (table.gpus > 0) csv += fmt::format(" gpus={}", table.gpus);
     csv += "\n";
   }
+  // These three always, as in knob_texts(); then what any row sets.
   std::vector<std::string> names = {"nproc", "threads", "batch"};
   std::set<std::string> more;
   for (const TableRow& row : table.rows) {
@@ -223,6 +230,7 @@ double TableRunner::disturbed(const TableRow& row) {
   const double turn = 2 * M_PI * trials_ / faults_.drift_trials;
   rate *= 1 + faults_.drift * std::sin(turn + drift_phase_);
   if (faults_.outlier_share > 0 && random_.uniform() < faults_.outlier_share) {
+    // Other load only ever slows a trial.
     rate *= 1 - random_.uniform(0, faults_.outlier_loss);
   }
   return rate;
@@ -245,7 +253,9 @@ Trial TableRunner::run(const Knobs& knobs, const TrialLimits& limits) {
   trial.peak_bytes = trial.host_peak_bytes = row.peak_bytes;
   const auto peak = static_cast<double>(row.peak_bytes);
   const auto guard = static_cast<double>(limits.memory_limit_bytes);
+  // A cause, such as "gpu" or "shm", is another memory than the guard watches.
   const bool memory = row.outcome == Outcome::out_of_memory && row.cause.empty();
+  // The guard stops the tree before memory is out: the peak is then the limit itself.
   if (guard > 0 && (memory || peak >= guard)) {
     ++guarded_stops_;
     trial.outcome = Outcome::out_of_memory;

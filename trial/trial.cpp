@@ -1,3 +1,4 @@
+// The names stand in stores and in JSON: an outcome may be added, but none is renamed.
 #include "trial/trial.h"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ Result<Outcome> parse_outcome(std::string_view name) {
 bool Trial::noisy() const {
   const auto clean = std::count_if(samples.begin(), samples.end(),
                                    [](const Sample& sample) { return sample.clean(); });
+  // A trial with few samples, all of them clean, is short and not noisy.
   const bool all = clean > 0 && static_cast<std::size_t>(clean) == samples.size();
   return ok() && !all && clean < kEnoughClean;
 }

@@ -16,6 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The second is a guess: base64 of any picture is longer, no text has so many characters in a row.
 constexpr std::size_t kIdDigits = 8;             // hexadecimal ones in a row
 constexpr std::size_t kPictureCharacters = 256;  // without a blank: no line of text
 
@@ -25,6 +26,7 @@ bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' 
 bool is_id(std::string_view name) {
   const auto digits = std::count_if(name.begin(), name.end(), is_digit);
   if (digits == static_cast<std::ptrdiff_t>(name.size()) && digits > 0) return true;
+  // Dashes are allowed for UUIDs. A word such as "added" has no digit, so it stays a name.
   const bool hex =
       std::all_of(name.begin(), name.end(), [](char c) { return is_hex(c) || c == '-'; });
   return hex && digits > 0 && name.size() >= kIdDigits;
@@ -78,6 +80,7 @@ void list_strings(const Json& value, const std::string& path, const std::vector<
     for (const Json& one : value) list_strings(one, path, same, strings);
   } else if (value.is_object()) {
     for (const auto& [name, one] : value.items()) {
+      // A name of an object is listed too, because RawStrings cannot tell a name from a value.
       strings.push_back({});
       list_strings(one, below(path, name), same, strings);
     }
@@ -87,6 +90,7 @@ void list_strings(const Json& value, const std::string& path, const std::vector<
   }
 }
 
+// A plain scan without entities: both sides of a comparison go through it.
 std::string without_tags(std::string_view body) {
   std::string text;
   bool inside = false;
@@ -108,9 +112,11 @@ std::string text_answer(const std::vector<std::string>& texts) {
 
 std::vector<AnswerField> answer_fields(std::string_view body,
                                        const std::vector<std::string>& same) {
+  // Without exceptions: an answer that is no JSON is the usual case of a command.
   const Json document = Json::parse(body, nullptr, false);
   std::map<std::string, std::vector<std::string>> fields;
   if (document.is_discarded()) {
+    // The user has named paths of JSON, and this answer has none.
     if (!same.empty()) return {};
     const std::string_view text = trim(body);
     if (text.empty()) return {};
@@ -143,6 +149,7 @@ bool RawStrings::next(std::string_view& text) {
   const char* quote = find_quote(begin + 1);
   const auto escaped = [&](const char* at) {
     std::ptrdiff_t slashes = 0;
+    // An even number of backslashes escapes itself, so the quote behind them ends the string.
     while (at[-1 - slashes] == '\\') ++slashes;  // the opening quote ends it
     return slashes % 2 == 1;
   };
@@ -158,8 +165,10 @@ bool looks_counted(std::string_view text) {
   if (held.empty() || is_id(held)) return true;
   const auto digits = std::count_if(held.begin(), held.end(), is_digit);
   const auto letters = std::count_if(held.begin(), held.end(), [](char c) {
+    // Each byte above 127 counts as a letter: a CJK character counts as three.
     return std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<signed char>(c) < 0;
   });
+  // Up to four letters are a unit, as in "12 ms" or "3 KiB/s".
   const bool measure = digits > 0 && letters <= 4;
   // An id of another alphabet: no blank, letters and digits mixed, long.
   const bool token = held.size() >= 16 && digits > 1 && held.find(' ') == std::string_view::npos;
@@ -167,6 +176,7 @@ bool looks_counted(std::string_view text) {
 }
 
 bool looks_dated(std::string_view text) {
+  // Fixed places as in ISO 8601: "2026-11-25T22:41" has 16 characters.
   const auto digit = [&](std::size_t at) { return at < text.size() && is_digit(text[at]); };
   return text.size() >= 16 && digit(0) && digit(3) && text[4] == '-' && digit(5) &&
          text[7] == '-' && digit(8) && (text[10] == 'T' || text[10] == ' ') && digit(11) &&

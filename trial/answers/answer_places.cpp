@@ -21,6 +21,7 @@
 namespace ocrtune {
 namespace {
 
+// Bounds of memory, all three guesses: a command may print or write without end.
 constexpr std::size_t kMaxInputs = 20'000;
 constexpr std::uint64_t kMaxFileBytes = 64 << 20;  // of one answer
 constexpr std::size_t kMaxLineBytes = 65'536;      // of a line, that are matched
@@ -36,6 +37,7 @@ struct Matched {
 };
 
 // The first match from `begin`, which moves behind it.
+// Several texts of one line are found one after the other.
 Matched match(const AnswerPlaces::Pattern& pattern, const std::string& line, std::size_t& begin) {
   const re2::StringPiece text(line.data(), std::min(line.size(), kMaxLineBytes));
   std::vector<re2::StringPiece> groups(
@@ -46,6 +48,7 @@ Matched match(const AnswerPlaces::Pattern& pattern, const std::string& line, std
                                         static_cast<int>(groups.size()));
   if (!matched.any) return matched;
   const auto end = static_cast<std::size_t>(groups[0].end() - text.begin());
+  // A pattern may match an empty text: one character further at least, or the loop never ends.
   begin = std::max(begin + 1, end);
   const auto take = [&](int number, std::optional<std::string>& value) {
     const re2::StringPiece& piece = groups[static_cast<std::size_t>(number)];
@@ -79,6 +82,7 @@ Result<AnswerPlaces> AnswerPlaces::parse(const std::vector<std::string>& places)
       }
       parsed.patterns.push_back(std::move(pattern));
     } else {
+      // The last '#', so that a folder's name may hold one.
       const std::size_t mark = place.rfind('#');
       parsed.files.push_back(place.substr(0, mark));
       if (mark != std::string::npos) parsed.same.push_back(place.substr(mark + 1));
@@ -88,12 +92,14 @@ Result<AnswerPlaces> AnswerPlaces::parse(const std::vector<std::string>& places)
 }
 
 void AnswerPlaces::part_lines() {
+  // What is left may still name input and text in one line.
   std::erase_if(patterns, [](const Pattern& pattern) { return pattern.text == 0; });
 }
 
 void AnswerCollector::add(const std::string& input, std::string body) {
   const auto [at, fresh] = index_.try_emplace(input, answers_.inputs.size());
   if (fresh && answers_.inputs.size() >= kMaxInputs) {
+    // The entry was made by try_emplace() and goes again, so that the map stays bounded.
     index_.erase(at);
     return;
   }
@@ -134,11 +140,13 @@ void AnswerCollector::take(Gathering& gathering, const std::optional<std::string
 }
 
 void AnswerCollector::read_line(const std::string& printed) {
+  // Escape sequences and blanks are normalised, but a tab stays.
   const std::string line = plain_line(printed, '\t');  // which part names from texts
   const bool ignored = std::any_of(places_.ignored.begin(), places_.ignored.end(),
                                    [&](const auto& pattern) { return matches(*pattern, line); });
   if (ignored) return;
   if (answers_.passes.empty()) answers_.passes.emplace_back();
+  // Without a mark there is one copy, and all lines are gathered together.
   Gathering& gathering = gatherings_[marked_copy(printed).value_or(0)];
   for (const AnswerPlaces::Pattern& pattern : places_.patterns) {
     std::size_t begin = 0;
@@ -151,6 +159,7 @@ void AnswerCollector::read_line(const std::string& printed) {
 }
 
 void AnswerCollector::end_run() {
+  // All copies share one end: a copy's last answer is whole when the command has ended.
   for (auto& [copy, gathering] : gatherings_) flush(gathering);
   ++answers_.runs_ended;
   answers_.passes.emplace_back();
@@ -165,11 +174,14 @@ void AnswerCollector::read_files(const std::vector<std::string>& patterns, doubl
         const std::string path = found.gl_pathv[i];
         struct stat facts {};
         if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+        // Files of earlier trials and of other programs stay out by their time of change.
         if (changed_seconds(facts) < begin || changed_seconds(facts) > end) continue;
         const auto text = read_file(path, kMaxFileBytes);
+        // A file of that length was cut by read_file(), and half an answer would differ.
         if (!text || text->size() == kMaxFileBytes) continue;
         const bool json = nlohmann::json::parse(*text, nullptr, false).is_structured();
         answers_.json = answers_.json || json;
+        // The name alone: files of one name in several folders become answers to one input.
         add(base_name(path), json ? *text : text_answer(split(*text, '\n')));
       }
     }

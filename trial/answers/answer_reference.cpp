@@ -34,6 +34,7 @@ std::size_t commonest(const std::vector<Texts>& answered) {
   return static_cast<std::size_t>(most - answered.begin());
 }
 
+// Order and Unicode form are put aside: a rule of the path deals with these.
 bool alike(const Texts& a, const Texts& b) {
   return a == b || sorted(composed(a)) == sorted(composed(b));
 }
@@ -43,11 +44,13 @@ struct PathPairs {
   int inputs = 0;    // that were asked more than once
   int repeated = 0;  // of these, that were answered with the same texts twice
   bool differs = false;
+  // The three ways in which two askings of an input differ.
   bool unordered = false;
   bool composed = false;
   bool countable = true;  // each of its texts looks like a number, a time or an id
   bool dated = false;     // so does a time of day
 
+  // Every asking is compared with the commonest one, so that one odd answer costs one pair.
   void add_input(const std::vector<Texts>& answered) {
     const std::size_t usual = commonest(answered);
     for (std::size_t i = 0; i < answered.size(); ++i) {
@@ -56,6 +59,7 @@ struct PathPairs {
     if (answered.size() < 2) return;
     ++inputs;
     for (std::size_t i = 0; i < answered.size(); ++i) {
+      // One repetition is enough: the text is then no time and no id of the single asking.
       if (i == usual || !alike(answered[usual], answered[i])) continue;
       ++repeated;
       return;
@@ -79,7 +83,10 @@ struct PathPairs {
 
   // `named`: the user has said that it counts.
   bool counts(bool named) const {
+    // A path counts where half of the inputs or more repeated it. Dates with a time may repeat
+    // where two askings come close together, so they are known by their form.
     if ((dated && !named) || 2 * repeated < inputs) return false;
+    // Numbers and ids that differ between askings are no text.
     return !differs || !countable;
   }
 };
@@ -97,6 +104,7 @@ AnswerReference AnswerReference::learn(const std::vector<std::vector<std::string
                                        std::vector<std::string> same) {
   AnswerReference reference;
   reference.same_ = std::move(same);
+  // First pass: how each path varies, over all inputs that were asked more than once.
   std::map<std::string, PathPairs> paths;
   for (const std::vector<std::string>& bodies : askings) {
     if (bodies.empty()) continue;
@@ -117,6 +125,7 @@ AnswerReference AnswerReference::learn(const std::vector<std::vector<std::string
     reference.rules_.push_back(
         {path, pairs.counts(!reference.same_.empty()), pairs.unordered, pairs.composed});
   }
+  // Second pass: the rules leave out what varies, and the commonest of the rest is the reference.
   for (const std::vector<std::string>& bodies : askings) {
     InputReference& input = reference.inputs_.emplace_back();
     if (bodies.empty()) continue;
@@ -124,6 +133,7 @@ AnswerReference AnswerReference::learn(const std::vector<std::vector<std::string
     for (const std::string& body : bodies) answered.push_back(reference.texts_of(body));
     const std::size_t usual = commonest(answered);
     input.body = bodies[usual];
+    // The reference itself cannot differ from itself and is no evidence.
     input.askings = static_cast<std::int64_t>(bodies.size()) - 1;
     input.differing = std::count_if(answered.begin(), answered.end(),
                                     [&](const Texts& texts) { return texts != answered[usual]; });

@@ -23,6 +23,7 @@ constexpr double kDoubtful = 0.5;  // a chance below which more answers may deci
 constexpr std::size_t kExamples = 3;
 constexpr std::size_t kExampleBytes = 400;
 
+// The number of texts goes in first: {"ab"} and {"a", "b"} differ.
 std::uint64_t hash_of(const std::vector<std::string>& texts) {
   std::uint64_t hash = mix_bits(texts.size());
   for (const std::string& text : texts) {
@@ -42,6 +43,7 @@ std::string joined_text(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) all += (all.empty() ? "" : "\n") + text;
   if (all.size() <= kExampleBytes) return all;
   all.resize(kExampleBytes);
+  // Cut at a whole UTF-8 character: continuation bytes go first, then the lead byte without them.
   while (!all.empty() && (static_cast<unsigned char>(all.back()) & 0xc0U) == 0x80U) all.pop_back();
   if (!all.empty() && static_cast<unsigned char>(all.back()) >= 0xc0U) all.pop_back();
   return all + "...";
@@ -81,15 +83,18 @@ void AnswerWatch::use(AnswerReference reference) {
   reference_ = std::move(reference);
   has_reference_ = true;
   inputs_.assign(options_.inputs.size(), {});
+  // An input whose reference holds no text cannot be compared and is passed over by check().
   for (std::size_t kind = 0; kind < inputs_.size() && kind < reference_.inputs().size(); ++kind) {
     const InputReference& input = reference_.inputs()[kind];
     if (input.body.empty() || input.characters == 0) continue;
     inputs_[kind].seen.push_back(make_seen(input.body, input.texts));
     const std::uint64_t hash = inputs_[kind].seen[0].hash;
     if (input.characters < kTellingCharacters) continue;
+    // A text of several inputs names none of them, so it proves no swap.
     const auto added = owners_.emplace(hash, static_cast<std::int64_t>(kind));
     if (!added.second) added.first->second = -2;
   }
+  // What was asked here is this setting's own variation at one in flight, and counts there.
   for (std::size_t kind = 0; learnt_here_ && kind < inputs_.size(); ++kind) {
     if (inputs_[kind].seen.empty()) continue;
     const InputReference& input = reference_.inputs()[kind];
@@ -146,6 +151,8 @@ std::int64_t AnswerWatch::owner_of(std::size_t kind, std::uint64_t hash) const {
   return owner->second == static_cast<std::int64_t>(kind) ? -1 : owner->second;
 }
 
+// Cheap looks come first: the text found last, then the first three, by bytes. The parser comes
+// last.
 AnswerWatch::Found AnswerWatch::find_seen(std::size_t kind, std::string_view body) {
   Input& input = inputs_[kind];
   const auto found = [&](std::size_t index) {
@@ -153,6 +160,7 @@ AnswerWatch::Found AnswerWatch::find_seen(std::size_t kind, std::string_view bod
     return Found{index, input.seen[index].of_other >= 0};
   };
   if (matches(input.seen[input.last], body)) return found(input.last);
+  // The reference and the setting's own text are nearly always among the first three.
   for (std::size_t i = 0; i < std::min<std::size_t>(input.seen.size(), 3); ++i) {
     if (i != input.last && matches(input.seen[i], body)) return found(i);
   }
@@ -162,6 +170,7 @@ AnswerWatch::Found AnswerWatch::find_seen(std::size_t kind, std::string_view bod
     if (input.seen[i].hash == hash && input.seen[i].texts == texts) return found(i);
   }
   const std::int64_t owner = owner_of(kind, hash);
+  // A program whose texts never repeat would fill the memory.
   if (input.seen.size() >= kMaxSeen) return {kMaxSeen, owner >= 0};
   Seen seen = make_seen(body, std::move(texts));
   seen.of_other = owner;
@@ -169,6 +178,7 @@ AnswerWatch::Found AnswerWatch::find_seen(std::size_t kind, std::string_view bod
   return found(input.seen.size() - 1);
 }
 
+// Powers of two: enough answers come together at each level.
 std::size_t AnswerWatch::level_at(int in_flight) {
   std::size_t level = 0;
   while (level + 1 < kLevels && (1 << level) < in_flight) ++level;
@@ -202,14 +212,17 @@ std::string AnswerWatch::check(int kind, std::string_view body, int in_flight) {
     ++input.unlisted[level];
   } else {
     ++input.seen[found.index].answers[level];
+    // The first answer of this setting becomes its own text: it may read otherwise at every load.
     if (input.own < 0) {
       input.own = static_cast<std::int64_t>(found.index);
       input.own_level = level;
+      // A swap between two inputs is then seen by this setting's own texts as well.
       owners_.emplace(input.seen[found.index].hash, kind);
     }
     if (input.own == static_cast<std::int64_t>(found.index)) return "";
   }
   ++here.differing;
+  // Alone in flight there is no other request whose text could have come.
   const bool swapped = found.swapped && level > 0;
   if (swapped) ++here.swapped;
   if (!here.wrong && (swapped || here.differing >= here.next_look)) judge(level);
@@ -228,6 +241,7 @@ AnswerStratum AnswerWatch::stratum_of(const Input& input, std::size_t level) con
   AnswerStratum stratum;
   const auto add = [&](const Counts& counts, bool own) {
     for (std::size_t i = 0; i <= level; ++i) {
+      // A level that was called wrong is no base for the ones above it.
       if (i < level && levels_[i].wrong) continue;
       (i < level ? stratum.base_answers : stratum.answers) += counts[i];
       if (!own) (i < level ? stratum.base_differing : stratum.differing) += counts[i];
@@ -273,6 +287,7 @@ double AnswerWatch::change_at(std::size_t level) const {
 
 void AnswerWatch::judge(std::size_t level) {
   Level& here = levels_[level];
+  // Looks grow by half, so that a trial takes few of them and their doubts stay small.
   here.next_look = here.differing + here.differing / 2 + 1;
   if (level == 0) return;  // what differs alone is the program's own variation
   double before = 0, before_differing = 0;
@@ -284,12 +299,14 @@ void AnswerWatch::judge(std::size_t level) {
   const double share = static_cast<double>(here.differing) / static_cast<double>(here.answers);
   const double usual = before > 0 ? before_differing / before : 0;
   here.wrong =
+      // A swap needs no test. Else the share, the test and the allowed change must all agree.
       here.swapped > 0 || (share - usual > kMaxWrongShare && chance_of(level) < kLevelDoubt &&
                            (options_.max_change <= 0 || change_at(level) > options_.max_change));
 }
 
 int AnswerWatch::wrong_in_flight() {
   for (std::size_t level = 1; level < kLevels; ++level) {
+    // What came since the last look may decide.
     if (!levels_[level].wrong && levels_[level].differing > 0) judge(level);
   }
   for (const Level& level : levels_) {
@@ -302,6 +319,7 @@ bool AnswerWatch::in_doubt() const {
   for (std::size_t level = 1; level < kLevels; ++level) {
     const Level& here = levels_[level];
     const bool many =
+        // As in judge(), but with a chance that more answers can still decide.
         static_cast<double>(here.differing) > kMaxWrongShare * static_cast<double>(here.answers);
     if (here.differing >= kTellingAnswers && many && !here.wrong && chance_of(level) < kDoubtful) {
       return true;
@@ -349,6 +367,7 @@ InputDifference AnswerWatch::difference_of(std::size_t kind, std::size_t levels)
 }
 
 SameResult AnswerWatch::result(int in_flight) const {
+  // Loads above the one that is asked for say nothing of it.
   const std::size_t levels = level_at(in_flight) + 1;
   SameResult result;
   result.all_inputs = static_cast<std::int64_t>(options_.inputs.size());
@@ -365,11 +384,13 @@ SameResult AnswerWatch::result(int in_flight) const {
     result.answers += difference.answers;
     result.characters += length_of(input.seen[0].texts);
     if (kind < options_.truths.size()) {
+      // Once for an input, whatever the number of its answers.
       result.truth_characters += length_of(options_.truths[kind]);
       result.truth_errors += texts_distance(options_.truths[kind], input.seen[0].texts);
     }
     if (difference.differing == 0) continue;
     result.differing.push_back(difference);
+    // One example for an input, at most three in all.
     for (std::size_t i = 1; i < input.seen.size() && result.examples.size() < kExamples; ++i) {
       if (right_answers(input.seen[i].answers, levels) == 0) continue;
       result.examples.push_back(

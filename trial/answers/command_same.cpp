@@ -1,3 +1,6 @@
+// The present setting's answers are kept and the reference is learnt anew from each of its trials.
+// Another setting goes through an AnswerWatch as if it were a service with one request in flight.
+// Where no line names an input, LineSet compares instead.
 #include "trial/answers/command_same.h"
 
 #include <algorithm>
@@ -34,7 +37,9 @@ std::int64_t lines_lacking(const std::vector<std::string>& expected,
 }  // namespace
 
 bool CommandSame::needs_present() const {
+  // Two passes tell which lines differ by themselves.
   if (inputs_.empty()) return lines_.passes() < 2;
+  // One input that was answered twice is enough.
   return std::none_of(askings_.begin(), askings_.end(),
                       [](const auto& bodies) { return bodies.size() > 1; });
 }
@@ -42,6 +47,7 @@ bool CommandSame::needs_present() const {
 Status CommandSame::learn(const CommandAnswers& answers) {
   lines_.learn(answers);
   saw_all_ = saw_all_ || answers.runs_ended > 0;
+  // New inputs alone need the label file again.
   const std::size_t known = inputs_.size();
   for (std::size_t i = 0; i < answers.inputs.size(); ++i) {
     const auto [at, fresh] = index_.try_emplace(answers.inputs[i], inputs_.size());
@@ -55,6 +61,7 @@ Status CommandSame::learn(const CommandAnswers& answers) {
     }
   }
   same_ = places_.same;
+  // The collector makes {"text": [...]} of lines, so there is one path.
   if (same_.empty() && !answers.json) same_ = {kTextPath};
   reference_ = AnswerReference::learn(askings_, same_);
   if (!truth_.empty() && inputs_.empty()) {
@@ -82,6 +89,7 @@ SameResult CommandSame::compare(const CommandAnswers& answers) const {
     const auto count = static_cast<std::int64_t>(answers.bodies[i].size());
     if (at == index_.end() && !saw_all_) continue;  // a faster setting reaches more of them
     if (at == index_.end()) {
+      // An input beyond those of the present setting gets an index behind theirs.
       InputDifference other;
       other.input = static_cast<std::int64_t>(inputs_.size()) + strange.differing_inputs();
       other.answers = other.differing = count;
@@ -95,6 +103,7 @@ SameResult CommandSame::compare(const CommandAnswers& answers) const {
     }
   }
   // A whole run that passed an input over has read no text in it.
+  // An ended trial may have been stopped before that input, so it says nothing.
   for (std::size_t i = 0; i < inputs_.size() && answers.runs_ended > 0; ++i) {
     if (!answered[i]) (void)watch.check(static_cast<int>(i), text_answer({}), 1);
   }
@@ -113,6 +122,7 @@ void CommandSame::note_changes(const Knobs& knobs, const CommandAnswers& answers
     if (at == index_.end()) continue;
     const std::vector<std::string>& expected = reference_.inputs()[at->second].texts;
     Change& change = changes_[knobs][at->second];
+    // The last of several texts stays: they count for nothing unless all are alike.
     for (const std::string& body : answers.bodies[i]) {
       const std::vector<std::string> texts = reference_.texts_of(body);
       const std::size_t hash = std::hash<std::string>()(join(texts, "\n"));
@@ -134,18 +144,24 @@ double CommandSame::chance_of_lines(const Knobs& knobs) const {
     all_lines += lines_of(input.texts).size();
   }
   const auto other = changes_.find(knobs);
+  // No answer of this setting was to a known input.
   if (other == changes_.end()) return 1;
   double chance = 1;
   for (const auto& [at, change] : other->second) {
     const std::int64_t askings = reference_.inputs()[at].askings;
     if (!change.steady || change.lines == 0 || change.answers < 2 || askings < 1) continue;
+    // One input alone: both sides as often as they were asked, and each answer of this side
+    // differs.
     const double one = chance_of_differing({{askings + 1, 0, change.answers, change.answers}});
+    // Each changed line of the answer counts as a witness of its own.
     chance *= std::pow(one, static_cast<double>(change.lines));
   }
+  // Of a program that leaves lines to chance, one line of all is that line.
   return chance < 1 ? chance * kHiddenVariation / (1 + static_cast<double>(all_lines)) : 1;
 }
 
 Status CommandSame::judge(Trial& trial, const CommandAnswers& answers, bool present) {
+  // A failed trial's texts are cut off or those of an error.
   if (!has_read(trial)) return Status();
   if (present) OCRTUNE_TRY(learn(answers));
   trial.same = compare(answers);

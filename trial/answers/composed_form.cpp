@@ -79,12 +79,14 @@ constexpr MarkRow kMarks[] = {
 
 // 0: they do not compose.
 char32_t composed(char32_t letter, char32_t mark) {
+  // The numbers of chapter 3.12: 19 leads, 21 vowels, 27 tails behind the empty one.
   constexpr char32_t kLeads = 0x1100, kVowels = 0x1161, kTails = 0x11a7, kSyllables = 0xac00;
   if (letter >= kLeads && letter < kLeads + 19 && mark >= kVowels && mark < kVowels + 21) {
     return kSyllables + ((letter - kLeads) * 21 + mark - kVowels) * 28;
   }
   const bool open = letter >= kSyllables && letter < 0xd7a4 && (letter - kSyllables) % 28 == 0;
   if (open && mark > kTails && mark < kTails + 28) return letter + mark - kTails;
+  // A linear search: marks are rare, and a text is brought into this form once.
   const MarkRow* row = std::find_if(std::begin(kMarks), std::end(kMarks),
                                     [&](const MarkRow& one) { return one.mark == mark; });
   if (row == std::end(kMarks)) return 0;
@@ -95,6 +97,7 @@ char32_t composed(char32_t letter, char32_t mark) {
 }
 
 char32_t half_width(char32_t character) {
+  // The full width forms stand in ASCII's order. The ideographic space is U+3000.
   if (character >= 0xff01 && character <= 0xff5e) return character - 0xff01 + '!';
   return character == 0x3000 ? ' ' : character;
 }
@@ -104,6 +107,7 @@ char32_t half_width(char32_t character) {
 std::string composed_form(std::string_view text) {
   std::u32string form;
   for (const char32_t character : characters_of(text)) {
+    // With the last character as it stands now, so that several marks compose one by one.
     const char32_t whole = form.empty() ? 0 : composed(form.back(), character);
     if (whole != 0) {
       form.back() = whole;

@@ -1,3 +1,6 @@
+// A line has no input, so a new line is paired with the nearest one that lacks. Digits are what a
+// program prints beside its text: lines are grouped by their form with "#" for numbers. A form
+// whose lines differ between two passes is left out.
 #include "trial/answers/line_set.h"
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 namespace ocrtune {
 namespace {
 
+// As many as answers to one input (kKeptAnswers).
 constexpr std::size_t kMaxPasses = 16;
 constexpr std::size_t kLineExamples = 3;
 
@@ -39,6 +43,7 @@ bool has_digit(const std::string& line) {
 }
 
 // The nearest of `others`, and how far it is; the whole of `line` where none is like it.
+// Quadratic in the lines that differ; those of other length are passed over without a comparison.
 std::pair<std::size_t, std::int64_t> nearest(const std::string& line,
                                              const std::vector<std::string>& others) {
   const std::int64_t length = character_count(line);
@@ -47,6 +52,7 @@ std::pair<std::size_t, std::int64_t> nearest(const std::string& line,
     const std::int64_t other = character_count(others[i]);
     if (std::abs(other - length) >= best.second) continue;
     const std::int64_t distance = character_distance(line, others[i]);
+    // More than half of its characters alike, or it is another line.
     if (2 * distance < length && distance < best.second) best = {i, distance};
   }
   return best;
@@ -68,6 +74,7 @@ struct LineSet::Counts {
 // Its whole passes; where none was ended and `open`, what was printed.
 std::vector<LineSet::Lines> LineSet::units_of(const CommandAnswers& answers, bool open) {
   std::vector<Lines> units;
+  // The last pass is open: end_run() begins one behind each that ended.
   const auto whole = static_cast<std::size_t>(answers.runs_ended);
   for (std::size_t i = 0; i < answers.passes.size(); ++i) {
     if (i >= whole && (whole > 0 || !open)) break;
@@ -82,6 +89,7 @@ void LineSet::learn(const CommandAnswers& answers) {
   for (Lines& unit : units_of(answers, false)) {
     if (passes_.size() < kMaxPasses) passes_.push_back(std::move(unit));
   }
+  // One set for each variant: a form that is alike in all passes has one.
   std::map<std::string, std::set<Lines>> by_form;  // the lines of a form, of each pass
   std::map<std::string, std::size_t> seen;
   std::set<std::string> forms;
@@ -103,6 +111,7 @@ void LineSet::learn(const CommandAnswers& answers) {
   }
   lines_.clear();
   for (const auto& [line, passes] : seen) {
+    // A line of half of the passes or more is expected; rarer ones are the program's own variation.
     if (counts(line) && 2 * passes >= passes_.size()) lines_.push_back(line);
   }
 }
@@ -130,9 +139,11 @@ void LineSet::compare_pass(const Lines& pass, bool whole, Counts& counts,
     if (result.examples.size() < kLineExamples) {
       result.examples.push_back({"", like ? lacking[at] : "", line});
     }
+    // Each lacking line has one partner.
     if (like) lacking.erase(lacking.begin() + static_cast<std::ptrdiff_t>(at));
   }
   for (const std::string& line : lacking) {
+    // A pass that was ended may lack what it would have printed later.
     if (!whole) break;
     counts.add(index_of(line), character_count(line));
     if (result.examples.size() < kLineExamples) result.examples.push_back({"", line, ""});
@@ -143,6 +154,8 @@ SameResult LineSet::compare(const CommandAnswers& answers) const {
   SameResult result;
   result.all_inputs = static_cast<std::int64_t>(lines_.size());
   if (lines_.empty()) {
+    // Without a pass: did runs end in silence, or did none end? With passes: nothing varied, or all
+    // lines did.
     result.not_compared = passes_.empty()
                               ? ended_ > 0 ? NotCompared::no_answers : NotCompared::no_reference
                           : varying_.empty() ? NotCompared::no_text
@@ -165,6 +178,7 @@ SameResult LineSet::compare(const CommandAnswers& answers) const {
     InputDifference difference;
     difference.input = static_cast<std::int64_t>(line);
     difference.answers = passes;
+    // A form may differ several times in one pass.
     difference.differing = std::min(passes, one.differing);
     difference.characters = one.characters / std::max<std::int64_t>(1, difference.differing);
     result.differing.push_back(difference);

@@ -1,3 +1,5 @@
+// All trials of a setting are judged together and anew with each further one, because one alone may
+// hold too few answers. tuner/verdict/text_claim.h judges once more at the end of a run.
 #include "trial/answers/same_gate.h"
 
 #include <fmt/format.h>
@@ -15,10 +17,12 @@ std::vector<const SameResult*> pointers(const std::vector<SameResult>& results) 
 
 }  // namespace
 
+// The command read all its inputs before its rate was known: its texts are whole.
 bool has_read(const Trial& trial) { return trial.ok() || trial.cause == "ended"; }
 
 void SameGate::judge(Trial& trial, bool present, double chance) {
   if (!has_read(trial) || !trial.same.compared()) return;
+  // Nothing is judged: these trials are what the others are compared with.
   if (present) return present_.push_back(trial.same);
   std::vector<SameResult>& own = others_[trial.knobs];
   own.push_back(trial.same);
@@ -27,6 +31,8 @@ void SameGate::judge(Trial& trial, bool present, double chance) {
   const double worse = judgement.error_rate >= 0
                            ? judgement.error_rate - judgement.reference_error_rate
                            : judgement.changed_share;
+  // The caller's chance is of the whole setting, so it needs the same share of the doubt and a
+  // loss.
   const bool by_lines = chance < kTextDoubt / kTextComparisons && worse > max_change_;
   if (judgement.allowed && !by_lines) return;
   trial.outcome = Outcome::wrong_result;

@@ -11,17 +11,21 @@
 namespace ocrtune {
 namespace {
 
+// Convolutions cost the square of the sum; beyond it the normal limit is near enough (a guess).
 constexpr std::int64_t kExactDiffering = 300;
 
+// Logarithms, because factorials of hundreds of answers overflow a double.
 double log_choose(double n, double k) {
   return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
 }
 
+// An input without a difference, or with one side alone, adds nothing to the sum.
 bool tells(const AnswerStratum& one) {
   return one.base_answers > 0 && one.answers > 0 && one.base_differing + one.differing > 0;
 }
 
 // Chances of 0, 1, ... differing answers on the second side.
+// Differing answers are drawn from both sides' answers: Fisher's table of one input.
 std::vector<double> hypergeometric(const AnswerStratum& one) {
   const auto answers = static_cast<double>(one.answers);
   const auto all = static_cast<double>(one.answers + one.base_answers);
@@ -45,6 +49,7 @@ double exact_chance(const std::vector<AnswerStratum>& inputs) {
     if (!tells(one)) continue;
     seen += one.differing;
     const std::vector<double> chances = hypergeometric(one);
+    // The sum's distribution is the convolution of the inputs' own.
     std::vector<double> next(sum.size() + chances.size() - 1, 0.0);
     for (std::size_t i = 0; i < sum.size(); ++i) {
       for (std::size_t k = 0; k < chances.size(); ++k) next[i + k] += sum[i] * chances[k];
@@ -67,6 +72,7 @@ double normal_chance(const std::vector<AnswerStratum>& inputs) {
     variance += n * m * d * (n + m - d) / ((n + m) * (n + m) * std::max(1.0, n + m - 1));
   }
   if (variance <= 0) return 1;
+  // With the correction for continuity, because counts are whole.
   return normal_cdf((0.5 - excess) / std::sqrt(variance));
 }
 
@@ -96,6 +102,7 @@ bool surely_differs(const std::vector<const SameResult*>& setting,
          });
 }
 
+// For inputs that a trial does not list: their answers are not kept one by one.
 double per_input(const SameResult& result) {
   return std::max(1.0, static_cast<double>(result.answers) /
                            static_cast<double>(std::max<std::int64_t>(1, result.inputs)));
@@ -132,6 +139,7 @@ std::map<std::int64_t, InputSum> sums_of(const std::vector<const SameResult*>& s
     for (const SameResult* result : setting) {
       const InputDifference* one = add(*result, sum.answers.answers, sum.answers.differing);
       if (one == nullptr) continue;
+      // The mean answer of the whole setting: differing answers by their share, trials alike.
       const double share = static_cast<double>(one->differing) /
                            static_cast<double>(std::max<std::int64_t>(1, one->answers)) /
                            static_cast<double>(setting.size());
@@ -161,8 +169,10 @@ SameJudgement judge_same(const std::vector<const SameResult*>& setting,
   SameJudgement judgement;
   std::vector<const SameResult*> ours, theirs;
   for (const SameResult* one : setting) {
+    // A setting that was compared in one trial only is judged by that one.
     if (one->compared()) ours.push_back(one);
     if (!one->compared()) judgement.not_compared = one->not_compared;
+    // The fewest requests in flight at which any of its trials went wrong.
     const bool first =
         judgement.wrong_in_flight == 0 || one->wrong_in_flight < judgement.wrong_in_flight;
     if (one->wrong_in_flight == 0 || !first) continue;
@@ -172,6 +182,7 @@ SameJudgement judge_same(const std::vector<const SameResult*>& setting,
     judgement.swapped_answers = one->swapped_answers;
   }
   for (const SameResult* one : present) {
+    // One text for every input is no reference by itself, but another text in its place differs.
     if (one->compared() || one->not_compared == NotCompared::all_alike) theirs.push_back(one);
   }
   if (ours.empty()) return judgement;
@@ -188,6 +199,7 @@ SameJudgement judge_same(const std::vector<const SameResult*>& setting,
   }
   double characters = 0, truth = 0;
   for (const SameResult* one : ours) {
+    // Trials may have reached different numbers of inputs: the longest one has them all.
     judgement.inputs = std::max(judgement.inputs, one->inputs);
     judgement.all_inputs = std::max(judgement.all_inputs, one->all_inputs);
     characters = std::max(characters, static_cast<double>(one->characters));
@@ -204,12 +216,14 @@ SameJudgement judge_same(const std::vector<const SameResult*>& setting,
     askings += per_input(*one);
     steady_inputs = std::max(steady_inputs, static_cast<double>(one->inputs));
   }
+  // One asking in all has repeated nothing, so steady_inputs is no evidence.
   if (askings < 2) steady_inputs = 0;
   const double chance =
       std::min(chance_of_differing(inputs), chance_of_steady_change(inputs, steady_inputs));
   judgement.differs =
       chance < kTextDoubt / std::max(1, comparisons) || surely_differs(ours, theirs);
   // A setting that surely reads otherwise is not taken on the hope that a loss was luck.
+  // With true texts a change that reads better is no loss.
   const double loss = truth > 0 ? errors / truth : judgement.changed_share;
   judgement.allowed = !judgement.differs || loss <= max_change;
   return judgement;

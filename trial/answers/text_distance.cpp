@@ -39,6 +39,7 @@ std::u32string characters_of(std::string_view text) {
       ++at;
       continue;
     }
+    // Of the first byte the bits behind its length mark: 5, 4 or 3 of them.
     char32_t character = length == 1 ? byte(0) : byte(0) & (0x7fU >> length);
     for (std::size_t i = 1; i < length; ++i) character = character << 6 | (byte(i) & 0x3fU);
     characters += character;
@@ -83,6 +84,7 @@ std::int64_t character_distance(std::string_view a, std::string_view b) {
   std::u32string_view left = from;
   std::u32string_view right = to;
   const auto begin = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
+  // Most texts differ in one place: what is left is short, and the quadratic part is cheap.
   const auto alike = static_cast<std::size_t>(begin.first - left.begin());
   left.remove_prefix(alike);
   right.remove_prefix(alike);
@@ -94,6 +96,7 @@ std::int64_t character_distance(std::string_view a, std::string_view b) {
 }
 
 std::int64_t texts_distance(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  // Texts have no partner by their order where one is missing.
   if (a.size() == b.size()) {
     std::int64_t edits = 0;
     for (std::size_t i = 0; i < a.size(); ++i) edits += character_distance(a[i], b[i]);

@@ -19,9 +19,11 @@ constexpr const char* kNotCounted = "###";  // PaddleOCR's word for "do not care
 
 Texts label_texts(const std::string& label) {
   const auto json = nlohmann::json::parse(label, nullptr, false);
+  // A text line that happens to begin with a bracket is no JSON list, and stays as it is.
   if (!json.is_array()) return {label};
   Texts texts;
   for (const auto& box : json) {
+    // A list without transcriptions is a text line that reads as JSON.
     if (!box.is_object() || !box.contains(kTranscription)) return {label};
     const auto& text = box[kTranscription];
     if (text.is_string() && text != kNotCounted) texts.push_back(text.get<std::string>());
@@ -34,6 +36,7 @@ Texts label_texts(const std::string& label) {
 Result<std::vector<Texts>> read_truth(const std::string& path,
                                       const std::vector<std::string>& inputs) {
   const std::string text = OCRTUNE_TRY(read_file(path));
+  // In an old encoding every character beyond ASCII would count as an error of the program.
   if (valid_utf8(text) != text) {
     return Error{ErrorKind::invalid, path + " is no UTF-8: convert it, as with iconv -t UTF-8"};
   }
@@ -57,6 +60,7 @@ Result<std::vector<Texts>> read_truth(const std::string& path,
   std::vector<Texts> truths;
   for (const std::string& input : inputs) {
     const std::string name = base_name(input);
+    // A name that several lines have would take any of their texts.
     if (by_path.contains(input)) {
       truths.push_back(by_path[input]);
     } else if (names[name] == 1) {

@@ -1,3 +1,5 @@
+// The worker's end blocks and the parent's end does not: a full pipe (64 KiB, pipe(7)) may hold a
+// worker up, but never the loop that watches it.
 #include "trial/ipc/event_writer.h"
 
 #include <fcntl.h>
@@ -43,6 +45,8 @@ Result<EventPipe> EventPipe::open_for(ProcessOptions& child, bool by_path) {
   const int end = pipe.write_descriptor();
   if (by_path) {
     child.environment.emplace_back(kEventPathVariable,
+                                   // A path works after launchers closed the descriptor:
+                                   // /proc/PID/fd opens the same pipe anew.
                                    fmt::format("/proc/{}/fd/{}", ::getpid(), end));
   } else {
     child.environment.emplace_back(kEventDescriptorVariable, fmt::format("{}", end));
@@ -69,11 +73,14 @@ void EventPipe::close_write() {
 void EventPipe::read(const std::function<void(const Event&)>& sink,
                      const std::function<void(const std::string&)>& broken) {
   std::array<char, 65536> block;  // NOLINT: not filled on purpose
+  // At most 1 MiB at once, so that a talkative worker does not keep the loop from its other
+  // watches.
   for (int blocks = 0; read_ >= 0 && blocks < 16; ++blocks) {
     const ssize_t got = ::read(read_, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
     if (got <= 0) {
+      // A process that is killed in the middle of a line leaves half of it.
       if (!lines_.open_line().empty()) broken("cut off: " + lines_.open_line());
       ::close(read_);
       read_ = -1;

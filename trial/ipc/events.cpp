@@ -1,3 +1,6 @@
+// Readers take what is there and give defaults for the rest, because user commands and older
+// workers write on the same pipe. Only what would break a rate is refused: steps without time,
+// results without a rate. Service and answer events are ours alone and must be whole.
 #include "trial/ipc/events.h"
 
 #include <type_traits>
@@ -206,6 +209,7 @@ std::string scarce_name(Scarce scarce) {
 
 std::string event_line(const Event& event) {
   const Json object = std::visit([](const auto& one) { return json_of(one); }, event);
+  // Bytes that are no UTF-8 would make dump() throw.
   return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -219,6 +223,7 @@ Result<Event> parse_event(const std::string& line) {
   }
   if (name == "step") {
     const StepEvent event = step_of(object);
+    // Negated, so that a NaN is refused too.
     if (event.steps < 1 || event.samples < 0 || !(event.seconds > 0)) return broken(line);
     return Event(event);
   }

@@ -1,3 +1,5 @@
+// Numbers are in the machine's own byte order: both ends run on one host. A length beyond kMaxBytes
+// means that the bytes are no frames, as of a program that prints into the pipe.
 #include "trial/ipc/frames.h"
 
 #include <unistd.h>
@@ -28,6 +30,7 @@ std::uint32_t take_number(std::string_view& from) {
 }
 
 void append_frame(std::string& to, char kind, std::string_view body) {
+  // A longer body is cut, or the reader would refuse the whole pipe.
   body = body.substr(0, kMaxBytes);
   append_number(to, static_cast<std::uint32_t>(body.size()));
   to += kind;
@@ -42,6 +45,7 @@ Result<std::vector<Frame>> FrameReader::read(int descriptor) {
   char block[65536];
   const ssize_t got = ::read(descriptor, block, sizeof block);
   if (got == 0) ended_ = true;
+  // Neither is an end: the caller polls and comes again.
   if (got < 0 && errno != EINTR && errno != EAGAIN) return system_error(errno, "read a pipe");
   if (got > 0) bytes_.append(block, static_cast<std::size_t>(got));
   std::vector<Frame> frames;
@@ -51,6 +55,7 @@ Result<std::vector<Frame>> FrameReader::read(int descriptor) {
     const std::uint32_t length = take_number(head);
     if (length > kMaxBytes) return Error{ErrorKind::invalid, "a worker's pipe holds no message"};
     if (rest.size() < kHeadBytes + length) break;
+    // Behind the number: the letter, then the body.
     frames.push_back({head[0], std::string(head.substr(1, length))});
     rest.remove_prefix(kHeadBytes + length);
   }

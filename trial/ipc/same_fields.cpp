@@ -1,3 +1,5 @@
+// The list of fields is written once and serves both ways (trial/ipc/json_fields.h). Texts are
+// bytes of any encoding, so they are carried as utf8_of_bytes() makes them.
 #include "trial/ipc/same_fields.h"
 
 #include "trial/ipc/json_fields.h"
