@@ -1,3 +1,6 @@
+// mpirun and srun hand on lines, perhaps with a mark in front of each, so an event begins at its
+// brace. All ranks step together, so one of them is the clock; the split by hosts is told once,
+// when the first steps have shown it.
 #include "trial/logs/event_reader.h"
 
 #include <algorithm>
@@ -27,6 +30,7 @@ std::string milliseconds(double seconds) { return fmt::format("{:.3g} ms", 1e3 *
 }  // namespace
 
 void EventReader::read_line(const std::string& line, std::vector<Event>& events) {
+  // Behind what a launcher puts in front, such as "[1,0]<stdout>:".
   const std::size_t from = line.find('{');
   if (from == std::string::npos) return;
   const auto event = parse_event(line.substr(from));
@@ -41,12 +45,14 @@ void EventReader::read_line(const std::string& line, std::vector<Event>& events)
     ErrorEvent placed = *error;
     const auto host = hosts_.find(error->rank);
     if (host != hosts_.end()) placed.reason = host->second + ": " + placed.reason;
+    // All events of this reader are of rank 0, which stands for the job.
     placed.rank = 0;
     events.emplace_back(std::move(placed));
   }
 }
 
 void EventReader::on_step(const StepEvent& step, std::vector<Event>& events) {
+  // A rank that the job does not have is another program's line.
   const bool ours = step.rank >= 0 && step.rank < ranks_;
   if (!ours || step.samples < 1 || step.samples > kMostSamples || !(step.seconds > 0)) return;
   ++known_lines_;
@@ -59,12 +65,14 @@ void EventReader::on_step(const StepEvent& step, std::vector<Event>& events) {
   }
   if (step.rank != 0) return;
   StepEvent job = step;
+  // Every rank has the same batch.
   job.samples *= ranks_;
   job.times = StepTimes();
   for (const auto& [rank, times] : latest_) {
     add(job.times, times, 1 / static_cast<double>(latest_.size()));
   }
   events.emplace_back(job);
+  // One host alone has none to be compared with.
   if (++reports_ != kToldAfter || times_.size() < 2) return;
   split(events);
 }
@@ -76,6 +84,7 @@ void EventReader::split(std::vector<Event>& events) const {
   for (const auto& [host, times] : times_) {
     StepTimes mean;
     add(mean, times.sum, 1 / times.reports);
+    // Moving gradients and waiting are left out: they hold the time that others took.
     computing.push_back(mean.compute_seconds + mean.data_seconds);
     hosts.push_back(host);
     lines.push_back(fmt::format(
@@ -90,6 +99,7 @@ void EventReader::split(std::vector<Event>& events) const {
   const auto at = static_cast<std::size_t>(slowest - computing.begin());
   const double longest = *slowest;
   computing.erase(slowest);
+  // The median of the others is what a step would take without this host.
   const double cost = (longest - median(computing)) / step;
   if (cost > kSlow) events.emplace_back(SlowHostEvent{0, {hosts[at], lines[at], cost}});
 }

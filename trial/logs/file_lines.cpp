@@ -1,3 +1,6 @@
+// Keyed by the words in front of the file name, because a program names each picture in the same
+// words. A validation's lines are left out; whether the files are the program's work is decided by
+// reader_finder.cpp.
 #include "trial/logs/file_lines.h"
 
 #include <algorithm>
@@ -14,6 +17,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kLookedAtBytes = 400, kMostPatterns = 60, kMostFiles = 200;
+// As kAtOnceSeconds of log_text.h: what comes within it is a list of what is to be done.
 constexpr double kListedSeconds = 0.01;
 constexpr std::string_view kEnds = " '\"`()[]{}<>,;|=";
 
@@ -58,6 +62,7 @@ void FileLines::add(const std::string& line, double now_seconds) {
     while (!word.empty() && (word.back() == ':' || word.back() == '.')) word.remove_suffix(1);
     if (!is_file(word)) continue;
     const std::string_view before = text.substr(0, begin);
+    // The words in front tell what the file is for.
     if (names_validation(before)) return;
     const std::string key = before_pattern(before);
     const auto found = patterns_.find(key);
@@ -67,8 +72,10 @@ void FileLines::add(const std::string& line, double now_seconds) {
     const bool at_once =
         !named.files.empty() && now_seconds - named.latest_seconds < kListedSeconds;
     named.latest_seconds = now_seconds;
+    // The line still counts as heard, so that a long list stays one.
     if (!at_once) named.files.emplace(word);
     named.line = line;
+    // Only the first file of a line counts.
     return;
   }
 }
@@ -82,6 +89,7 @@ std::optional<FileLines::Found> FileLines::found(std::size_t files) const {
     pattern = key;
   }
   if (best == nullptr) return std::nullopt;
+  // The group `file` counts one sample a line (trial/logs/regex_dialect.cpp).
   return Found{"regex:^" + pattern + "(?<file>[^ ]+\\.[A-Za-z0-9]{3,4})", best->line};
 }
 

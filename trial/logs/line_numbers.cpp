@@ -1,3 +1,7 @@
+// Lines are grouped by their form (digits as "#", blanks left out), and each number keeps its place
+// within the form. Whether a place counts or measures is found by its growth and by the clock, not
+// by names alone. What is found is written as a pattern or metric for a log reader, so that it can
+// be given as an option.
 #include "trial/logs/line_numbers.h"
 
 #include <algorithm>
@@ -106,9 +110,11 @@ std::string pattern_of(const TimedNumbers& line, std::size_t index, const char* 
     return std::string_view(" \t:=[](#'\"|/").find(c) != std::string_view::npos ||
            std::isdigit(static_cast<unsigned char>(c)) != 0;
   };
+  // The marks before the number, then the letters of its name: the pattern begins with the name.
   while (from > 0 && begin - from < kPrefix && is_mark(line.line[from - 1])) --from;
   while (from > 0 && in_a_word(line.line[from - 1]) && !is_digit_at(line.line, from - 1)) --from;
   while (from < begin && line.line[from] == ' ') ++from;
+  // Digits and blanks vary in width from line to line, so they are left open.
   std::string pattern;
   for (std::size_t at = from; at < begin;) {
     std::size_t end = at + 1;
@@ -141,6 +147,7 @@ std::optional<Growth> growth_of(const std::vector<TimedNumbers>& lines, std::siz
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const LineNumber& number = lines[i].numbers[index];
     if (!number.whole || is_part_of_a_stamp(lines[i].line, number)) return std::nullopt;
+    // Batch 1: every whole number is a multiple.
     if (std::fmod(number.value, std::max(1, batch)) != 0) growth.by_batches = false;
     if (i == 0) continue;
     const double grown = number.value - lines[i - 1].numbers[index].value;
@@ -150,6 +157,7 @@ std::optional<Growth> growth_of(const std::vector<TimedNumbers>& lines, std::siz
     growth.sum += grown;
     growth.least = growth.least == 0 ? grown : std::min(growth.least, grown);
   }
+  // A fall for every three growths at most: numbers that go up and down are measurements.
   if (growth.values < 2 || falls > growth.values / 3) return std::nullopt;
   return growth;
 }
@@ -161,6 +169,7 @@ std::size_t widest(const std::vector<TimedNumbers>& lines, std::size_t index, in
   for (const TimedNumbers& last = lines.back(); index < last.numbers.size(); ++index) {
     const auto growth = growth_of(lines, index, batch);
     if (!growth) break;
+    // A count that grows by 2 % more than its neighbour misses less.
     if (growth->sum > kSideBySide * most) {
       best = index;
       most = growth->sum;
@@ -203,6 +212,7 @@ std::string metric_of(const TimedNumbers& line, std::size_t index, bool of_a_ste
       std::string(milliseconds ? "ms" : "s") + (of_a_step ? "/step" : "/image");
   const auto names =
       speaks_of_time(before) ? std::array{before, behind} : std::array{behind, before};
+  // Every candidate name is tried on the line itself: only what reads the same number is offered.
   for (const std::string& name : names) {
     if (name.empty() || is_digit_at(name, 0)) continue;
     const auto reading = metric_dialect(name, parse_metric_unit(unit))(line.line);
@@ -233,6 +243,7 @@ std::optional<double> off_the_clock(const std::vector<Wait>& waits) {
     seconds += wait.seconds;
     if (wait.said > kSooner * wait.seconds && wait.said < kLater * wait.seconds) ++agree;
   }
+  // One line may have waited for something else, such as a checkpoint.
   if (seen < 3 || agree + 1 < seen) return std::nullopt;
   return std::abs(std::log(said / seconds));
 }
@@ -251,6 +262,7 @@ std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std:
 }
 
 std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std::size_t index) {
+  // A time may be of one line or of what a counter beside it has grown by: the nearer one is meant.
   auto least = off_the_clock(lines, index, std::nullopt);
   for (std::size_t i = 0; i < lines.back().numbers.size(); ++i) {
     const auto off = growth_of(lines, i, 1) ? off_the_clock(lines, index, i) : std::nullopt;
@@ -274,6 +286,7 @@ std::string time_pattern(const TimedNumbers& line, std::size_t index, const char
   }
   const auto unit = parse_metric_unit(behind);
   const bool milliseconds = unit && unit->seconds == 0.001;
+  // Minutes and hours are no time of a step, and no group of the reader takes them.
   if (!words || (unit && unit->seconds != 1 && !milliseconds)) return "";
   return fmt::format("{}(?<{}>[0-9.e+-]+) *{}", before,
                      group != nullptr ? group
@@ -300,6 +313,7 @@ std::vector<LineNumber> numbers_in(std::string_view line) {
     found.end = number ? std::max(end, number->end) : end;
     found.value = number ? number->value : 0;
     found.whole = found.end == end;
+    // "conv2d" and "user@host" hold digits that count nothing.
     const bool in_a_name = at > 0 && (in_a_word(line[at - 1]) || line[at - 1] == '@');
     if (!in_a_name) numbers.push_back(found);
     at = found.end;
@@ -332,6 +346,7 @@ std::optional<double> seconds_of(const TimedNumbers& line, std::size_t index) {
 void LineForms::add(const std::string& line, double now_seconds) {
   TimedNumbers timed{now_seconds, line.substr(0, kLookedAt), numbers_in(line)};
   if (timed.numbers.empty()) return;
+  // Bars change their form as they grow, so lines with "a/b" are kept beside the forms.
   for (std::size_t i = 0; i < timed.numbers.size() && counts_.size() < kMostLines; ++i) {
     if (!counts_to(timed, i)) continue;
     counts_.push_back(timed);
@@ -351,12 +366,14 @@ void LineForms::add(const std::string& line, double now_seconds) {
     from = number.end;
   }
   keep(timed.line.size());
+  // Programs pad with blanks: " 9/100" and "10/100" are one form.
   std::erase(form, ' ');
   // Processes count each for itself.
   if (const auto process = process_named(timed.line, 1)) form += fmt::format(" of {}", *process);
   recent_.emplace_back(form, timed);
   if (recent_.size() > kRecent) recent_.pop_front();
   const auto found = forms_.find(form);
+  // New forms are dropped, not old ones.
   if (found == forms_.end() && forms_.size() >= kMostNumberForms) return;
   auto& lines = forms_[form];
   if (lines.size() < kMostLines) lines.push_back(std::move(timed));
@@ -369,18 +386,23 @@ std::optional<FoundCounter> LineForms::counter(std::size_t lines, int batch) con
     if (all.size() < lines) continue;
     const TimedNumbers& last = all.back();
     for (std::size_t i = 0; i < last.numbers.size(); ++i) {
+      // The words in front speak of another kind of work, so no number behind them counts.
       if (is_other_work(last.line.substr(0, last.numbers[i].begin))) break;
       const std::string name = word_before(last.line, last.numbers[i].begin);
       const auto total = counts_to(last, i);
       const bool steps = is_step_name(name), ones = !steps && is_sample_name(name);
+      // A number that is called a step wins over one that is called nothing.
       if ((!steps && !ones && !total) || (found && (named || !steps))) continue;
+      // Above its total it is no counter, as in "5/3".
       if (total && last.numbers[i].value > *total) continue;
       const std::size_t counts_all = widest(all, i, batch);
       const auto growth = growth_of(all, counts_all, batch);
+      // Pages that are numbered one by one grow by one for each line, and by nothing else.
       if (!growth || (ones && growth->sum != static_cast<double>(all.size() - 1))) continue;
       const bool batches = batch > 1 && growth->by_batches && growth->least >= batch;
       // Every tenth step, or every tenth sample?
       const bool unsure = batches && (batch < kSureBatch || is_round(growth->least));
+      // Rather nothing than a guess by a factor of the batch.
       if (!steps && !ones && unsure) continue;
       const auto counts = steps       ? FoundCounter::Counts::steps
                           : ones      ? FoundCounter::Counts::samples
@@ -404,6 +426,7 @@ std::optional<FoundCounter> LineForms::bar_of_samples(int batch) const {
     for (std::size_t i = 0; i < line.numbers.size(); ++i) {
       if (!counts_to(line, i)) continue;
       const double count = line.numbers[i].value;
+      // A last, smaller batch ends at the total, which need not be a multiple.
       if (std::fmod(count, batch) != 0 && count != total_of(line, i)) return std::nullopt;
       if (count > 0) counts.insert(count);
       last = &line;
@@ -412,6 +435,7 @@ std::optional<FoundCounter> LineForms::bar_of_samples(int batch) const {
     }
   }
   if (last == nullptr || counts.size() < kBarCounts) return std::nullopt;
+  // The total stands in the pattern, so that no other bar is read.
   return FoundCounter{FoundCounter::Counts::samples,
                       fmt::format("(?<sample>[0-9]+)/{:.0f}", *total_of(*last, at)), last->line};
 }
@@ -455,11 +479,13 @@ FoundTime LineForms::time_at(const std::string& form, std::size_t index, std::si
   if (metric.empty()) return time;
   time.reader = "metric:" + metric;
   time.lines = all.size();
+  // Fewer lines than the caller asks for prove nothing by the clock.
   time.off = all.size() < lines ? std::nullopt : off_the_clock(all, index);
   const auto at = known.find(metric);
   const ReadLines& read =
       at != known.end() ? at->second : known.emplace(metric, read_by(metric)).first->second;
   const auto each = off_the_clock(all, index, std::nullopt);
+  // The time of each line is short of the clock by more than 5 %: lines are counted instead.
   if (each && each == time.off && *each > kBetween && !time.of_a_step && read.forms.size() < 2) {
     const std::string pattern = time_pattern(last, index, "file");
     if (!pattern.empty()) time.counter = "regex:" + pattern;
@@ -470,6 +496,7 @@ FoundTime LineForms::time_at(const std::string& form, std::size_t index, std::si
     time.off = read.off;
     time.lines = std::max(time.lines, read.lines);
   } else if (time.off) {
+    // The clock agrees with this form alone, so a pattern with its words takes the metric's place.
     const std::string pattern = time.of_a_step ? time_pattern(last, index) : "";
     if (pattern.empty()) time.off = std::nullopt;
     if (!pattern.empty()) time.reader = "regex:" + pattern;

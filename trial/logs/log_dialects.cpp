@@ -1,3 +1,6 @@
+// Each dialect is a function of one line with little or no state; what numbers mean for the job is
+// the matter of log_reader.cpp. Rates and bars of people's own loops stand in rate_dialects.cpp,
+// patterns in regex_dialect.cpp.
 #include "trial/logs/log_dialects.h"
 
 #include <algorithm>
@@ -28,6 +31,7 @@ std::optional<double> seconds_of(std::string_view word) {
       {"millisecond", 0.001},
       {"milliseconds", 0.001},
       {"us", 1e-6},
+      // The micro sign in UTF-8.
       {"\xc2\xb5s", 1e-6},
       {"min", 60},
       {"mins", 60},
@@ -76,6 +80,7 @@ class PaddleOcr {
     auto step = number_after(line, "global_step: ");
     if (!step) step = number_after(line, "iter: ");
     if (!step) return std::nullopt;
+    // Steps since the line before: a tail of an epoch covers fewer than the interval.
     const double covered = *step - last_step_;
     const bool first = last_step_ < 0;
     last_step_ = *step;
@@ -87,10 +92,12 @@ class PaddleOcr {
     reading.loss = number_after(line, ", loss: ");
     if (covered == 0) return std::nullopt;     // printed twice, by two loggers
     if (first || covered < 0) return reading;  // the warm-up, or a run that began again
+    // An interval that was not told is the longest one seen.
     if (interval_ < covered) interval_ = covered;
     const bool whole = covered == interval_ && std::fmod(*step, interval_) == 0;
     // Epochs shorter than the interval have nothing but tails.
     tails_ = whole ? 0 : tails_ + 1;
+    // Four tails in a row mean that no whole line will come.
     if (!whole && tails_ < kMaxTails) {
       reading.partial = true;
       return reading;
@@ -155,6 +162,7 @@ std::optional<NameTail> after_name(std::string_view line, std::size_t end) {
   for (tail.at = end; tail.at < line.size(); ++tail.at) {
     const char c = line[tail.at];
     if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '+') {
+      // A digit right behind the name belongs to it.
       if (tail.at == end) return std::nullopt;  // name2: another name
       return tail;
     }
@@ -163,6 +171,7 @@ std::optional<NameTail> after_name(std::string_view line, std::size_t end) {
     const std::size_t close = line.find_first_of(")]", tail.at);
     if (close == std::string_view::npos) return std::nullopt;
     const auto unit = parse_metric_unit(line.substr(tail.at + 1, close - tail.at - 1));
+    // A value in brackets, often the mean, is passed over for the number behind it.
     if (!unit) continue;  // "(12.5)"
     tail.unit = unit;
     tail.at = close;
@@ -180,6 +189,7 @@ std::optional<LogReading> read_metric(const std::string& text, const std::string
     if (at > 0 && in_a_word(low[at - 1])) continue;
     const auto tail = after_name(low, at + name.size());
     auto number = tail ? number_at(line, tail->at) : std::nullopt;
+    // The name is a unit, so the number may stand before it.
     if (!number && as_unit) number = number_ending_at(line, at);
     if (!number || number->value <= 0) continue;
     std::string_view rest = line.substr(number->end);
@@ -191,6 +201,7 @@ std::optional<LogReading> read_metric(const std::string& text, const std::string
     while (size < rest.size() && of_unit(rest[size])) ++size;
     const auto printed = tail && tail->unit ? tail->unit : parse_metric_unit(rest.substr(0, size));
     LogReading reading;
+    // The user's unit wins over what the line prints.
     set_metric(reading, given ? *given : printed.value_or(MetricUnit()), number->value);
     return reading;
   }
@@ -209,6 +220,7 @@ const nlohmann::json* json_field(const nlohmann::json& object, const std::string
     return json_field(object[key.substr(0, dot)], key.substr(dot + 1), depth + 1);
   }
   for (const auto& [name, value] : object.items()) {
+    // {"train": {...}, "eval": {...}}: the speed of an evaluation is none.
     if (names_evaluation(name)) continue;
     if (const auto* deeper = json_field(value, key, depth + 1)) return deeper;
   }
@@ -239,6 +251,7 @@ std::optional<nlohmann::json> json_in(const std::string& line) {
   std::string text = line.substr(brace, end - brace + 1);
   auto object = nlohmann::json::parse(text, nullptr, false);
   if (object.is_object()) return object;
+  // Python's repr() quotes with apostrophes. Text that holds one fails to parse and is passed over.
   std::replace(text.begin(), text.end(), '\'', '"');
   object = nlohmann::json::parse(text, nullptr, false);
   return object.is_object() ? std::optional<nlohmann::json>(std::move(object)) : std::nullopt;
@@ -277,6 +290,7 @@ void read_speed(const nlohmann::json& object, const std::string& key,
     if (value) set_metric(reading, unit ? *unit : printed.value_or(MetricUnit()), *value);
     return;
   }
+  // In the order of the table: samples before steps, rates before times.
   for (const SpeedKey& one : kSpeedKeys) {
     const auto value = positive(json_number(object, one.name));
     if (!value) continue;
@@ -355,12 +369,14 @@ std::optional<MetricUnit> parse_metric_unit(std::string_view text) {
   if (slash == std::string::npos) {
     const auto seconds = seconds_of(plain);
     if (!seconds) return std::nullopt;
+    // A bare time is the time of a step.
     return MetricUnit{.of_steps = true, .inverse = true, .seconds = *seconds};
   }
   const std::string above = plain.substr(0, slash);
   const std::string below = plain.substr(slash + 1);
   auto seconds = seconds_of(below);
   std::string_view counted = above;
+  // No time below the slash: "s/it" has it above.
   if (!seconds) {
     seconds = seconds_of(above);
     unit.inverse = true;

@@ -1,3 +1,7 @@
+// DialectReader works out what a line means: which process speaks, whether the number is a rate or
+// a total (rate_check.h), which bar counts (counter_series.h). Then come the time since the line
+// before and the warm-up. A number that proves to be something else voids what was measured, by a
+// ReadyEvent with `anew`.
 #include "trial/logs/log_reader.h"
 
 #include <cmath>
@@ -37,6 +41,7 @@ std::string reader_that_knows(const UnreadLines& unread, const LogContext& conte
 
 bool counts_none_before(const LogReading& reading, const std::string& line) {
   if (reading.step_count || reading.sample_count) {
+    // A step of 0 means that no step lies before this line.
     return reading.step_count.value_or(0) == 0 && reading.sample_count.value_or(0) == 0;
   }
   const auto step = step_counter_in(line);
@@ -63,6 +68,7 @@ class DialectReader : public LogReader {
     const std::string text = plain_line(line);
     auto reading = dialect_(text);
     if (!reading) {
+      // Once a line was read there is nothing to explain.
       if (known_lines_ == 0) unread_.add(text, now_seconds);
       return;
     }
@@ -72,6 +78,7 @@ class DialectReader : public LogReader {
     // each process's own, all are added up.
     const bool own = context_.per_rank.value_or(false);
     auto rank = own ? process_named(text, nproc_) : rank_named(text, nproc_);
+    // rank-exec's own mark is surer than a word in the text.
     if (const auto copy = marked_copy(line); copy && own) rank = copy;
     if (rank && !speaker_) speaker_ = rank;
     if (rank && rank != speaker_) {
@@ -79,6 +86,7 @@ class DialectReader : public LogReader {
       return;
     }
     if (!reading->data_share) reading->data_share = data_share_in(text);
+    // Puts the reading right before its counter is looked at.
     check_.look(text, now_seconds, ranks_, *reading);
     if (check_.take_found_job() && !context_.per_rank) {
       check_.take_note();
@@ -101,6 +109,7 @@ class DialectReader : public LogReader {
       const auto place = series_.hear(reading->counter, reading->counter_of_things,
                                       reading->counter_ended, now_seconds);
       if (place == CounterSeries::Place::other) return;
+      // A step of this counter is a page or an image, so it is a count of samples.
       const bool holds = series_.holds_others() && reading->step_count;
       if (holds) reading->sample_count = std::exchange(reading->step_count, std::nullopt);
       const bool found = holds && !std::exchange(holds_, true);
@@ -176,6 +185,7 @@ class DialectReader : public LogReader {
     }
     auto& other = others_[process];
     if (!other) {
+      // A reader of its own for each process: counters, warm-up and pauses differ.
       LogContext alone = context_;
       alone.nproc = 1;
       other = std::make_unique<DialectReader>(name_, fresh_, alone, false);
@@ -193,10 +203,12 @@ class DialectReader : public LogReader {
     step.rank = process;
     reported_.insert(process);
     const auto together = processes.add(step, now_seconds);
+    // Until every process has told a rate, the sum would be too small.
     const bool all =
         reported_.size() > others_.size() || now_seconds - joined_seconds_ > kJoinSeconds;
     if (!all || !together || !(*together->samples > 0)) return;
     step.rank = 0;
+    // Samples are whole; the seconds are stretched with the rounding so that the rate stays.
     step.samples = std::max<std::int64_t>(1, std::llround(*together->samples));
     step.seconds = *together->seconds * static_cast<double>(step.samples) / *together->samples;
     events.emplace_back(step);
@@ -219,6 +231,7 @@ class DialectReader : public LogReader {
                               const StepEvent& step, std::vector<Event>& events) {
     const auto& from = first.step_count ? first.step_count : first.sample_count;
     const auto& to = first.step_count ? second.step_count : second.sample_count;
+    // More than two lines' worth before the first line is a run that was resumed.
     if (!from || !to || !(*from > 0) || *from > 2 * (*to - *from)) return;
     const double share = *from / (*to - *from);
     StepEvent earlier = step;
@@ -252,6 +265,7 @@ class DialectReader : public LogReader {
     double samples = 0;
     double seconds = reading.seconds.value_or(between);
     double steps = reading.steps.value_or(1);
+    // The order of trust: samples with their seconds, rates, counters by the clock.
     if (reading.samples && reading.seconds) {
       samples = *reading.samples * ranks_;
     } else if (reading.samples_per_second) {
@@ -338,6 +352,7 @@ std::string reader_that_knows(const UnreadLines& unread, const LogContext& conte
     if (!reader) continue;
     std::vector<Event> events;
     for (const auto& [seconds, line] : unread.latest()) {
+      // The lines are read with the times at which they came.
       (*reader)->read_line(line, seconds, events);
     }
     if ((*reader)->known_lines() <= most) continue;
@@ -374,6 +389,7 @@ class StepReader : public DialectReader {
             "steps", [](const std::string&) { return std::nullopt; }, context, false) {}
 
   void read_line(const std::string& line, double now_seconds, std::vector<Event>& events) override {
+    // A program may print the events where it cannot open the path.
     const auto event = line.starts_with('{') ? parse_event(line) : Error{};
     if (event) read_event(*event, now_seconds, events);
   }

@@ -1,3 +1,5 @@
+// Plain scans without regular expressions: every line of a command passes here. What looks alike in
+// many programs is told apart by what stands beside it; the tests hold the lines of real programs.
 #include "trial/logs/log_text.h"
 
 #include <algorithm>
@@ -18,6 +20,7 @@ constexpr std::size_t kHead = 300;  // bytes of a line that may name its process
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 // The end of the escape sequence that begins at `at`.
+// Forms of ECMA-48: CSI (ESC [) up to a final byte from '@' to '~', OSC (ESC ]), else two bytes.
 std::size_t escape_end(std::string_view line, std::size_t at) {
   std::size_t end = at + 1;
   if (end >= line.size()) return end;
@@ -39,6 +42,7 @@ std::size_t digits_end(std::string_view text, std::size_t at) {
 // The end of ",234,567" after the first digits, or `at`.
 std::size_t groups_end(std::string_view text, std::size_t at, char mark) {
   std::size_t end = at;
+  // Exactly three digits make a group; four digits behind a comma are no thousands.
   while (end < text.size() && text[end] == mark && digits_end(text, end + 1) == end + 4) end += 4;
   return end;
 }
@@ -64,6 +68,7 @@ void append_digits(std::string_view text, std::string& digits) {
 // the number does not begin with 0; else it is a decimal comma. A point alone is a decimal point.
 std::size_t mantissa_end(std::string_view text, std::size_t begin, std::string& digits) {
   const std::size_t first = digits_end(text, begin);
+  // "0,412" is a decimal comma: no number of thousands begins with 0.
   const bool may_group = first > begin && first - begin <= 3 && text[begin] != '0';
   const std::size_t dotted = may_group ? groups_end(text, first, '.') : first;
   const std::size_t comma = dotted > first ? fraction_end(text, dotted, ',') : dotted;
@@ -82,6 +87,7 @@ std::size_t mantissa_end(std::string_view text, std::size_t begin, std::string& 
   return end;
 }
 
+// The "25" of "v1.25" and the "2024" of "12.05.2024" are no numbers of their own.
 bool ends_a_date_or_a_name(std::string_view text, std::size_t begin) {
   return begin > 0 && (in_a_word(text[begin - 1]) || text[begin - 1] == '.');
 }
@@ -103,6 +109,7 @@ std::optional<int> rank_in_front(std::string_view line, int ranks) {
   const bool named = at > word;
   std::size_t digits = at;
   std::size_t end = digits_end(line, at);
+  // mpirun --tag-output: "[1,0]<stdout>:".
   if (bracket && !named && end > at && end < line.size() &&
       line[end] == ',') {  // [job,rank]<stream>
     digits = end + 1;
@@ -110,6 +117,7 @@ std::optional<int> rank_in_front(std::string_view line, int ranks) {
     if (line.substr(end, 2) != "]<") return std::nullopt;
     return small_number(line.substr(digits, end - digits), ranks);
   }
+  // A word needs a bracket around it: "step1: " names no rank.
   if (end == digits || (!bracket && named)) return std::nullopt;
   const std::string_view rest = line.substr(end);
   if (bracket ? !starts_with(std::string(rest.substr(0, 2)), "]:")
@@ -151,9 +159,11 @@ std::optional<int> number_behind(std::string_view low, const SpeakerWord& named,
     const bool begins = at == 0 || std::isalnum(static_cast<unsigned char>(low[at - 1])) == 0;
     if (!begins && !named.ends_a_name) continue;
     const std::size_t digit = low.find_first_not_of("\"' =:_#-[(", behind);
+    // At most a few marks between word and number, or the number belongs to what follows.
     if (digit == low.npos || !is_digit(low[digit]) || digit > behind + 4) continue;
     const std::size_t end = digits_end(low, digit);
     if (end < low.size() && (low[end] == '.' || low[end] == '%' || in_a_word(low[end]))) continue;
+    // "rank" alone is a label by itself; the other words also count things.
     if (word != kSpeakers[0].word && !is_a_label(low, digit, end)) continue;
     if (const auto number = small_number(low.substr(digit, end - digit), most + 1)) return number;
   }
@@ -173,6 +183,7 @@ std::string plain_line(std::string_view line, char tab) {
       continue;
     }
     const auto byte = static_cast<unsigned char>(line[at++]);
+    // A tab is below 0x20, so it is not appended once more.
     if (byte == '\t') plain += tab;
     if (byte >= 0x20 && byte != 0x7f) plain += static_cast<char>(byte);
   }
@@ -204,9 +215,11 @@ std::optional<FoundNumber> number_at(std::string_view text, std::size_t at) {
       end = power_end;
     }
   }
+  // Reads "1234.5" in any locale, where strtod() obeys LC_NUMERIC.
   const auto [rest, code] =
       std::from_chars(digits.data(), digits.data() + digits.size(), found.value);
   if (code != std::errc() || !std::isfinite(found.value)) return std::nullopt;
+  // "12k" is 12,000, but the M of "3MB" is part of a word.
   if (end < text.size() && factor_of(text[end]) > 1 &&
       (end + 1 == text.size() || !in_a_word(text[end + 1]))) {
     found.value *= factor_of(text[end++]);
@@ -224,6 +237,7 @@ std::optional<FoundNumber> number_ending_at(std::string_view text, std::size_t e
   for (; begin < end; ++begin) {
     if (!is_digit(text[begin]) && text[begin] != '.') continue;
     if (ends_a_date_or_a_name(text, begin)) continue;
+    // A minus that stands alone before the digits: a negative speed is none.
     const bool minus = begin > 0 && text[begin - 1] == '-' && (begin < 2 || text[begin - 2] == ' ');
     if (minus) return std::nullopt;
     const auto found = number_at(text.substr(0, end), begin);
@@ -240,6 +254,7 @@ bool names_preparation(std::string_view text) {
   return std::any_of(kStarts.begin(), kStarts.end(), [&](std::string_view start) {
     for (std::size_t at = low.find(start); at != std::string::npos; at = low.find(start, at + 1)) {
       const std::size_t end = low.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at);
+      // "load_time" and "cache.py" are names of other things.
       const bool name = end < low.size() && (low[end] == '_' || low[end] == '.');
       if ((at == 0 || !in_a_word(low[at - 1])) && !name) return true;
     }
@@ -250,6 +265,7 @@ bool names_preparation(std::string_view text) {
 namespace {
 
 bool has_word_of(std::string_view text, std::initializer_list<std::string_view> starts) {
+  // Whole words: beginnings of these would match "value", "tests" or "device".
   static constexpr std::array<std::string_view, 4> kWords = {"val", "test", "testing", "dev"};
   const std::string low = lower(text);
   for (std::size_t at = 0; at < low.size();) {
@@ -278,6 +294,7 @@ bool names_evaluation(std::string_view text) {
 }
 
 std::optional<int> rank_named(std::string_view line, int ranks) {
+  // One rank needs no name, and "1: " may be a list.
   if (ranks < 2) return std::nullopt;
   const auto front = rank_in_front(line, ranks);
   return front ? front : number_behind(lower(line.substr(0, kHead)), kSpeakers[0], ranks - 1);

@@ -37,12 +37,14 @@ void LostLoss::read_line(const std::string& line) {
   const auto number = loss_is_number(line);
   if (!number) return;
   lost_in_a_row_ = *number ? 0 : lost_in_a_row_ + 1;
+  // The first of the lines is kept: it stands nearest to the step where it went wrong.
   if (lost_in_a_row_ == 1) line_ = plain_line(line);
 }
 
 void LossGate::judge(Trial& trial, std::optional<bool> present) {
   if (!trial.ok() || trial.lost_loss.empty()) return;
   const std::string words = fmt::format("its loss is no number any more: '{}'", trial.lost_loss);
+  // Where the present setting loses it as well, the loss is no matter of the settings.
   if (present.value_or(false)) present_lost_ = true;
   if (present_lost_ || !present) return trial.evidence.push_back(words);
   trial.outcome = Outcome::wrong_result;

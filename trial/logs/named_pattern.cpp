@@ -1,3 +1,5 @@
+// An RE2 from before 2023 does not know (?<name>...), so patterns are rewritten to Python's form.
+// The rewriting keeps escapes and character classes as they are.
 #include "trial/logs/named_pattern.h"
 
 #include <algorithm>
@@ -22,6 +24,7 @@ std::string with_python_names(const std::string& pattern) {
     if (c == '[') in_class = true;
     if (c == ']') in_class = false;
     const bool named = c == '(' && !in_class && pattern.compare(at, 3, "(?<") == 0 &&
+                       // Look-behind is left as it is, so that RE2 refuses it with its own words.
                        at + 3 < pattern.size() && pattern[at + 3] != '=' && pattern[at + 3] != '!';
     if (!named) continue;
     text += "?P<";

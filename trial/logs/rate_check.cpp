@@ -1,3 +1,6 @@
+// Three checks, in this order. Do the first six numbers only rise, so that they are totals? Does a
+// line fit the usual pace of steps? Do rates and counted steps agree over the log? Pace and rate
+// are compared with the medians of up to 25 usual lines.
 #include "trial/logs/rate_check.h"
 
 #include <algorithm>
@@ -57,6 +60,7 @@ std::optional<double> step_counter_in(std::string_view line) {
                                                              "iteration",   "it",   "batch"};
   const auto named = first_of(lower(line.substr(0, kMostCharacters)), kNames);
   if (named) return named;
+  // Chinese loops print the step between these two characters.
   constexpr std::string_view kOrdinal = "第", kStep = "步";
   const std::size_t at = line.find(kOrdinal);
   const auto number = at == line.npos ? std::nullopt : number_at(line, at + kOrdinal.size());
@@ -88,6 +92,7 @@ std::optional<double> data_share_in(std::string_view line) {
   const std::string low = lower(line.substr(0, kMostCharacters));
   const auto waited = first_of(low, kData);
   const auto step = waited ? first_of(low, kStep) : std::nullopt;
+  // More waiting than the step took: the two are of different spans.
   if (!step || !(*step > 0) || *waited > *step) return std::nullopt;
   return *waited / *step;
 }
@@ -101,15 +106,18 @@ bool RateCheck::is_total(bool of_seconds) const {
     const double grown = lines_[i].value - lines_[i - 1].value;
     const double between = lines_[i].seconds - lines_[i - 1].seconds;
     if (!(grown > 0) || !(between > 0)) return false;
+    // Samples are whole; rates that rise while a program warms up seldom are.
     if (!of_seconds && lines_[i].value != std::round(lines_[i].value)) return false;
     least = std::min(least, grown / between);
     most = std::max(most, grown / between);
   }
   if (of_seconds) return least > 1 / kAlike && most < kAlike;
+  // Doubled at least over the six lines: a slow rise of a rate is none.
   return most < kAlike * least && lines_.back().value >= kAlike * lines_.front().value;
 }
 
 void RateCheck::look(std::string_view line, double now_seconds, double ranks, LogReading& reading) {
+  // Counts and intervals are checked by the clock already.
   const bool lone = !reading.samples && !reading.seconds && !reading.step_count &&
                     !reading.sample_count &&
                     (reading.samples_per_second || reading.steps_per_second);
@@ -127,6 +135,7 @@ void RateCheck::look(std::string_view line, double now_seconds, double ranks, Lo
     if (!of_seconds) {
       (of_steps ? reading.step_count : reading.sample_count) = printed;
     } else if (last_.value > 0 && printed > last_.value) {
+      // A line that came without a step counter stands for one step.
       const double steps = step && last_step_ ? *step - *last_step_ : 1;
       reading.steps_per_second = steps / (printed - last_.value);
       reading.partial = !(steps > 0);
@@ -143,6 +152,7 @@ void RateCheck::look(std::string_view line, double now_seconds, double ranks, Lo
   if (step && last_step_ && between > kAtOnceSeconds) {
     const bool anew = *step < *last_step_ / 2;  // an epoch; ranks that print lag by less
     const double steps = anew ? *step : *step - *last_step_;
+    // The line's distance to the one before is the pace of its steps.
     if (steps > 0) judge_by_pace(between / steps, *rate);
   }
   last_ = {now_seconds, printed};
@@ -171,11 +181,14 @@ void RateCheck::judge_by_pace(double pace, double& rate) {
   const bool known = paces_.size() >= kFewest;
   const double usual_pace = median(paces_), usual_rate = median(rates_);
   const double apart = known ? std::fabs(std::log(rate / usual_rate)) : 0;
+  // A pause: the line came late, yet prints the usual rate, so that rate leaves the pause out.
   if (known && pace > kPause * usual_pace && rate > kShown * usual_rate) {
     rate *= usual_pace / pace;
   } else if (apart > std::log(kJumps) && pace * kPause > usual_pace && pace < kPause * usual_pace) {
+    // The rate jumped and the pace did not: a clock that went wrong.
     rate = usual_rate * usual_pace / pace;
   } else if (paces_.size() < kMost) {
+    // Only usual lines are kept, or the medians would drift with what is corrected.
     paces_.push_back(pace);
     rates_.push_back(rate);
   }

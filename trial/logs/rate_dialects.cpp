@@ -54,6 +54,7 @@ std::string with_slashes(const std::string& line) {
     std::size_t from = 0;
     for (std::size_t at = text.find(per); at != std::string::npos; at = text.find(per, from)) {
       shorter.append(text, from, at - from).append("/");
+      // Each of the three is five bytes long.
       from = at + 5;
     }
     text = shorter.append(text, from);
@@ -103,6 +104,7 @@ std::optional<Rate> rate_at(std::string_view text, std::size_t slash) {
   while (right < text.size() && text[right] == ' ') ++right;
   std::size_t right_end = right;
   while (right_end < text.size() && is_letter(text[right_end])) ++right_end;
+  // "img/s2" and "img/s_avg" are names and no units.
   if (right_end < text.size() && (is_decimal_digit(text[right_end]) || text[right_end] == '_')) {
     return std::nullopt;
   }
@@ -152,6 +154,7 @@ std::optional<Rate> find_rate(std::string_view text) {
   for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
     const auto rate = rate_at(text, at);
     if (!rate) continue;
+    // Samples before steps; within one kind a rate of the whole step before that of a part.
     const bool better = !found || (found->unit.of_steps && !rate->unit.of_steps) ||
                         (part && found->unit.of_steps == rate->unit.of_steps);
     if (!better) continue;
@@ -186,6 +189,7 @@ std::optional<Rate> find_named_rate(std::string_view text) {
     }
     return std::nullopt;
   };
+  // "time" alone is too common a word: only beside data_time is it a step's.
   if (text.find("data_time: ") != std::string_view::npos) {
     auto rate = named("time");
     if (rate) {
@@ -216,6 +220,7 @@ std::optional<LogReading> read_rate(const std::string& line) {
   auto rate = find_rate(text);
   if (!rate) rate = find_named_rate(text);
   if (!rate) return std::nullopt;
+  // What stands before the rate says whose it is; what follows often tells of an evaluation.
   const std::string_view before = std::string_view(text).substr(0, rate->at);
   if (names_evaluation(before) || names_preparation(before)) return std::nullopt;
   LogReading reading;
@@ -240,9 +245,11 @@ std::optional<Counter> find_counter(std::string_view text, std::size_t limit) {
        slash = text.rfind('/', slash - 1)) {
     const auto done = number_ending_at(text, slash);
     const auto total = number_at(text, slash + 1);
+    // "1/0" and "5/3" are no counters.
     if (!done || !total || total->value < 1 || done->value > total->value || done->value < 0) {
       continue;
     }
+    // Two slashes: a date or a path.
     if ((done->begin > 0 && text[done->begin - 1] == '/') ||
         (total->end < text.size() && (text[total->end] == '/' || is_letter(text[total->end])))) {
       continue;
@@ -326,12 +333,16 @@ std::optional<LogReading> read_progress(const std::string& line) {
   }
   if (!counter) return std::nullopt;
   std::string title = text.substr(0, std::min(counter->begin, text.find('%')));
+  // Blanks and digits at the end of the title are the bar's own.
   title.resize(title.find_last_not_of("0123456789. ") + 1);
   if (names_validation(title) || names_preparation(title)) return std::nullopt;
   const std::string unit = unit_of_bar(text, counter->end);
+  // A bar of a download.
   if (unit == "b" || (unit.size() == 2 && unit[1] == 'b')) return std::nullopt;  // bytes
   LogReading reading;
+  // An unknown unit, or none, counts steps.
   (is_sample_noun(unit) ? reading.sample_count : reading.step_count) = counter->done;
+  // The title's words and the total: what tells bars of training and validation apart.
   reading.counter = words_of(title) + "/" + std::to_string(counter->total);
   const std::vector<std::string> words = split(words_of(title), ' ');
   reading.counter_of_things = std::any_of(words.begin(), words.end(), is_sample_noun);

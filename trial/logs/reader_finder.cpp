@@ -1,3 +1,7 @@
+// Five ways are tried on each line, from the surest: ocrtune.step(), a row of the table, a counter,
+// a time that the clock confirms, lines that name files. A surer one that speaks already is waited
+// for. What only one line supports is offered in offer(), because a wrong unit would make every
+// rate wrong by a factor.
 #include "trial/logs/reader_finder.h"
 
 #include <algorithm>
@@ -93,6 +97,7 @@ ReaderChoice timed(const FoundTime& found) {
 
 ReaderFinder::ReaderFinder(const LogContext& context) : context_(context), unread_(context.batch) {
   LogContext printed = context;
+  // Whose numbers they are is found out by scope_of().
   printed.per_rank = false;  // the numbers as they stand
   for (const char* name : kRows) {
     auto reader = make_log_reader(name, printed);
@@ -109,13 +114,16 @@ void ReaderFinder::hear(Candidate& candidate, const std::string& line, double no
   candidate.reader->read_line(line, now_seconds, events);
   if (candidate.reader->known_lines() == before) return;
   const auto reads = reads_of(candidate.name, line);
+  // The reader knows the line, but the row is not sure what its number is.
   if (!reads) return;
   const bool rate = std::string_view(candidate.name) == "torch";
+  // Row "progress" reads it better.
   if (rate && is_bar_of_steps(*reads, line)) return;
   const bool of_samples = *reads == Reads::samples_per_second;
   if (rate && candidate.known > 0 && candidate.reads == Reads::samples_per_second && !of_samples) {
     return;  // of the same steps, beside their samples
   }
+  // A line that comes again unchanged is a text that is read, not a speed.
   const bool aside =
       *reads != Reads::own && (tells_of_validation(line) || (rate && line == candidate.line));
   if (!aside || candidate.known == 0) {
@@ -128,6 +136,8 @@ void ReaderFinder::hear(Candidate& candidate, const std::string& line, double no
   }
   if (candidate.known == 0) candidate.first_seconds = now_seconds;
   candidate.known =
+      // For rates alone: lines of one ending must come several times, at different moments and with
+      // different numbers.
       rate ? std::max(candidate.known, alike(candidate, line, now_seconds)) : candidate.known + 1;
   candidate.last_seconds = now_seconds;
   for (const Event& event : events) {
@@ -155,6 +165,7 @@ void ReaderFinder::hear_scope(const std::string& line, double now_seconds) {
   if (const auto process = process_named(line, context_.nproc)) speakers_.insert(*process);
   const auto step = step_counter_in(line);
   if (!step) return;
+  // A counter that falls is a new epoch: the clock of the steps begins anew.
   if (first_step_ < 0 || *step < last_step_) {
     first_step_ = *step;
     step_begin_ = now_seconds;
@@ -174,16 +185,21 @@ std::optional<bool> ReaderFinder::scope_of(const Candidate& candidate) const {
   if (context_.nproc < 2) return std::nullopt;
   const double of_a_rank = context_.batch * steps_per_second();
   if (context_.batch > 1 && of_a_rank > 0 && candidate.seconds > 0) {
+    // The clock comes first: printed samples per second against counted steps times the batch.
     const double said = candidate.samples / candidate.seconds;
+    // Where neither fits, the clock says nothing.
     const bool rank = near(said, of_a_rank), job = near(said, of_a_rank * context_.nproc);
     if (rank != job) return rank;
   }
+  // Several ranks print a rate: each prints its own.
   if (speakers_.size() > 1) return true;
   const std::string low = lower(candidate.line);
   for (const char* mark : {"/gpu", "per gpu", "/rank", "per rank", "/device", "/card", "/worker"}) {
     if (low.find(mark) != low.npos) return true;
   }
   for (const char* mark : {"total", "global", "aggregate", "all ranks", "all gpus"}) {
+    // The word belongs to a unit that follows within 24 characters (a guess): "total throughput:
+    // 412 img/s".
     const std::size_t at = low.find(mark);
     if (at != low.npos && low.find('/', at) - at < 24) return false;
   }
@@ -214,8 +230,10 @@ ReaderChoice ReaderFinder::choice_of(const Candidate& candidate) const {
 
 std::optional<ReaderChoice> ReaderFinder::row_choice(std::int64_t lines, bool at_end) const {
   for (const Candidate& candidate : rows_) {
+    // At the end what was put aside counts: there is nothing better to wait for.
     if (candidate.known + (at_end ? candidate.aside : 0) < lines) continue;
     const bool sure = candidate.reads == Reads::own || candidate.reads == Reads::samples_per_second;
+    // Several ranks and a rate whose scope is open: the clock needs some seconds to tell.
     const bool whose = context_.nproc > 1 && context_.batch > 1 &&
                        candidate.reads == Reads::samples_per_second && !scope_of(candidate);
     const double patience = whose ? kScopePatienceSeconds : sure ? 0 : kStepPatienceSeconds;
@@ -245,6 +263,7 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
   unread_.add(text, now_seconds);
   choice_ = row_choice(kLines, false);
   const double listened = now_seconds - first_seconds_;
+  // Lines of the first seconds are a launcher's, and do not count towards giving up.
   if (listened < kHopelessSeconds) lines_of_start_ = unread_.lines();
   if (choice_ || some_row_listens(now_seconds) || listened < kMinListenSeconds) return;
   if (const auto counter = forms_.counter(kFormLines, context_.batch)) {
@@ -252,18 +271,21 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
     return;
   }
   const auto time = forms_.time(kFormLines);
+  // A time of one image is a rate only where a step is one image.
   if (time && time->off && (time->of_a_step || context_.batch <= 1)) {
     choice_ = timed(*time);
     return;
   }
   if (listened >= kTrainingSeconds) choice_ = choice_of_files();
   if (choice_) return;
+  // One form came eight times without a number that counts, or many lines of any form came.
   hopeless_ = (listened >= kTrainingSeconds && forms_.longest() >= 2 * kFormLines) ||
               unread_.lines() - lines_of_start_ >= kHopelessLines;
 }
 
 int ReaderFinder::processes_heard(const ReaderChoice& choice) const {
   if (!process_named(choice.line, context_.nproc)) return 0;
+  // A number that each line has once is that of a page, not of a process.
   const bool recur = std::any_of(processes_.begin(), processes_.end(),
                                  [](const auto& one) { return one.second > 1; });
   return recur ? static_cast<int>(processes_.size()) : 0;  // else numbers of things
@@ -276,6 +298,7 @@ void ReaderFinder::add_event(const Event& event) {
 }
 
 std::optional<ReaderChoice> ReaderFinder::choice_at_end() const {
+  // A command that ended will print no third line.
   return choice_ ? choice_ : row_choice(kLinesAtEnd, true);
 }
 

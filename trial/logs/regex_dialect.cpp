@@ -48,6 +48,7 @@ const std::map<std::string, Setter>& group_table() {
 
 bool says_a_rate(const std::map<std::string, int>& groups) {
   for (const auto& [name, number] : groups) {
+    // These three alone make no rate; samples with seconds do.
     if (name != "samples" && name != "seconds" && name != "loss") return true;
   }
   return groups.contains("samples") && groups.contains("seconds");
@@ -83,12 +84,14 @@ Result<LogDialect> regex_dialect(const std::string& pattern) {
     LogReading reading;
     for (const auto& [name, number] : compiled->NamedCapturingGroups()) {
       const re2::StringPiece& piece = matched[static_cast<std::size_t>(number)];
+      // The group took no part in the match.
       if (piece.data() == nullptr) continue;
       if (name == kFile) {
         group_table().at(name)(reading, ++files);
         continue;
       }
       const auto value = number_at(std::string_view(piece.data(), piece.size()), 0);
+      // A step, a sample count and a loss may be 0 or below; a rate or a time may not.
       if (!value || (value->value <= 0 && name != "step" && name != "sample" && name != "loss")) {
         return std::nullopt;
       }

@@ -1,3 +1,5 @@
+// Used only for words: what is found here is named as an option and never read by itself. Forms are
+// lines with their digits as "#"; the one that speaks of training and came most often is quoted.
 #include "trial/logs/unread_lines.h"
 
 #include <algorithm>
@@ -69,6 +71,7 @@ std::string speed_word(const std::string& line) {
     if (word.empty() || (!rate && !has(word, kTimes))) continue;
     const std::string metric = word + (rate ? "" : ":s/step");
     const auto unit = rate ? std::nullopt : parse_metric_unit("s/step");
+    // The option is named only if it reads the line from which it comes.
     if (metric_dialect(word, unit)(line)) return metric;
   }
   return "";
@@ -77,6 +80,7 @@ std::string speed_word(const std::string& line) {
 }  // namespace
 
 void UnreadLines::add(const std::string& line, double now_seconds) {
+  // Control bytes of a binary output would spoil the terminal and every quotation.
   if (!is_text(line)) {
     binary_ = true;
     return;
@@ -85,6 +89,7 @@ void UnreadLines::add(const std::string& line, double now_seconds) {
   std::string plain = plain_line(line);
   const std::string key = form_of(plain);
   const auto found = forms_.find(key);
+  // Known forms are still counted when there is no room for new ones.
   if (found != forms_.end() || forms_.size() < kMostForms) {
     Form& form = forms_[key];
     if (++form.count == 1) {
@@ -125,6 +130,7 @@ std::string UnreadLines::counting_pattern() const {
   for (const auto& [seconds, line] : latest_) {
     if (const auto count = bracket_counter_in(line)) counts.push_back(*count);
   }
+  // Two counts may grow by chance.
   if (counts.size() < 3) return "";
   int grown = 0, by_batches = 0;
   for (std::size_t i = 1; i < counts.size(); ++i) {
