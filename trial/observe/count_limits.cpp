@@ -1,3 +1,6 @@
+// Everything is read from /proc and the control groups at the moment of a look, so a short peak
+// between two looks is missed. Counting all of a user's tasks reads every process of the machine,
+// which is why it is done once, at the end.
 #include "trial/observe/count_limits.h"
 
 #include <sys/resource.h>
@@ -16,6 +19,7 @@
 namespace ocrtune {
 namespace {
 
+// A guess: /proc/PID/fd of each member is listed, which costs more the more is open.
 constexpr double kCountSeconds = 2;
 
 // "Max open files            1024                 524288               files"
@@ -26,6 +30,7 @@ std::optional<std::int64_t> soft_limit(int pid) {
     if (!starts_with(line, "Max open files")) continue;
     const auto columns = words(line.substr(14));
     if (columns.empty()) return std::nullopt;
+    // "unlimited" is no number, and such a process is near to no limit.
     const auto value = parse_integer(columns[0]);  // or "unlimited"
     return value ? std::optional<std::int64_t>(*value) : std::nullopt;
   }
@@ -55,6 +60,7 @@ std::optional<CountUse> fullest_file_table(const std::vector<ProcessFacts>& memb
   for (const ProcessFacts& member : members) {
     const auto names = list_directory(fmt::format("/proc/{}/fd", member.pid));
     const auto limit = soft_limit(member.pid);
+    // Another user's process may not be read and says nothing.
     if (!names || !limit || *limit <= 0) continue;
     const CountUse files{names->size(), static_cast<std::uint64_t>(*limit)};
     fullest = fuller(fullest.value_or(files), files);
@@ -66,6 +72,7 @@ CountUse tasks_of_control_groups(const FileRoot& root) {
   CountUse nearest;
   const auto path = cgroup_path(root, "pids");
   if (!path) return nearest;
+  // Every level from this process's group to the root may have a limit of its own.
   for (const CgroupLevel& level : path->levels) {
     const auto most = read_cgroup_number(root, join_path(level.folder, "pids.max"));
     const auto now = read_cgroup_number(root, join_path(level.folder, "pids.current"));
@@ -100,6 +107,7 @@ void CountWatch::finish(const std::vector<ProcessFacts>& members, Trial& trial) 
   trial.files = fuller(trial.files, fullest_file_table(members).value_or(CountUse()));
   trial.tasks = fuller(trial.tasks, tasks_of_control_groups(FileRoot()));
   rlimit limit{};
+  // The kernel does not hold root to RLIMIT_NPROC (getrlimit(2)).
   const bool binds =
       ::geteuid() != 0 && ::getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   if (!binds) return;

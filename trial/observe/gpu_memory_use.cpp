@@ -1,3 +1,6 @@
+// By NVML, in the process that computes: the parent of a trial never loads a driver's library
+// (docs/adr/0003). Functions that an older library lacks are null, and every one is asked before it
+// is called.
 #include "trial/observe/gpu_memory_use.h"
 
 #include <limits>
@@ -49,10 +52,12 @@ GpuMemoryUse::GpuMemoryUse(const std::string& uuid, const std::string& library) 
 
 std::optional<std::uint64_t> GpuMemoryUse::of_process(int pid) const {
   if (device_ == nullptr || api_.processes == nullptr) return std::nullopt;
+  // A size that fits most machines; the driver says how many it would have needed.
   std::vector<NvmlProcess> entries(64);
   auto count = static_cast<unsigned>(entries.size());
   int code = api_.processes(device_, &count, entries.data());
   if (code == kNvmlInsufficientSize) {
+    // Some more than that, because processes may come between the two calls.
     entries.resize(count + 16);
     count = static_cast<unsigned>(entries.size());
     code = api_.processes(device_, &count, entries.data());

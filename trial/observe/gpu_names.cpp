@@ -1,3 +1,5 @@
+// Two readings of one subject: which GPUs may be used, by the environment, and how full they
+// became, by what the ranks report.
 #include "trial/observe/gpu_names.h"
 
 #include <algorithm>
@@ -20,6 +22,7 @@ std::vector<std::string> visible_gpu_names(const Machine& machine, const Environ
   for (const std::string& name : split(environment.at("CUDA_VISIBLE_DEVICES"), ',')) {
     names.emplace_back(trim(name));
   }
+  // CUDA stops at the first entry that names no GPU, so the names behind it are not used either.
   names.resize(std::min(names.size(), view.gpus.size()));
   return names;
 }
@@ -31,6 +34,7 @@ std::uint64_t fullest_gpu_bytes(const std::vector<std::string>& gpus,
   std::uint64_t fullest = 0;
   for (const auto& [rank, own] : bytes) {
     const auto at = static_cast<std::size_t>(std::max(0, rank));
+    // A rank beyond the list gets a name of its own that no UUID equals.
     std::uint64_t& sum = of_gpu[at < gpus.size() ? gpus[at] : std::to_string(rank)];
     sum = source == "NVML" ? sum + own : std::max(sum, own);
     fullest = std::max(fullest, sum);

@@ -1,3 +1,6 @@
+// The GPU worker is asked from a thread of its own, because a sick driver may hang for ever. Its
+// first answer, from before the command computes, is what all later ones are compared with.
+// Readings before the measuring are left out, since nothing works on the GPUs yet.
 #include "trial/observe/gpu_places.h"
 
 #include <algorithm>
@@ -50,6 +53,7 @@ void note_gpu_use(const GpuReport& before, const GpuReport& now, const std::set<
     one.size_bytes = gpu.memory_bytes;
     one.used_bytes = std::max(one.used_bytes, gpu.memory_used_bytes);
     const GpuFacts* then = find_gpu(before, gpu.index);
+    // A GPU that the first report lacks counts as having gained nothing.
     const std::uint64_t had = then == nullptr ? gpu.memory_used_bytes : then->memory_used_bytes;
     if (gpu.memory_used_bytes > had) {
       one.gained_bytes = std::max(one.gained_bytes, gpu.memory_used_bytes - had);
@@ -63,12 +67,15 @@ void note_gpu_use(const GpuReport& before, const GpuReport& now, const std::set<
   }
   for (const GpuProcess& process : now.processes) {
     if (process.bytes == 0 || pids.count(process.pid) == 0) continue;
+    // The pid is in the driver's list, which holds other programs' processes too.
     std::uint64_t& most = use[process.gpu].process_bytes[process.pid];
     most = std::max(most, process.bytes);
   }
 }
 
 std::vector<GpuShare> gpu_shares(const std::map<int, GpuUse>& use) {
+  // One GPU with a process of ours shows that the driver's pids are ours. Then a gain elsewhere is
+  // another program's.
   const bool known =
       std::any_of(use.begin(), use.end(), [](const auto& one) { return one.second.processes > 0; });
   std::vector<GpuShare> shares;
@@ -113,6 +120,7 @@ std::string idle_gpus_words(const std::vector<GpuShare>& shares) {
 }
 
 GpuUseNotes::GpuUseNotes(const ProcessOptions& command) : environment_(process_environment()) {
+  // As the child will have it: CUDA_VISIBLE_DEVICES may be set for the command alone.
   for (const auto& [name, value] : command.environment) {
     environment_.erase(name);
     if (value) environment_[name] = *value;
@@ -124,6 +132,7 @@ void GpuUseNotes::take(GpuReport report, const std::set<int>& pids, bool working
     const GpuView view = visible_gpus(physical_gpus(report.gpus), environment_, GpuVendor::nvidia);
     for (const VisibleGpu& gpu : view.gpus) allowed_.insert(gpu.physical);
   }
+  // A hidden GPU cannot be used, so it is not idle through a mistake.
   std::erase_if(report.gpus, [&](const GpuFacts& gpu) { return allowed_.count(gpu.index) == 0; });
   std::erase_if(report.processes,
                 [&](const GpuProcess& process) { return allowed_.count(process.gpu) == 0; });
@@ -142,6 +151,7 @@ void GpuUseNotes::know(const std::set<int>& pids) {
 
 void GpuPlaces::take(const std::set<int>& pids) {
   GpuReport report = asked_.get();
+  // A worker that did not answer is not asked again in this trial.
   hung_ = !report.answered;
   if (!hung_) notes_.take(std::move(report), pids, asked_while_measuring_);
 }
@@ -153,6 +163,7 @@ void GpuPlaces::look(double now_seconds, bool measuring, const std::set<int>& pi
     take(pids);
   }
   const bool first = asked_at_ < 0;
+  // The first answer of the work itself is wanted at once.
   const bool turned = measuring && !asked_while_measuring_;
   const bool again = measuring && now_seconds - asked_at_ >= kAskSeconds;
   if (!first && !turned && !again) return;

@@ -1,3 +1,7 @@
+// Snapshots hold raw counters, and everything else is computed from two of them. The order: what
+// each thread ran and waited, what processes that came and went add, who had which CPUs (Pools).
+// Then the waiting is parted between strangers and the tree itself, and the thresholds are asked.
+// docs/trial.md tells the experiment behind them, docs/statistics.md what the rate makes of it.
 #include "trial/observe/interference.h"
 
 #include <fcntl.h>
@@ -50,6 +54,7 @@ void read_pressure(const FileRoot& root, LoadSnapshot& snapshot) {
   if (!text) return;
   const std::size_t at = text->find("total=");  // of the "some" line, which comes first
   if (at != std::string::npos) {
+    // In microseconds (Documentation/accounting/psi.rst).
     snapshot.pressure_seconds = 1e-6 * std::strtod(text->c_str() + at + 6, nullptr);
   }
 }
@@ -59,6 +64,7 @@ void read_throttling(const FileRoot& root, LoadSnapshot& snapshot) {
   if (!path) return;
   for (const CgroupLevel& level : path->levels) {
     const auto text = root.read(join_path(level.folder, "cpu.stat"));
+    // cgroup-v2.rst has microseconds; version 1 has nanoseconds. Any level above may throttle.
     if (!text) continue;
     snapshot.throttled_seconds += path->version == 2 ? 1e-6 * named_number(*text, "throttled_usec")
                                                      : 1e-9 * named_number(*text, "throttled_time");
@@ -96,6 +102,8 @@ void read_threads(const std::vector<ProcessFacts>& members, LoadSnapshot& snapsh
     const auto threads = list_directory(folder);
     if (!threads) continue;
     for (const std::string& thread : *threads) {
+      // Time on CPUs and time on the run queue, both in nanoseconds
+      // (Documentation/scheduler/sched-stats.rst).
       const auto text = read_file(folder + "/" + thread + "/schedstat", 256);
       if (!text) continue;
       const auto fields = words(*text);
@@ -143,16 +151,19 @@ Growths thread_growth(const LoadSnapshot& before, const LoadSnapshot& after) {
 // that they could run and did not, they waited. Who starts one at a time waits for it: the two are
 // one chain. Those that live side by side are as many chains.
 void add_brief(const BriefLives& brief, double cpu_seconds, double wall, Growths& threads) {
+  // A quarter more than the wall time (a guess), because looks are samples.
   constexpr double kOneAtATime = 1.25;
   double all = 0;
   for (const auto& [ancestor, seconds] : brief.runnable_seconds) all += seconds;
   if (!(all > 0 && brief.looked_seconds > 0)) return;
+  // Their counters stand beside the looks; taking both would count them twice.
   for (const int thread : brief.threads) threads.erase(thread);
   double run = cpu_seconds;
   for (const auto& [id, thread] : threads) run -= thread.run;
   run = std::max(0.0, run);
   int added = 0;
   for (const auto& [ancestor, seconds] : brief.runnable_seconds) {
+    // The looks spoke for part of the window only.
     const double runnable = seconds * wall / brief.looked_seconds;
     const double ran = run * seconds / all;
     const double waited = std::max(0.0, runnable - ran);
@@ -161,12 +172,14 @@ void add_brief(const BriefLives& brief, double cpu_seconds, double wall, Growths
       const double also = own == brief.ancestor_seconds.end() ? 0 : own->second;
       ThreadGrowth& chain = threads[ancestor];
       chain.run += ran;
+      // The parent's own time belongs to the same chain, which is never longer than the wall time.
       const double chained = std::min(wall, runnable + also * wall / brief.looked_seconds);
       chain.waited = std::max(chain.waited, chained - chain.run);
       continue;
     }
     const long chains = std::lround(runnable / wall);
     const auto share = static_cast<double>(chains);
+    // Ids below zero are no thread's.
     for (long i = 0; i < chains; ++i) threads[--added] = {ran / share, waited / share};
   }
 }
@@ -233,6 +246,7 @@ Pools::Pools(const LoadSnapshot& before, const LoadSnapshot& after, const Growth
   std::map<const CpuSet*, double> waiting;
   CpuSet working, known;
   double masked = 0;
+  // The tree's CPU time by affinity mask: a thread can have run on the CPUs of its mask alone.
   for (const auto& [id, thread] : threads) {
     const auto found = after.threads.find(id);
     if (found == after.threads.end() || !found->second.allowed) continue;
@@ -244,6 +258,7 @@ Pools::Pools(const LoadSnapshot& before, const LoadSnapshot& after, const Growth
     if (fresh) known = known.unite(*mask);
     if (thread.run + thread.waited > kAtWork * wall_) working = working.unite(*mask);
   }
+  // No thread could be read: the watcher's mask stands for the tree's, which inherits it.
   if (known.empty() && after.watcher_allowed) known = *after.watcher_allowed;
   if (working.empty()) working = known;
   if (working.empty() || before.busy_by_cpu.empty() || after.busy_by_cpu.empty()) return;
@@ -255,10 +270,12 @@ Pools::Pools(const LoadSnapshot& before, const LoadSnapshot& after, const Growth
   std::vector<MaskedRun> own;
   for (const auto& [key, run] : runs) own.push_back(run);
   const double tree = after.tree_cpu_seconds - before.tree_cpu_seconds;
+  // What processes used that no living thread accounts for, spread over the CPUs at work.
   const double ended = std::clamp(tree - masked, 0.0, std::max(0.0, own_seconds - masked));
   own.push_back({std::make_shared<const CpuSet>(working), ended});
   const double watcher = std::max(0.0, own_seconds - masked - ended);
   if (after.watcher_allowed) own.push_back({after.watcher_allowed, watcher});
+  // What is busy on each CPU and none of ours is the strangers'.
   const CpuSeconds others = left_to_others(busy, own);
   for (const auto& [key, run] : runs) {
     by_mask_[key] = pool_of(*key, busy, others);
@@ -294,12 +311,14 @@ Pool Pools::pool_of(const CpuSet& cpus, const CpuSeconds& busy, const CpuSeconds
 // threads the root of the mean square counts, by how long each of them wanted a CPU: of many
 // threads in lock step the one that waited longest had time to spare in most of its steps.
 void blame_waiting(const Growths& threads, const Pools& pools, double wall, Interference& found) {
+  // So that no CPU is divided by nothing where there are no strangers.
   constexpr double kTinyCpus = 1e-3;
   double weights = 0, squares = 0;
   for (const auto& [id, thread] : threads) {
     const Pool& pool = pools.of(id);
     const double external = std::max(pool.external, kTinyCpus);
     const double others = std::max(0.0, pool.own - thread.run / wall);
+    // Of the busy CPUs of the pool, the part that strangers had.
     const double strangers = pool.cpus * external / (external + others);
     const double blamed = thread.waited * std::min(1.0, strangers / std::max(1.0, pool.waiting));
     found.external_wait_seconds += blamed;
@@ -308,6 +327,7 @@ void blame_waiting(const Growths& threads, const Pools& pools, double wall, Inte
   }
   found.longest_external_wait_seconds = weights > 0 ? std::sqrt(squares / weights) : 0;
   const double external = std::max(pools.all().external, kTinyCpus);
+  // The sum is never more than the CPU time that strangers took.
   const double most = std::max(external * wall, found.longest_external_wait_seconds);
   found.external_wait_seconds = std::min(found.external_wait_seconds, most);
 }
@@ -323,6 +343,7 @@ void blame_siblings(const Pools& pools, double wall, Interference& found) {
   if (pools.near_cores() >= pools.near_cpus() || !(workers > 0)) return;
   const double inside = pools.all().external;  // of the CPUs that the threads may use
   const double outside = std::max(0.0, pools.near_external() - inside);
+  // Strangers run beside the tree's threads only on logical CPUs that these leave free.
   const double room = std::max(0.0, pools.all().cpus - workers);
   const double paired = std::min({inside, std::max(0.0, workers + inside - cores), room});
   const double shared = paired + outside * std::min(1.0, workers / cores);
@@ -362,6 +383,7 @@ std::string judge_rest(const Interference& found, double wall, bool within,
 std::string judge(const Interference& found, double wall, const LoadDemand& demand,
                   double near_cpus, bool has_thread_times, const InterferenceLimits& limits) {
   const bool within = demand.threads <= found.available_cpus;
+  // Half a tick for each CPU, as independent errors: the root of their number.
   const double resolution = 0.5 * std::sqrt(near_cpus) / ticks_per_second() / wall;
   const double external =
       std::max(limits.external_cpus, limits.external_share * near_cpus) + resolution;
@@ -444,7 +466,9 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
       after.swapped_pages > before.swapped_pages ? after.swapped_pages - before.swapped_pages : 0;
   const double machine_cpus = std::max(1.0, std::round(total / wall));
   const double near_cpus = pools.near_cpus() > 0 ? pools.near_cpus() : machine_cpus;
+  // Too much of the CPU time is of processes whose waiting nobody knows.
   const bool unseen = found.cpu_seconds - run > kMostUnseen * found.cpu_seconds;
+  // Even if all its waiting were lost, the tree would have lost less than 1 %.
   const bool idle = after.has_thread_times && !unseen && !after.threads.empty() &&
                     max_lost(found.cpu_seconds, threads, wall) <= limits.max_lost;
   found.spoilt_by = idle ? judge_rest(found, wall, demand.threads <= found.available_cpus, limits)

@@ -1,3 +1,7 @@
+// Kept apart from the reading so that tests can play any tree. Three values are carried: the
+// estimate, the bound by page faults, and what may have been missed between two readings. The rules
+// come from trees that were told wrong; tests/unit/trial/observe/memory_account_test.cpp plays
+// them.
 #include "trial/observe/memory_account.h"
 
 #include <algorithm>
@@ -29,6 +33,7 @@ bool maps_no_shm(const ProcessMemory& process) { return real(process.shm_rss_byt
 }  // namespace
 
 bool ProcessMemory::shares_nothing() const {
+  // A megabyte of tolerance, because the kernel's RSS counters lag behind (proc(5), statm).
   return real(pss_bytes) + kMegabyte >= real(rss_bytes) && maps_no_shm(*this);
 }
 
@@ -41,6 +46,7 @@ std::uint64_t doubtful_bytes(const MemoryReading& before, const MemoryReading& r
   std::uint64_t doubtful = 0;
   for (std::size_t at = 0; at < reading.processes.size(); ++at) {
     const ProcessMemory& process = reading.processes[at];
+    // Its pages cannot be in another process's share.
     if (process.shares_nothing() && maps_no_shm(after.processes[at])) continue;
     const std::uint64_t then = before.processes[at].rss_bytes;
     const std::uint64_t now = after.processes[at].rss_bytes;
@@ -63,6 +69,7 @@ std::uint64_t MemoryAccount::estimate_of(const Known& then, const ProcessMemory&
 
 std::uint64_t MemoryAccount::bound_of(const Known& then, const ProcessMemory& now) {
   const std::uint64_t faulted = grown(then.faulted, now.faulted_bytes);
+  // A fault brings one page at most, and nothing is held beyond RSS.
   const std::uint64_t copied = std::min(then.pss + faulted, now.rss_bytes);
   return then.read ? std::max(estimate_of(then, now), copied) : copied;
 }
@@ -92,6 +99,7 @@ void MemoryAccount::take_rss(const MemoryReading& reading, double now_seconds) {
     alone_ = alone_ && then->alone && maps_no_shm(process);
   }
   alone_ = alone_ && unread_rss_ == 0;
+  // RSS is as good as PSS here, so it may become the peak without a full reading.
   if (alone_) peak_ = std::max(peak_, bytes_);
   pending_ = std::max(pending_, bytes_);
   note_spikes(reading, false);
@@ -99,6 +107,7 @@ void MemoryAccount::take_rss(const MemoryReading& reading, double now_seconds) {
 
 // Brings what is known of each process up to this reading.
 void MemoryAccount::follow(const MemoryReading& reading, bool late) {
+  // First all that are in the reading, so that new ones have an entry.
   std::map<Identity, const ProcessMemory*> here;
   for (const ProcessMemory& process : reading.processes) {
     here[{process.pid, process.start_ticks}] = &process;
@@ -113,13 +122,17 @@ void MemoryAccount::follow(const MemoryReading& reading, bool late) {
     known.left = known.gone;
     const auto found = here.find(identity);
     const ProcessMemory now = found == here.end() ? ProcessMemory() : *found->second;
+    // It lives: the bound is the most since the last full reading.
     if (now.rss_bytes > 0) {
       known.bound = std::max(known.bound, bound_of(known, now));
       given_back_ = given_back_ || (late && real(now.rss_bytes) + kSmall < real(known.last_rss));
       known.last_rss = now.rss_bytes;
     } else if (now.faulted_bytes > 0) {
+      // It has ended and is not reaped: its faults since the last reading tell what it took.
       missed += grown(known.last_faulted, now.faulted_bytes);
     } else {
+      // It is gone: its parent's count of reaped children will rise by its faults, now or next
+      // time.
       unclaimed -= static_cast<std::int64_t>(known.last_faulted + known.last_reaped);
     }
     known.gone = known.gone || now.rss_bytes == 0;
@@ -131,6 +144,7 @@ void MemoryAccount::follow(const MemoryReading& reading, bool late) {
   const std::int64_t all = unclaimed_ + unclaimed;
   unclaimed_ = std::clamp<std::int64_t>(all, std::min<std::int64_t>(unclaimed, 0), 0);
   if (all > 0) missed += static_cast<std::uint64_t>(all);
+  // In time and little: the readings have seen it.
   if (late || real(missed) > kSmallHint) unseen_ += missed;
 }
 
@@ -171,6 +185,7 @@ void MemoryAccount::note_unread(const MemoryReading& reading, double now_seconds
     ends = ends || (known.gone && known.bound > 0 && !known.left);
   }
   pending_unread_ = 0;
+  // Nothing to be missed: no full reading yet, or all live and none gave back.
   if (last_pss_ < 0 || !(gone || given_back_ || unseen_ > 0)) return;
   const std::uint64_t held = held_at_most(reading, with_pss);
   if (ends && !with_pss && held > mark_) {
@@ -239,11 +254,13 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   // What was high before and has not been given back since, be it just before this reading, is what
   // this reading shows.
   std::uint64_t kept = beside_;
+  // The estimates of the same processes, from just before this reading.
   for (const ProcessMemory& process : reading.processes) {
     const Known* then = find_read(process);
     if (then != nullptr) kept += estimate_of(*then, process);
   }
   kept = std::min(kept, bytes_);
+  // The estimate was high and has been given back, so the full reading came too late to see it.
   if (pending_ > kept && is_unsure_peak(kept, pending_)) {
     possible_ = std::max(possible_, pending_);
   }
@@ -264,8 +281,10 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   last_pss_ = now_seconds;
   cost_ = cost_cpu_seconds;
   if (passes_peak(reading.bytes())) {
+    // The bound was right, so the next one is believed at once.
     bound_patience_ = 1;
   } else if (passes_peak(bound_)) {
+    // The bound was too high: full readings that it asks for become rarer.
     bound_patience_ = std::min(2 * bound_patience_, kMaxPatience);
   }
   beside_ = reading.beside_bytes();
@@ -285,6 +304,7 @@ void MemoryAccount::forget_unread() {
 
 void MemoryAccount::take_ended(std::uint64_t peak_rss_bytes) {
   if (peak_rss_bytes <= seen_peak_rss_) return;
+  // It may have held that much beside everything else.
   possible_ = possible_peak_bytes() + (peak_rss_bytes - seen_peak_rss_);
   seen_peak_rss_ = peak_rss_bytes;
 }
@@ -302,8 +322,10 @@ bool MemoryAccount::passes_peak(std::uint64_t bytes) const {
 bool MemoryAccount::wants_pss(double now_seconds, std::uint64_t limit_bytes) const {
   if (last_pss_ < 0) return true;
   const double since = now_seconds - last_pss_;
+  // Processes never read count with their whole RSS: they may share nothing.
   const std::uint64_t all = bytes_ + unread_rss_;
   const std::uint64_t with_hidden = read_bytes_ + hidden_growth();
+  // From the most urgent to the regular reading; each waits by what the last one cost.
   if (limit_bytes > 0 && since >= cost_ / kLimitShare &&
       std::max(all, with_hidden) >= limit_bytes) {
     return true;

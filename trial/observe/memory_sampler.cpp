@@ -1,3 +1,6 @@
+// A full reading is framed by cheap ones of the same processes: what changed meanwhile may be
+// counted twice. PSS takes the process's memory lock, so its cost is measured as CPU time of this
+// thread and sets when the next one may be due.
 #include "trial/observe/memory_sampler.h"
 
 #include <fcntl.h>
@@ -26,6 +29,7 @@ namespace ocrtune {
 namespace {
 
 constexpr const char* kShmFolder = "/dev/shm";
+// Ten times a second: a process can take a gigabyte in that time.
 constexpr double kRssSeconds = 0.1;
 constexpr double kMinSeconds = 0.005;
 constexpr double kRssCostShare = 0.003;  // of all CPUs
@@ -35,6 +39,8 @@ constexpr int kTornReadings = 3;
 std::string_view read_into(const std::string& path, std::array<char, 4096>& block) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
+  // One read() is enough: these files are made whole for the first one, and 4 KiB hold what is
+  // needed.
   const ssize_t got = ::read(file, block.data(), block.size());
   ::close(file);
   return got > 0 ? std::string_view(block.data(), static_cast<std::size_t>(got))
@@ -72,6 +78,7 @@ void read_resident(std::array<char, 4096>& block, ProcessMemory& process) {
     if (!tells_files()) return;
     process.shm_rss_bytes = field_bytes(status, "\nRssShmem:\t");
     process.file_rss_bytes =
+        // At least a page stays: an RSS of 0 would mean that the process has ended.
         std::min(field_bytes(status, "\nRssFile:\t"), process.rss_bytes - kPage);
     process.rss_bytes -= process.file_rss_bytes;
     process.code_bytes = field_bytes(status, "\nVmExe:\t") + field_bytes(status, "\nVmLib:\t");
@@ -115,6 +122,7 @@ MemoryReading read_memory(const std::vector<ProcessFacts>& members, bool with_ps
       const std::string_view text =
           read_into(fmt::format("/proc/{}/smaps_rollup", member.pid), block);
       const std::uint64_t file = field_bytes(text, "\nPss_File:");
+      // Without the right to read it, RSS counts instead.
       process.pss_bytes = text.empty() ? process.rss_bytes : field_bytes(text, "\nPss:") - file;
       process.pss_shared_bytes = field_bytes(text, "\nPss_Shmem:");
       files += file;
@@ -125,6 +133,7 @@ MemoryReading read_memory(const std::vector<ProcessFacts>& members, bool with_ps
     reading.pss_shared_bytes += process.pss_shared_bytes;
     reading.processes.push_back(process);
   }
+  // No more code than there is file memory: PSS tells how much of it is resident.
   reading.code_bytes = std::min(reading.code_bytes, files);
   const std::uint64_t available = host_available_bytes();
   reading.available_bytes = available == std::numeric_limits<std::uint64_t>::max() ? 0 : available;
@@ -150,6 +159,7 @@ MemorySampler::MemorySampler(double cpus) : cpus_(std::max(1.0, cpus)), account_
   for (const std::string& name : list_directory(kShmFolder).value_or({})) {
     struct stat facts {};
     if (::stat(join_path(kShmFolder, name).c_str(), &facts) != 0) continue;
+    // st_blocks is in units of 512 bytes (stat(2)).
     shm_before_[{facts.st_dev, facts.st_ino}] = static_cast<std::uint64_t>(facts.st_blocks) * 512;
   }
 }
@@ -169,6 +179,8 @@ void MemorySampler::add_unmapped_shm(const std::vector<ProcessFacts>& members,
     (file.mapped ? mapped : open) += file.bytes > old ? file.bytes - old : 0;
   }
   reading.unmapped_shm_bytes = open + tmpfs_.closed_bytes(files);
+  // Mapped pages that somebody touched are in PSS; the rest of these files takes memory all the
+  // same.
   if (mapped > reading.pss_shared_bytes) {
     reading.unmapped_shm_bytes += mapped - reading.pss_shared_bytes;
   }
@@ -179,6 +191,7 @@ void MemorySampler::add_unmapped_shm(const std::vector<ProcessFacts>& members,
 MemoryReading MemorySampler::read_all(ProcessTree& tree, std::uint64_t limit_bytes) {
   MemoryReading highest;
   std::vector<ProcessFacts> members = tree.scan();
+  // Three times at most: a tree that never stands still is read as well as it can be.
   for (int i = 0; i < kTornReadings; ++i) {
     const MemoryReading before = read_memory(members, false);
     MemoryReading reading = read_memory(members, true);
@@ -188,6 +201,7 @@ MemoryReading MemorySampler::read_all(ProcessTree& tree, std::uint64_t limit_byt
     const std::size_t known = members.size();
     members = tree.scan();
     const bool whole = doubtful == 0 && members.size() <= known;
+    // At the limit the trial ends anyway, so a torn reading is good enough.
     if (whole || (limit_bytes > 0 && reading.bytes() >= limit_bytes)) return reading;
     if (reading.bytes() >= highest.bytes()) highest = std::move(reading);
   }
@@ -203,6 +217,7 @@ void MemorySampler::add_ended(const ProcessTree& tree, MemoryReading& reading) {
     ProcessMemory ended;
     if (pids.count(pid) != 0 || !read_faults(pid, ended)) return;
     ended.unseen = unseen;
+    // Another start time: the pid is another process's by now.
     if (start_ticks == 0 || start_ticks == ended.start_ticks) reading.processes.push_back(ended);
   };
   for (const auto& [pid, start_ticks] : looked_at_) add(pid, start_ticks);
@@ -219,6 +234,7 @@ void MemorySampler::add_ended(const ProcessTree& tree, MemoryReading& reading) {
 void MemorySampler::update(ProcessTree& tree, double now_seconds, std::uint64_t limit_bytes,
                            bool force) {
   const std::uint64_t before = account_.bytes();
+  // The reading takes time itself: what counts is when it was complete.
   const double came = steady_clock().now_seconds();
   double began = thread_cpu_seconds();
   MemoryReading reading = read_memory(tree.members(), false);
@@ -247,6 +263,7 @@ void MemorySampler::note_exit(const ProcessTree& tree, const ProcessExit& exit,
   account_.take_last(reading, now_seconds);
   rusage own{};
   ::getrusage(RUSAGE_SELF, &own);
+  // A child inherits this process's high-water mark at fork, so a smaller one tells nothing.
   if (exit.peak_rss_bytes > static_cast<std::uint64_t>(own.ru_maxrss) * 1024) {
     account_.take_ended(exit.peak_rss_bytes);
   }
@@ -257,6 +274,7 @@ double MemorySampler::next_seconds(std::uint64_t limit_bytes) const {
   if (limit_bytes > 0 && growth_ > 0) {
     const double room =
         std::max(0.0, static_cast<double>(limit_bytes) - static_cast<double>(account_.bytes()));
+    // A quarter of the way to the limit, so that growth is seen before it gets there.
     pause = std::min(pause, std::max(kMinSeconds, room / growth_ / 4));
   }
   return last_ + pause;

@@ -1,3 +1,7 @@
+// Counts are taken when a group is first seen and once more when a trial has failed. Groups are
+// found by the members' /proc/PID/cgroup, because launchers and Slurm put ranks into groups of
+// their own. The kernel's log needs the right to read it and is the better witness where it is
+// there.
 #include "trial/observe/oom_watch.h"
 
 #include <sys/klog.h>
@@ -33,6 +37,7 @@ std::optional<std::uint64_t> count_of(const std::string& text, std::string_view 
 // The pid that a line names as killed: "Out of memory: Killed process 812 (python) ...", "Memory
 // cgroup out of memory: Killed process 812", "oom-kill:...,task=python,pid=812,uid=0"; 0: none.
 int victim_of(const std::string& line) {
+  // "Kill process" is the form of older kernels.
   constexpr std::string_view kMarkers[] = {"Killed process ", "Kill process "};
   for (const std::string_view marker : kMarkers) {
     const std::size_t at = line.find(marker);
@@ -42,6 +47,7 @@ int victim_of(const std::string& line) {
   }
   const std::size_t at =
       line.find("oom-kill:") == std::string::npos ? std::string::npos : line.rfind(",pid=");
+  // Behind ",pid=", the last one of the line: the victim's.
   return at == std::string::npos ? 0 : std::atoi(line.c_str() + at + 5);  // NOLINT(cert-err34-c)
 }
 
@@ -129,8 +135,10 @@ OomVerdict judge_oom(const OomCounts& before, const OomCounts& after, const Kern
   const std::string others = only_others(log, pids);
   for (const auto& [group, count] : after.groups) {
     const std::uint64_t grown = growth_of(before.groups, after.groups, group);
+    // A count grew, and the log says for whom: not for us.
     if (grown == 0 || !others.empty()) continue;
     verdict.killed = true;
+    // The group counted a kill, and no limit was reached: the node or the machine was full.
     const bool below_limits = limit_hits(before, after) == 0U;
     if (verdict.cause.empty()) {
       verdict.cause = !below_limits ? "cgroup" : after.nodes.empty() ? "host" : "numa_node";
@@ -157,6 +165,7 @@ void note_oom_growth(const OomCounts& before, const OomCounts& after, const Kern
   const bool external = !only_others(log, pids).empty();
   if (before.host && after.host) {
     const std::uint64_t grown = *after.host > *before.host ? *after.host - *before.host : 0;
+    // The machine's count is another's, too.
     evidence.host_oom_kills = static_cast<std::int64_t>(external ? 0 : grown);
   }
   for (const auto& [group, count] : after.groups) {
@@ -185,6 +194,7 @@ OomWatch::OomWatch(FileRoot root) : root_(std::move(root)) {
 void OomWatch::add_groups(const std::string& pid) {
   const auto path = cgroup_path(root_, "memory", pid);
   if (!path) return;
+  // The kernel adds a kill to the victim's own group.
   add_group(path->levels[0].folder);
   before_.hidden_limits = before_.hidden_limits || path->hidden_above;
   for (const CgroupLevel& level : path->levels) {
@@ -221,6 +231,7 @@ void OomWatch::look(const std::vector<ProcessFacts>& members, double now) {
     }
     const std::string pid = std::to_string(member.pid);
     const auto text = root_.read("/proc/" + pid + "/cgroup");
+    // All ranks of a group have the same text, so it is looked up once.
     if (!text || !memberships_.insert(*text).second) continue;
     add_groups(pid);
   }

@@ -1,3 +1,5 @@
+// The inode number of the first namespace is fixed in the kernel (include/linux/proc_ns.h:
+// 0xEFFFFFFC).
 #include "trial/observe/pid_namespace.h"
 
 #include <unistd.h>

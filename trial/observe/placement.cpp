@@ -1,3 +1,5 @@
+// Two views are compared: the CPUs that a worker saw from inside (sched_getcpu) and those that
+// /proc shows from outside. A mask alone does not prove where a thread ran.
 #include "trial/observe/placement.h"
 
 #include <cstddef>
@@ -46,6 +48,7 @@ CpuSet last_used_cpus(int pid) {
   for (const std::string& thread : threads) {
     const auto stat = read_file(tasks + "/" + thread + "/stat", 4096);
     if (!stat) continue;
+    // The name may hold blanks and brackets, so fields are counted behind its last bracket.
     const std::size_t after_name = stat->rfind(") ");
     if (after_name == std::string::npos) continue;
     const auto fields = words(std::string_view(*stat).substr(after_name + 2));
@@ -61,6 +64,7 @@ std::vector<std::string> placement_conflicts(const std::vector<Placement>& worke
   std::vector<std::string> conflicts;
   for (std::size_t i = 0; i < workers.size(); ++i) {
     const Placement& worker = workers[i];
+    // A worker that was meant for any CPU cannot stray.
     if (worker.meant.empty()) continue;
     const CpuSet strays = worker.allowed.unite(used_by(worker)).minus(worker.meant);
     if (strays.empty()) continue;

@@ -1,3 +1,6 @@
+// Ranks are known by their environment, which /proc/PID/environ shows as it was at exec. All
+// threads of a process are bound one by one, because sched_setaffinity() binds a single thread.
+// Nothing is undone: the processes end with the trial.
 #include "trial/observe/rank_binding.h"
 
 #include <cstdlib>
@@ -89,12 +92,14 @@ RankBinder::RankBinder(std::vector<CpuSet> masks)
 
 void RankBinder::look(const std::vector<ProcessFacts>& members) {
   for (const ProcessFacts& process : members) {
+    // A pid alone may be another process's by the next look.
     const std::pair<int, std::uint64_t> identity{process.pid, process.start_ticks};
     if (ranks_.count(identity) != 0) continue;
     // Between fork and exec a rank still shows its launcher's environment: asked again next time.
     const auto rank = local_rank_of(environment_of(fmt::format("{}", process.pid)), inherited_);
     if (!rank) continue;
     ranks_[identity] = *rank;
+    // The first process of a rank is the rank; loader workers inherit its variables.
     first_pids_.emplace(*rank, process.pid);
     const auto index = static_cast<std::size_t>(*rank);
     if (index < masks_.size() && !masks_[index].empty()) bind_threads(process.pid, masks_[index]);
@@ -145,9 +150,11 @@ std::vector<std::string> RankBinder::misplaced(const std::vector<ProcessFacts>& 
     for (const std::string& thread : *threads) {
       const std::string cpus = allowed_cpus(fmt::format("{}/task/{}", process.pid, thread));
       const auto set = CpuSet::parse(cpus);
+      // A mask within the one that was meant is the program's own pinning.
       if (cpus.empty() || !set || set->minus(*mask).empty()) continue;
       const int rank = ranks_.at({process.pid, process.start_ticks});
       lines[rank] = fmt::format("rank {} runs on CPUs {} instead of {}", rank, cpus, mask->text());
+      // One line for each rank is enough.
       break;
     }
   }

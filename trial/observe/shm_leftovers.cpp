@@ -1,3 +1,6 @@
+// Whether a file is in use is asked of the kernel and not of /proc, which shows neither other
+// users' processes nor other containers. Files are looked at while the members live, because
+// afterwards nothing links them to the trial.
 #include "trial/observe/shm_leftovers.h"
 
 #include <fcntl.h>
@@ -31,6 +34,7 @@ struct NamePattern {
   std::string_view before;
   char after;
 };
+// The names of PyTorch, Paddle and joblib's loky.
 constexpr std::array kPatterns = {NamePattern{"torch_", '_'}, NamePattern{"paddle_", '_'},
                                   NamePattern{"sem.loky-", '-'}, NamePattern{"loky-", '-'}};
 
@@ -62,6 +66,7 @@ std::vector<std::string> prefixes_in(const std::string& folder,
     const std::string beside = real_path(parent.empty() ? "." : parent).value_or(parent);
     for (const std::string& one :
          {join_path(beside, base_name(path)), real_path(path).value_or("")}) {
+      // The folder itself was named: everything in it stays.
       if (one == real_folder) prefixes.emplace_back();
       if (!one.empty() && parent_path(one) == real_folder) prefixes.push_back(base_name(one));
     }
@@ -72,6 +77,7 @@ std::vector<std::string> prefixes_in(const std::string& folder,
 // Removes a regular file of this user's that nobody has open or mapped: the kernel grants a write
 // lease on no other, whichever container its users are in.
 bool remove_unused(const std::string& path) {
+  // O_NONBLOCK for a FIFO; no link is followed, since it may name any file of this user.
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0) return false;
   struct stat facts {};
@@ -79,6 +85,7 @@ bool remove_unused(const std::string& path) {
                  facts.st_uid == ::geteuid();
   // A process that opens it now breaks the lease; the usual signal for that would end this process.
   removed = removed && ::fcntl(file, F_SETSIG, SIGURG) == 0 &&
+            // fcntl(2): a write lease is granted only where no other open file refers to the file.
             ::fcntl(file, F_SETLEASE, F_WRLCK) == 0 && ::unlink(path.c_str()) == 0;
   ::close(file);
   return removed;
@@ -112,6 +119,7 @@ ShmLeftovers::Report ShmLeftovers::remove(const std::set<int>& pids, bool names_
   const std::vector<std::string> kept = prefixes_in(folder_, kept_);
   for (const std::string& name : names_in(folder_)) {
     if (before_.count(name) != 0) continue;
+    // A name that a library gives is temporary whatever prefix the user named.
     const bool stays = !pid_in(name) && std::any_of(kept.begin(), kept.end(), [&](const auto& one) {
       return starts_with(name, one);
     });

@@ -1,3 +1,6 @@
+// Children are found by /proc/PID/task/TID/children from the processes that stay, without a scan of
+// the whole machine. Only the state of a thread is read: "R" is running or waiting for a CPU, and
+// each look speaks for the time since the one before.
 #include "trial/observe/short_lives.h"
 
 #include <algorithm>
@@ -23,6 +26,7 @@ constexpr int kLongLife = 8;       // windows, from which it stays
 bool can_run(const std::string& stat_file) {
   const auto stat = read_file(stat_file, 1024);
   if (!stat) return false;
+  // The name may hold any character, so the last bracket ends it.
   const std::size_t name_end = stat->rfind(')');
   return name_end != std::string::npos && stat->compare(name_end, 3, ") R") == 0;
 }
@@ -40,6 +44,7 @@ void ShortLives::begin(const ProcessTree& tree) {
 
 void ShortLives::look(double now) {
   if (staying_.empty() || now < next_) return;
+  // After a longer gap nothing is known of the time before the last tenth of a second.
   const double seconds = std::clamp(now - last_, 0.0, kMaxGap);
   threads_now_ = 0;
   for (const int pid : staying_) visit(pid, pid, seconds);
@@ -59,12 +64,14 @@ void ShortLives::visit(int pid, int ancestor, double seconds) {
   for (const std::string& thread : *threads) {
     const int id = std::atoi(thread.c_str());  // NOLINT(cert-err34-c): a folder of numbers
     const bool stays = pid == ancestor;
+    // Of a process that stays only its first thread: it is the one that starts children and waits.
     const bool runs = (!stays || id == pid) && can_run(folder + "/" + thread + "/stat");
     if (runs) (stays ? ancestor_seconds_[pid] : lives_[pid].runnable_seconds) += seconds;
     if (!stays) {
       Life& life = lives_[pid];
       life.threads.insert(id);
       if (runs) life.worked.insert(id);
+      // From its first look on which it could run, a thread counts as one that works.
       if (life.worked.contains(id)) working_ += seconds;
       ++threads_now_;
     }
@@ -90,6 +97,8 @@ BriefLives ShortLives::take(const ProcessTree& tree) {
   std::set<int> alive;
   for (const ProcessFacts& process : tree.members()) alive.insert(process.pid);
   for (const auto& [pid, life] : lives_) {
+    // Only ancestors of which some child has ended: the others' children still tell their own
+    // times.
     if (alive.count(pid) == 0) brief.runnable_seconds[life.ancestor] = 0;
   }
   for (const auto& [ancestor, seconds] : brief.runnable_seconds) {
@@ -105,6 +114,7 @@ BriefLives ShortLives::take(const ProcessTree& tree) {
     }
     life.runnable_seconds = 0;
     life.threads.clear();
+    // It has outlived eight windows, so it is no process that comes and goes.
     const bool stays = ++life.windows >= kLongLife;
     if (stays && alive.count(pid) != 0) staying_.insert(pid);
     at = stays || alive.count(pid) == 0 ? lives_.erase(at) : std::next(at);

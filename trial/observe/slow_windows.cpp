@@ -1,3 +1,5 @@
+// One pass over the windows marks runs of slow ones. Whole periods are cut from the end of the
+// first episode to the end of the last one, so that each holds one slow run.
 #include "trial/observe/slow_windows.h"
 
 #include <algorithm>
@@ -21,6 +23,7 @@ SlowWindows find_slow_windows(const std::vector<Window>& windows) {
   std::vector<double> rates;
   for (const Window& window : windows) rates.push_back(window.samples_per_second);
   const double usual = median(rates);
+  // The larger of the two: an even program has hardly any deviation, an uneven one much.
   const double below = std::max(kClearly * usual, kDeviations * median_absolute_deviation(rates));
   double now = 0, first_begin = 0;
   std::size_t first_end = 0, last_end = 0;
@@ -40,6 +43,7 @@ SlowWindows find_slow_windows(const std::vector<Window>& windows) {
     now += windows[i].seconds;
   }
   if (found.episodes >= 2) {
+    // From the first beginning to the last one there is one period less than episodes.
     found.period_seconds = (found.last_seconds - first_begin) / (found.episodes - 1);
   }
   if (found.episodes >= kForTwoPeriods) {

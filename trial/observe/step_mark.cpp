@@ -1,3 +1,5 @@
+// A mapped file of eight bytes for each rank: step count times two, plus one inside of a step. A
+// rank that hangs or was killed leaves its last value in it.
 #include "trial/observe/step_mark.h"
 
 #include <fcntl.h>
@@ -20,6 +22,7 @@ Result<StepMark> StepMark::create(const std::string& path) {
     word = ::mmap(nullptr, sizeof(std::int64_t), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   }
   const int problem = errno;
+  // The mapping stays without the descriptor.
   ::close(file);
   if (word == MAP_FAILED) return system_error(problem, "map " + path);
   StepMark mark;
@@ -39,6 +42,7 @@ StepMark::~StepMark() {
 }
 
 void StepMark::set(const StepCounter& place) {
+  // One atomic store, so that a reader never sees half of a value.
   if (word_ != nullptr) word_->store(2 * place.steps + (place.inside ? 1 : 0));
 }
 
@@ -47,6 +51,7 @@ std::string step_mark_path(const std::string& folder, int rank) {
 }
 
 std::optional<StepCounter> read_step_mark(const std::string& path) {
+  // Read as a file: the reader maps nothing of a rank that may be dead.
   const auto bytes = read_file(path);
   std::int64_t word = 0;
   if (!bytes || bytes->size() != sizeof word) return std::nullopt;

@@ -1,3 +1,5 @@
+// A runtime is recognised by the path of a mapped library. Rust and Go link theirs into the
+// program, so the variable's own name is looked for in its bytes.
 #include "trial/observe/thread_runtimes.h"
 
 #include <algorithm>
@@ -24,6 +26,7 @@ std::string path_of(const std::string& line) {
 // Runtimes whose word the program holds.
 std::set<std::string> held_statically(const std::string& program) {
   static std::mutex mutex;
+  // Once for a path in this process's life, because whole programs are read.
   static std::map<std::string, std::set<std::string>> known;
   const std::lock_guard lock(mutex);
   const auto [found, fresh] = known.try_emplace(program);
@@ -66,10 +69,12 @@ std::set<std::string> mapped_runtimes(const std::string& maps) {
   std::string last;
   for (const std::string& line : split(maps, '\n')) {
     std::string path = path_of(line);
+    // A library has several mappings, which follow each other.
     if (path.empty() || path == last) continue;
     for (const ThreadRuntime& runtime : thread_runtime_table()) {
       const auto& parts = runtime.libraries;
       const bool has = std::any_of(parts.begin(), parts.end(), [&](const char* part) {
+        // A folder named "tensorflow" holds data files as well: only shared objects count.
         return path.find(part) != std::string::npos && path.find(".so") != std::string::npos;
       });
       if (has) names.insert(runtime.name);

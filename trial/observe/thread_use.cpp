@@ -1,3 +1,5 @@
+// Threads that stay are read from their counters, those that come and go from the looks of
+// short_lives.h. The sums are of seconds, so that windows weigh by their length.
 #include "trial/observe/thread_use.h"
 
 #include <algorithm>
@@ -29,6 +31,7 @@ void ThreadUseMeter::add_window(const LoadSnapshot& before, const LoadSnapshot& 
   const double each = come_and_go ? wall / brief.looked_seconds : 0;  // a look speaks for so long
   int staying = 0;
   for (const auto& [thread, now] : after.threads) {
+    // Their time is in the looks already.
     if (come_and_go && brief.threads.contains(thread)) continue;
     ++staying;
     const auto found = before.threads.find(thread);
@@ -69,6 +72,7 @@ void ThreadUseMeter::add_runtimes(const std::vector<ProcessFacts>& members) {
 void ThreadUseMeter::look_at(const std::vector<ProcessFacts>& members) {
   std::vector<ProcessFacts> fresh;
   for (const ProcessFacts& process : members) {
+    // Later looks would read the maps of every process again and again.
     if (++looks_[process.pid] <= kLooks) fresh.push_back(process);
   }
   add_runtimes(fresh);
@@ -86,6 +90,7 @@ void ThreadUseMeter::tell(Trial& trial, double cpus) const {
 
 Reason crowding(const ThreadUse& use, double cpus) {
   if (use.alive == 0 || cpus <= 0) return {};
+  // More threads than CPUs, and a quota that pauses them: the quota is the cause to name.
   if (use.runnable > cpus && use.throttled_share > kThrottledShare) {
     return reason<ReasonCode::throttled>(decimal(use.runnable, 1), general(cpus, 3),
                                          in_percent(std::min(1.0, use.throttled_share)));

@@ -1,3 +1,7 @@
+// Three ways, in this order: clean windows alone, a regression over disturbed ones, and at last the
+// raw rate with a large error. The regression is small (three unknowns) and has prior beliefs, so
+// that a trial of few windows still has an answer and an honest error. bound() then keeps the
+// result within what was seen.
 #include "trial/observe/undisturbed_rate.h"
 
 #include <algorithm>
@@ -31,6 +35,7 @@ constexpr double kFormError =
 constexpr double kWindowNoise = 0.02;  // of a window's rate, at least
 constexpr double kUnevenLoss = 0.1;    // share of a window lost that doubles its variance
 constexpr double kDof = 4;             // of the Student t that doubts single windows
+// A guess: the doubt about outliers and the noise settle within a few rounds.
 constexpr int kPasses = 8;
 // No counter of the window says what it lost; the more, the more CPUs strangers had.
 constexpr double kBlindError = 0.35, kBlindErrorOfStrangers = 0.5;
@@ -59,6 +64,7 @@ bool can_be_corrected(const Sample& sample) {
 
 // What so many external CPUs cost, from 0 for none to 1 for as many as can cost anything.
 double crowd(double external_cpus, double available_cpus) {
+  // Half of the CPUs beside the thread's own, and never less than one.
   const double full = std::max(1.0, kSaturation * (available_cpus - 1));
   return std::clamp(external_cpus / full, 0.0, 1.0);
 }
@@ -66,12 +72,14 @@ double crowd(double external_cpus, double available_cpus) {
 Corrected correct(const Sample& sample, double min_cpu_seconds) {
   const Interference& seen = sample.interference;
   const double wall = seen.observed_seconds;
+  // CPU time beyond what a sample needs was spent spinning, and is no work.
   double useful = seen.cpu_seconds;
   if (min_cpu_seconds > 0) {
     const double slowed = 1 + kSharing * crowd(seen.external_cpus, seen.available_cpus);
     useful = std::min(useful, slowed * min_cpu_seconds * sample.samples_per_second * wall);
   }
   const double least = seen.available_cpus > 0 ? useful / seen.available_cpus : 0;
+  // Never shorter than its useful CPU time on all CPUs, or a fiftieth of the window.
   const double floor = std::clamp(least, 0.02 * wall, wall);
   const double longest = std::clamp(wall - seen.longest_external_wait_seconds, floor, wall);
   const double sum = std::clamp(wall - seen.external_wait_seconds, floor, longest);
@@ -94,7 +102,9 @@ Corrected correct(const Sample& sample, double min_cpu_seconds) {
   const double running = std::min(1.0, seen.cpu_seconds / longest);
   window.neighbours = running * crowd(beside / longest, seen.available_cpus);
   window.samples = sample.samples_per_second * sample.seconds;
+  // As if all was lost that can have been: the highest rate that this window can support.
   window.limit = sample.samples_per_second * wall / sum * (1 + kMaxSharing * window.neighbours);
+  // Its variance doubles where a tenth was lost, so that windows with much of it weigh little.
   const double lost = (1 - longest / wall) / kUnevenLoss;
   window.weight = sample.seconds / (1 + lost * lost);
   return window;
@@ -133,6 +143,7 @@ class Regression {
     level_brackets();
     std::vector<double> all;
     double most = 0;
+    // Not zero, for the division below.
     double spun = 0, brackets = 1e-300;
     for (const Corrected& window : windows_) {
       spun += window.weight * window.spun;
@@ -148,6 +159,7 @@ class Regression {
   }
 
   RateEstimate run() {
+    // A first value; each pass estimates it anew.
     noise_ = 0.05;
     std::vector<double> doubt(windows_.size(), 1);
     for (int pass = 0; pass < kPasses; ++pass) {
@@ -156,6 +168,7 @@ class Regression {
     }
     RateEstimate estimate;
     estimate.modelled = true;
+    // No positive time: the model fails, and the caller falls back to the raw rate.
     if (!(parameters_[0] > 0)) return estimate;
     estimate.slow = slow_windows();
     if (estimate.slow.recur()) parameters_[0] += mean_rest(estimate.slow);
@@ -163,10 +176,12 @@ class Regression {
     const double all = std::sqrt(std::max(0.0, covariance_[0][0])) / parameters_[0];
     double weight = 0;
     for (const double one : weights_) weight += one;
+    // The smaller of the two: the rest of the uncertainty is the model's, and is told apart.
     estimate.error = std::min(all, noise_ / std::sqrt(weight) / parameters_[0]);
     double gained = 0;
     for (std::size_t i = 0; i < windows_.size(); ++i)
       gained += weights_[i] / weight * std::log(windows_[i].seconds / (scale_ * parameters_[0]));
+    // The unknown of sharing is one of the machine: its part is separated, with its sign.
     estimate.sharing_error = -covariance_[0][2] / kSharingError / parameters_[0];
     const double rest = all * all - estimate.error * estimate.error -
                         estimate.sharing_error * estimate.sharing_error;
@@ -252,6 +267,7 @@ class Regression {
     for (std::size_t i = 0; i < windows_.size(); ++i) {
       const double rest = rest_of(windows_[i]);
       const double square = weights_[i] * rest * rest;
+      // Weights of Student's t with kDof degrees of freedom: far windows pull less.
       doubt[i] = (kDof + 1) / (kDof + square / (noise_ * noise_));
       squares += doubt[i] * square;
       count += 1;
@@ -338,6 +354,7 @@ void bound(const Seen& seen, double min_cpu_seconds, RateEstimate& estimate) {
   double most = seen.best;
   double least = min_cpu_seconds;
   if (!(least > 0) && !seen.cpu_seconds.empty()) {
+    // Unknown: the window that took the least CPU time for a sample shows what one needs.
     least = *std::min_element(seen.cpu_seconds.begin(), seen.cpu_seconds.end());
   }
   if (least > 0) most = std::min(most, seen.max_cpus / least);
@@ -357,6 +374,7 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double min_cpu
   RateEstimate estimate;
   const RateEstimate all = measured_rate(seen.all);
   const auto clean = seen.clean.size();
+  // All clean, or enough of them: measured windows need no model.
   if (clean > 0 && (clean == seen.all.size() || clean >= std::size_t{kEnoughClean})) {
     estimate = clean == seen.all.size() ? all : measured_rate(seen.clean);
     estimate.model_error = kCleanShare * mean(seen.clean_lost);

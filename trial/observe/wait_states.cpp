@@ -1,3 +1,6 @@
+// Threads are grouped by program, state and the kernel function that they sleep in
+// (/proc/PID/task/TID/wchan). A rank of hundreds of threads is then a few lines; which system call
+// it is would need ptrace rights.
 #include "trial/observe/wait_states.h"
 
 #include <map>
@@ -34,6 +37,7 @@ std::string state_word(char state) {
 
 std::string place_of(const std::string& folder) {
   const auto text = read_file(folder + "/wchan", 128);
+  // The kernel shows "0" to readers without the right to see the function (proc(5)).
   if (!text || text->empty() || *text == "0") return "";
   return std::string(trim(*text));
 }
@@ -59,6 +63,7 @@ std::vector<std::string> wait_states(const std::vector<ProcessFacts>& members) {
     const auto& [name, state, place] = key;
     std::vector<std::string> pids;
     for (int pid : group.pids) {
+      // Eight pids are enough to look at by hand.
       if (pids.size() < 8) pids.push_back(fmt::format("{}", pid));
     }
     lines.push_back(fmt::format("{} of {} {}{} ({} {})", how_many(group.threads, "thread"), name,
