@@ -1,3 +1,6 @@
+// A process's sockets are joined with the listening rows of its network namespace by their inodes.
+// HTTP is spoken without a client library: the port belongs to an unknown program, and its first
+// five bytes are enough.
 #include "trial/proc/listening_ports.h"
 
 #include <arpa/inet.h>
@@ -42,6 +45,7 @@ bool answers_http(int port) {
   const Descriptor peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  // A server that listens on another address alone is not reached, and counts as none.
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   const auto* place = reinterpret_cast<const sockaddr*>(&address);
@@ -62,6 +66,7 @@ bool answers_http(int port) {
 std::vector<int> listening_ports(const std::vector<ProcessFacts>& members) {
   std::set<int> ports;
   for (const ProcessFacts& member : members) {
+    // Each process may be in a network namespace of its own, so its own table is read.
     std::set<std::string> inodes;
     add_sockets(member.pid, inodes);
     if (inodes.empty()) continue;
@@ -76,6 +81,7 @@ std::vector<int> listening_ports(const std::vector<ProcessFacts>& members) {
         }
         const std::size_t colon = columns[1].find(':');
         if (colon == std::string::npos) continue;
+        // The address and the port are in hexadecimal.
         ports.insert(static_cast<int>(std::strtol(columns[1].c_str() + colon + 1, nullptr, 16)));
       }
     }

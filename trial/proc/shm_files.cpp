@@ -1,3 +1,6 @@
+// Descriptors and mappings lead to the same files, which are told apart by device and inode. A file
+// is reached through /proc/PID/fd where it has no name any more. Mappings are dear to read, so the
+// caller says whether they are.
 #include "trial/proc/shm_files.h"
 
 #include <sys/stat.h>
@@ -50,6 +53,7 @@ std::string Collector::name_of(std::string_view path) const {
 
 ShmFile* Collector::add(std::string_view path, const std::string& reachable_as) {
   struct stat facts {};
+  // The link is followed by the kernel, so a deleted file can be asked for its size.
   if (::stat(reachable_as.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return nullptr;
   ShmFile& file = files_[{facts.st_dev, facts.st_ino}];
   file.device = facts.st_dev;
@@ -85,7 +89,9 @@ void Collector::look_at_descriptors(int pid) {
 // "7f.. -7f.. rw-s 00000000 00:1a 123     /dev/shm/name". A file that is deleted and that nobody
 // has open any more is only in its users' PSS.
 void Collector::look_at_maps(int pid) {
+  // Up to 64 MiB: a process of many mappings has a line for each.
   const auto text = read_file(fmt::format("/proc/{}/maps", pid), 64 << 20);
+  // Most processes map no such file, and a search in the text is much cheaper than its lines.
   if (!text || (others_.empty() && text->find(mark_) == std::string::npos &&
                 text->find(kMemfd) == std::string::npos)) {
     return;
@@ -110,6 +116,7 @@ void Collector::look_at_maps(int pid) {
     std::from_chars(fields[4].data(), fields[4].data() + fields[4].size(), inode);
     const auto open = files_.find({::makedev(major, minor), inode});
     ShmFile* file = open != files_.end() ? &open->second : nullptr;
+    // A deleted name may belong to a new file by now.
     if (file == nullptr && !ends_with(path, kDeleted)) file = add(path, std::string(path));
     if (file == nullptr) continue;
     file->mapped = true;

@@ -1,3 +1,6 @@
+// Everything here is arithmetic on sets of CPUs and on counters that others have read; only
+// SmtSiblings reads a tree of files. It has no part of the judgement, which is
+// trial/observe/interference.h.
 #include "trial/proc/thread_mask.h"
 
 #include <algorithm>
@@ -17,6 +20,7 @@ CpuSeconds busy_by_cpu(std::string_view stat, double ticks_per_second) {
   constexpr std::array<bool, 7> kBusy = {true, true, true, false, false, true, true};
   CpuSeconds busy;
   for (std::size_t at = stat.find("\ncpu"); at != std::string_view::npos;
+       // The sum of all CPUs, "cpu  ...", stands in the first line and has no line feed before it.
        at = stat.find("\ncpu", at + 1)) {
     const char* from = stat.data() + at + 4;
     const char* const end = stat.data() + stat.size();
@@ -41,12 +45,14 @@ CpuSeconds busy_by_cpu(std::string_view stat, double ticks_per_second) {
 
 CpuSeconds left_to_others(CpuSeconds busy, std::vector<MaskedRun> own) {
   std::erase_if(own, [](const MaskedRun& one) { return !one.allowed; });
+  // Threads that are bound narrowly leave less of their CPUs to those that may run anywhere.
   std::stable_sort(own.begin(), own.end(), [](const MaskedRun& a, const MaskedRun& b) {
     return a.allowed->count() < b.allowed->count();
   });
   for (const MaskedRun& one : own) {
     const double there = sum_over(busy, *one.allowed);
     if (!(there > 0)) continue;
+    // The threads ran somewhere on these CPUs, so each gives up the same share.
     const double kept = std::max(0.0, 1 - one.run_seconds / there);
     for (const int cpu : one.allowed->cpus()) {
       const auto found = busy.find(cpu);
@@ -107,6 +113,7 @@ int SmtSiblings::cores_of(const CpuSet& cpus) const {
   std::set<int> cores;
   for (const int cpu : cpus.cpus()) {
     const auto found = siblings_.find(cpu);
+    // A core is named by its first CPU.
     cores.insert(found == siblings_.end() ? cpu : found->second.cpus().front());
   }
   return static_cast<int>(cores.size());

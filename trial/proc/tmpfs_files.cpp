@@ -1,3 +1,5 @@
+// Whether a file is the trial's is told by its time of birth (statx(2), not on older kernels) and
+// by a member that wrote it. Folders found on the way are looked through as well, up to a bound.
 #include "trial/proc/tmpfs_files.h"
 
 #include <fcntl.h>
@@ -54,10 +56,12 @@ void TmpfsFiles::note(const std::vector<ShmFile>& open) {
     if (!fresh) continue;
     at->second.path = file.path;
     const auto facts = facts_of(file.path);
+    // Without a time of birth the whole file counts as the trial's.
     const bool old = facts && facts->born > 0 && facts->born < began_;
     at->second.before_bytes = old ? file.bytes : 0;
     const std::string folder = parent_path(file.path);
     const auto around = facts_of(folder);
+    // Everybody writes to such a folder, so what is new there proves nothing.
     if (around && around->folder && !around->sticky) folders_.insert(folder);
   }
 }
@@ -69,6 +73,7 @@ std::uint64_t TmpfsFiles::bytes_before(const ShmFile& file) const {
 
 std::uint64_t TmpfsFiles::closed_bytes(const std::vector<ShmFile>& open) const {
   std::set<Identity> counted;
+  // Open files are counted by the caller.
   for (const ShmFile& file : open) counted.insert({file.device, file.inode});
   std::uint64_t bytes = 0;
   const auto count = [&](const FileFacts& facts, std::uint64_t before) {
@@ -77,6 +82,7 @@ std::uint64_t TmpfsFiles::closed_bytes(const std::vector<ShmFile>& open) const {
   };
   for (const auto& [identity, written] : written_) {
     const auto facts = facts_of(written.path);
+    // Another file may have taken the path since.
     const bool same = facts && Identity(facts->device, facts->inode) == identity;
     if (same && facts->regular) count(*facts, written.before_bytes);
   }
@@ -89,6 +95,7 @@ std::uint64_t TmpfsFiles::closed_bytes(const std::vector<ShmFile>& open) const {
       const std::string path = join_path(folders[i], name);
       const auto facts = facts_of(path);
       if (!facts || facts->born < began_) continue;
+      // Also folders that were made since: a data set is unpacked with its folders.
       if (facts->folder && !folders_.contains(path)) folders.push_back(path);
       if (facts->regular) count(*facts, 0);
     }

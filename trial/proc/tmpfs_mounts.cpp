@@ -1,3 +1,5 @@
+// The longest mount point that a path begins with is its file system, as for the kernel. Mount
+// points within this process's own namespace are known alone.
 #include "trial/proc/tmpfs_mounts.h"
 
 #include <algorithm>
@@ -31,6 +33,7 @@ std::string unescaped(std::string_view field) {
 // "36 35 98:0 /root /mount/point rw,noatime master:1 - tmpfs tmpfs rw"
 TmpfsPaths::TmpfsPaths(std::string_view mountinfo) {
   for (const std::string& line : split(mountinfo, '\n')) {
+    // Optional fields stand before the dash, so the type is counted from there.
     const std::size_t dash = line.find(" - ");
     const auto fields = words(std::string_view(line).substr(0, dash));
     if (dash == std::string::npos || fields.size() < 5) continue;
@@ -48,6 +51,7 @@ bool TmpfsPaths::contain(std::string_view path) const {
   for (const Mount& mount : mounts_) {
     const std::string_view point = mount.point;
     const bool below = starts_with(path, point) &&
+                       // "/dev/shm2" does not lie in "/dev/shm".
                        (point == "/" || path.size() == point.size() || path[point.size()] == '/');
     if (below) return mount.in_memory;
   }

@@ -1,3 +1,5 @@
+// Both halves are samples: pages by node from one reading of numa_maps, threads by node from the
+// CPU on which each ran at a look. The overlap of the two distributions is what lies well.
 #include "trial/stages/node_memory.h"
 
 #include <fcntl.h>
@@ -59,10 +61,12 @@ std::map<int, double> mapped_bytes(const std::string& line) {
 void NodeMemory::look(int pid) {
   if (!begun_) {
     nodes_ = read_memory_nodes(root_);
+    // Nodes of CPUs alone, or of devices, hold no pages.
     std::erase_if(nodes_, [](const MemoryNode& node) { return node.total_bytes == 0; });
   }
   begun_ = true;
   if (nodes_.size() < 2 || pid <= 0) return;
+  // The first process asked for stays: its reading takes several looks.
   if (pid_ == 0) {
     pid_ = pid;
     const std::string path = root_.path(fmt::format("/proc/{}/numa_maps", pid_));
@@ -75,6 +79,7 @@ void NodeMemory::look(int pid) {
 void NodeMemory::read_some() {
   const double begin = thread_cpu_seconds();
   std::array<char, 4096> part{};
+  // The kernel makes some lines at each read(), so the reading can stop anywhere.
   while (maps_.is_open() && thread_cpu_seconds() - begin < kStep) {
     const ssize_t got = ::read(maps_.number, part.data(), part.size());
     if (got <= 0) {
@@ -97,6 +102,7 @@ void NodeMemory::count_threads() {
     const std::size_t name_end = line.rfind(") ");
     if (name_end == std::string::npos) continue;
     const auto fields = words(line.substr(name_end + 2));
+    // Only threads that run have a CPU now.
     if (fields.size() <= kCpu || fields[0] != "R") continue;
     const int cpu = std::atoi(fields[kCpu].c_str());  // NOLINT(cert-err34-c): the kernel's number
     for (const MemoryNode& node : nodes_) {
@@ -107,6 +113,7 @@ void NodeMemory::count_threads() {
 
 void NodeMemory::fill(StageUse& use) const {
   const double bytes = sum_of(bytes_), threads = sum_of(threads_);
+  // Half of the mappings would be of some nodes alone.
   if (maps_.is_open() || bytes < kLeastBytes || threads < kLeastLooks) return;
   double together = 0;
   for (const auto& [node, looks] : threads_) {

@@ -1,3 +1,5 @@
+// Two ways with different costs. A look lists all descriptors of a process; a glance asks for the
+// few numbers that open() would give next, since it takes the lowest free one (open(2)).
 #include "trial/stages/open_files.h"
 
 #include <fcntl.h>
@@ -42,6 +44,7 @@ void OpenFiles::forget_others(const std::set<int>& alive) {
 }
 
 void OpenFiles::look(int pid, bool reads_much) {
+  // Its standing descriptors are found anew.
   readers_.erase(pid);
   const std::string folder = root_.path(fmt::format("/proc/{}/fd", pid));
   const auto descriptors = list_directory(folder);
@@ -55,6 +58,7 @@ void OpenFiles::look(int pid, bool reads_much) {
     if (::lstat(link.c_str(), &opened) != 0 || (opened.st_mode & S_IRUSR) == 0) continue;
     note(link, false);
   }
+  // Where not all were looked at, the free numbers are not known.
   if (!reads_much || readers_.size() >= kMaxReaders || descriptors->size() > kMaxOpen) return;
   Descriptor opened(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (opened.is_open()) readers_[pid] = {std::move(opened), std::move(standing)};
@@ -62,10 +66,12 @@ void OpenFiles::look(int pid, bool reads_much) {
 
 void OpenFiles::note(const std::string& path, bool at_a_glance) {
   struct stat file {};
+  // Empty files and devices are no data.
   if (::stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || file.st_size <= 0) return;
   if (files_.size() >= kMaxFiles) return;
   const auto [entry, fresh] = files_.try_emplace({file.st_dev, file.st_ino});
   entry->second = static_cast<std::uint64_t>(file.st_size);
+  // The file counts with its size, and only its name is not kept.
   if (!fresh || paths_.size() >= kMaxPaths) return;
   auto named = real_path(path);
   if (!named) return;
@@ -75,6 +81,7 @@ void OpenFiles::note(const std::string& path, bool at_a_glance) {
 
 void OpenFiles::glance() {
   if (brief_.size() >= kEnough) return;
+  // In turns, by pid, so that one reader does not take all glances.
   auto turn = readers_.upper_bound(next_);
   if (turn == readers_.end()) turn = readers_.begin();
   if (turn == readers_.end()) return;
@@ -89,6 +96,7 @@ void OpenFiles::glance() {
   std::string last;
   for (std::size_t i = 0; i < kProbes; ++i) {  // the lowest number at every second one
     const std::string path =
+        // The first free number is asked for each second time, the further ones in between.
         target_of(folder.number, free.at(i % 2 == 0 ? 0 : i / 2 % free.size()));
     if (!path.empty() && path != last) note(path, true);
     if (!path.empty()) last = path;

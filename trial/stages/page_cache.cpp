@@ -1,3 +1,6 @@
+// Which files belong to a data set is not known: a few were seen, and those of the same ending
+// beside them are taken for the rest. Nothing is written or synchronised, so pages that wait to be
+// written stay in memory.
 #include "trial/stages/page_cache.h"
 
 #include <fcntl.h>
@@ -19,6 +22,7 @@ constexpr std::size_t kMaxBeside = 1 << 18;
 constexpr std::size_t kMaxSizes = 1 << 14;
 
 std::uint64_t drop(const std::string& path) {
+  // A FIFO or a device would block, or do what it does when it is opened.
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (file < 0) return 0;
   struct stat facts {};
@@ -51,6 +55,7 @@ std::set<Kind> kinds_of(const std::vector<std::string>& seen, const std::set<std
   std::map<Kind, int> counts;
   for (const std::string& path : seen) {
     const std::string folder = parent_path(path), name = base_name(path);
+    // A file seen at a glance was open for a moment only: one of a data set.
     if (!ending(name).empty()) counts[{folder, ending(name)}] += surely.contains(path) ? least : 1;
   }
   std::set<Kind> kinds;
@@ -59,6 +64,7 @@ std::set<Kind> kinds_of(const std::vector<std::string>& seen, const std::set<std
     ++above[{parent_path(kind.first), kind.second}];
     if (count >= least) kinds.insert(kind);
   }
+  // One ending in two folders beside each other: the folders are classes or parts of one set.
   for (const auto& [kind, folders] : above) {
     if (folders < 2) continue;
     const auto names = list_directory(kind.first);
@@ -71,6 +77,7 @@ std::set<Kind> kinds_of(const std::vector<std::string>& seen, const std::set<std
 }
 
 std::uint64_t size_of(const std::vector<std::string>& files) {
+  // Sizes of 16,384 files are asked for, spread evenly; the sum is scaled up.
   const std::size_t step = std::max<std::size_t>(1, files.size() / kMaxSizes);
   double bytes = 0, looked = 0;
   for (std::size_t i = 0; i < files.size(); i += step, ++looked) {
@@ -105,6 +112,7 @@ bool reads_from_disk(const StageUse& use) {
 }
 
 bool reads_from_memory(const StageUse& use) {
+  // Guesses, but for the 2 % in reads_from_disk(); docs/trial.md has the rule in words.
   constexpr double kMuch = 32e6, kRead = 0.5, kPlenty = 256e6, kRate = 3e6;
   constexpr std::int64_t kSeveral = 100, kMany = 1000;
   const auto files = static_cast<double>(use.opened_bytes);

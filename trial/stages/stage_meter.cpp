@@ -1,3 +1,6 @@
+// Two looks of different cost run on their own clocks, and each pays for itself: the next one comes
+// after so many times the CPU time of the last. Single threads come from the counters of the
+// windows, states from the looks.
 #include "trial/stages/stage_meter.h"
 
 #include <algorithm>
@@ -47,6 +50,7 @@ void StageMeter::look(double now, const std::vector<ProcessFacts>& members) {
   if (!begun_ || now < next_look_) return;
   const double begin = thread_cpu_seconds();
   const std::vector<ProcessFacts> seen = seen_of(members);
+  // The threads' states first, as often as is allowed.
   looks_.look(now, seen);
   if (now >= next_count_) {
     counters_.look(now, seen);
@@ -85,6 +89,7 @@ void StageMeter::fill_threads(StageUse& use) const {
   CpuSet allowed;
   int busiest = 0;
   for (const auto& [thread, time] : threads_) {
+    // Threads of the process that is left out were never looked at, so they have no name.
     if (left_out_ != 0 && looks_.process_of(thread).empty()) continue;
     const double share = busy_share(time.run_seconds, time.wait_seconds);
     use.saturated_threads += share >= kSaturated ? 1 : 0;
@@ -132,7 +137,10 @@ std::vector<double> steady_rates(const std::vector<Sample>& samples) {
     cpus += seen.cpu_seconds;
     seconds += seen.observed_seconds;
   }
+  // Few clean windows: all of them, by samples for each CPU second, which other load changes
+  // little.
   if (clean.size() >= kFewest || by_cpu.size() < kFewest) return clean;
+  // Back to samples a second, at the mean number of CPUs.
   for (double& rate : by_cpu) rate *= cpus / seconds;
   return by_cpu;
 }
@@ -146,6 +154,7 @@ bool falls_surely(const std::vector<double>& rates) {
     }
   }
   const auto n = static_cast<double>(rates.size());
+  // The standard deviation of Kendall's score without ties: sqrt(n(n-1)(2n+5)/18).
   return score > kDeviations * std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
 }
 

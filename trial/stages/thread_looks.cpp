@@ -1,3 +1,6 @@
+// The state of each thread is classified by wait_kind.h and counted; means over all looks are the
+// result. Counters at the first and the last look tell which threads never ran, ask for the
+// interpreter, or spin in system calls.
 #include "trial/stages/thread_looks.h"
 
 #include <cstdlib>
@@ -49,13 +52,17 @@ void ThreadLooks::look_at(double now, const std::string& folder, const ProcessFa
   ProcessStat stat;
   if (!parse_stat_line(line, stat)) return;
   const bool first = !threads_.contains(thread);
+  // Programs that start a thread for each page would fill the memory.
   if (first && threads_.size() >= kMaxThreads) return;
   const std::string place =
+      // Reading wchan of a running thread would cost and say nothing.
       stat.state == 'S' || stat.state == 'D' ? text_of(folder + "/wchan") : "";
+  // The system call is read where it decides only.
   const std::string call = needs_call(stat.state, place) ? text_of(folder + "/syscall") : "";
   Seen& seen = threads_[thread];
   const Seen::Spent spent = {tick_seconds(stat.cpu_ticks), tick_seconds(stat.system_ticks),
                              static_cast<double>(stat.minor_faults)};
+  // How often it got a CPU: a thread that waits for work all the time has the same number.
   const std::uint64_t runs = times_run(text_of(folder + "/schedstat"));
   if (first) {
     seen.name = stat.name;
@@ -73,6 +80,7 @@ void ThreadLooks::look_at(double now, const std::string& folder, const ProcessFa
 
 bool ThreadLooks::waits_for_nothing(const Seen& seen) const {
   const auto running = seen.looks[static_cast<std::size_t>(WaitKind::running)];
+  // It may run at this moment for the first time in long.
   return seen.last_runs == seen.first_runs && running == 0;
 }
 
@@ -85,6 +93,7 @@ bool ThreadLooks::waits_for_interpreter(const Seen& seen) const {
 
 // One that hardly ever sleeps and spends its time in the kernel without getting memory there.
 bool ThreadLooks::asks(const Seen& seen) const {
+  // Two microseconds for a page fault (a guess) are what memory costs; the rest is asking.
   constexpr double kAwake = 0.85, kSystem = 0.5, kSeconds = 0.3, kFault = 2e-6, kOfFaults = 0.2;
   const double system = seen.last.system_seconds - seen.first.system_seconds;
   const double cpu = seen.last.cpu_seconds - seen.first.cpu_seconds;
@@ -114,6 +123,7 @@ void ThreadLooks::fill(StageUse& use) const {
     const auto count_of = [&](WaitKind kind) -> int& {
       return counts[static_cast<std::size_t>(kind)];
     };
+    // Python waits for its interpreter with a limit of 5 ms on each wait.
     const WaitKind timed = waits_for_interpreter(seen) ? WaitKind::mutex : WaitKind::futex;
     count_of(timed) += std::exchange(count_of(WaitKind::timed), 0);
     for (std::size_t kind = 0; kind < all.size(); ++kind) {
@@ -126,6 +136,7 @@ void ThreadLooks::fill(StageUse& use) const {
     const double others =
         in(means, WaitKind::sleeping) + in(means, WaitKind::network) + in(means, WaitKind::disk);
     const double pipe = in(means, WaitKind::pipe);
+    // A process that only waits for its pipe is fed by another one.
     if (others < pipe / 10) use.fed_threads += pipe;
   }
   const auto threads = [&](WaitKind kind) { return in(all, kind); };

@@ -1,3 +1,5 @@
+// Counters of all members are summed, and what the sums grew by is kept. A process that ends and is
+// waited for moves its counters to its parent, so the sums hardly notice.
 #include "trial/stages/tree_counters.h"
 
 #include <algorithm>
@@ -49,6 +51,7 @@ void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
     sums.cpu_seconds += tick_seconds(stat.cpu_ticks + stat.children_ticks);
     sums.system_seconds += tick_seconds(stat.system_ticks + stat.children_system_ticks);
     const double ran = tick_seconds(stat.cpu_ticks);
+    // One that came later counts from zero, one that was there from what it had.
     cpu_seconds_.try_emplace(process.pid, begun_ ? 0 : ran, ran).first->second.second = ran;
     double read_bytes = 0;
     const auto io = read_file(folder + "/io", 4096);
@@ -57,6 +60,8 @@ void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
       if (colon == std::string::npos) continue;
       const std::string_view name = std::string_view(line).substr(0, colon);
       const double value = number(line.substr(colon + 1));
+      // rchar counts what read() gave, page cache included; read_bytes what came from the disk
+      // (proc(5)).
       if (name == kRead) read_bytes = value;
       if (name == kStorage) sums.storage_bytes += value;
       if (name == kWritten) sums.written_bytes += value;
@@ -64,6 +69,7 @@ void TreeCounters::look(double now, const std::vector<ProcessFacts>& members) {
     sums.read_bytes += read_bytes;
     const auto [entry, fresh] = read_bytes_.try_emplace(process.pid, read_bytes);
     const double grown = read_bytes - std::exchange(entry->second, read_bytes);
+    // At the first look nobody has a rate yet, so all are glanced at.
     files_.look(process.pid, !begun_ || (!fresh && grown >= kMuch * (now - last_)));
     note_environment(process);
   }
@@ -88,13 +94,16 @@ void TreeCounters::note_environment(const ProcessFacts& process) {
   const auto block = root_.read(fmt::format("/proc/{}/environ", process.pid));
   if (!block || block->empty()) return;
   const Environment has = parse_environment(*block);
+  // The last look counts: a shell's environment is not yet the program's.
   std::vector<LauncherVariable>& set = set_[process.pid];
   set.clear();
   const auto compare = [&](const std::string& name) {
     const std::string value = environment_value(has, name);
+    // Equal to what the command was given: nobody set it on the way.
     if (!value.empty() && value != environment_value(given_, name)) set.push_back({name, value});
   };
   for (const ThreadRuntime& runtime : thread_runtime_table()) compare(runtime.variable);
+  // It sizes no pool by itself, so it is not in the table.
   compare("OMP_THREAD_LIMIT");
   for (const InnerSetter& one : kInnerSetters) {
     if (!starts_with(process.name, one.process) || has.count(one.variable) > 0) continue;
@@ -122,6 +131,7 @@ std::vector<LauncherVariable> TreeCounters::launcher_set() const {
     const auto cpu = cpu_seconds_.find(pid);
     const double ran = cpu == cpu_seconds_.end() ? 0 : cpu->second.second - cpu->second.first;
     all += ran;
+    // It computes with more than one thread, so it was told another value than its launcher's.
     if (set_inside_.count(pid) > 0 && ran > kOneThread * (last_ - begin_)) continue;  // was told
     if (ran > most) busiest = &set;
     most = std::max(most, ran);

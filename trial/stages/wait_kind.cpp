@@ -1,3 +1,6 @@
+// Names of kernel functions are matched by parts, since they change with versions and compilers.
+// Where wchan is hidden, the number of the system call stands in. Numbers of calls are those of the
+// architecture that this was built for.
 #include "trial/stages/wait_kind.h"
 
 #include <linux/futex.h>
@@ -67,8 +70,10 @@ std::optional<Call> parse_call(std::string_view line) {
 
 bool is_mutex(const Call& call) {
   constexpr std::uint64_t kHeldWithWaiters = 2, kWriterOfReadWriteLock = 3;
+  // Without the flags for private futexes and clocks (futex(2)).
   const std::uint64_t operation = call.arguments[1] & FUTEX_CMD_MASK;
   const bool waits = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+  // The third argument is the value that the word had when the thread went to sleep.
   const std::uint64_t word = call.arguments[2] & 0xffffffffU;
   return waits && (word == kHeldWithWaiters || word == kWriterOfReadWriteLock);
 }
@@ -104,6 +109,7 @@ WaitKind kind_of_call(const Call& call) {
     case SYS_epoll_pwait:
     case SYS_ppoll:
     case SYS_pselect6:
+// arm64 has no such calls, only their newer forms.
 #ifdef SYS_poll
     case SYS_poll:
     case SYS_select:
@@ -140,6 +146,7 @@ WaitKind wait_kind(char state, std::string_view place, std::string_view line) {
   const WaitKind kind =
       is_known(place) ? kind_of_place(place) : (call ? kind_of_call(*call) : WaitKind::other);
   if (kind == WaitKind::futex && call && is_mutex(*call)) return WaitKind::mutex;
+  // The fourth argument is the time limit; null waits without one.
   const bool timed = call && call->number == SYS_futex && call->arguments[3] != 0;
   if (kind == WaitKind::futex && timed) return WaitKind::timed;
   if (kind == WaitKind::network && call && polls_nothing(*call)) return WaitKind::sleeping;

@@ -1,3 +1,5 @@
+// Each thread walks over its own 512 KiB, so that clock and caches both show. Readings are compared
+// with the median of the last 20: the unit never leaves this file.
 #include "trial/watch/control_kernel.h"
 
 #include <algorithm>
@@ -37,8 +39,10 @@ class ControlledRunner : public Runner {
       : inner_(std::move(inner)), kernel_(std::move(kernel)) {}
 
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
+    // The reading after one trial is the reading before the next, unless time has passed.
     const double before = is_fresh() ? last_ : read();
     Trial trial = inner_->run(knobs, limits);
+    // A neighbour may come in the middle: the lower one counts.
     const double lower = std::min(before, read());
     trial.control_share = history_.share(lower);
     if (!history_.clearly_slow(lower)) return trial;
@@ -78,11 +82,13 @@ double control_kernel_rate(int threads, double seconds) {
     double now = start;
     int passes = 0;
     float sum = 0;
+    // One pass at least, or a busy machine would divide by nothing.
     for (; passes == 0 || now < start + seconds; ++passes) {
       sum += pass(buffer);
       now = steady_clock().now_seconds();
     }
     rate += passes / (now - start);
+    // So that no compiler leaves the sums out.
     sink.store(sum, std::memory_order_relaxed);
   });
   return ran ? rate.load() : 0;

@@ -1,3 +1,5 @@
+// A file is known by device and inode, because logs are rotated and cut while they are followed.
+// The open file is read to its end before a new one of that name is looked for.
 #include "trial/watch/file_follower.h"
 
 #include <fcntl.h>
@@ -35,6 +37,7 @@ void FileFollower::open() {
   struct stat held {};
   if (::stat(path_.c_str(), &named) != 0) return;
   if (descriptor_ >= 0 && ::fstat(descriptor_, &held) == 0 && same_file(named, held)) return;
+  // A FIFO without a writer would block the loop of the trial.
   const int opened = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (opened < 0) return;
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -52,6 +55,7 @@ bool FileFollower::read_open(const std::function<void(const std::string&)>& sink
   }
   std::array<char, 65536> block;  // NOLINT: not filled on purpose
   bool grew = false;
+  // At most 1 MiB at once, as from pipes: other watches wait for this one.
   for (int blocks = 0; blocks < 16; ++blocks) {
     const ssize_t got = ::read(descriptor_, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;

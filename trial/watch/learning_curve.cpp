@@ -1,3 +1,5 @@
+// A fixed number of points of growing width: when they are full, neighbours are merged and the
+// width doubles. All sums are weighted by samples, so a merged point is the mean of its two.
 #include "trial/watch/learning_curve.h"
 
 #include <cmath>
@@ -26,12 +28,14 @@ void LearningCurve::add(const StepEvent& step) {
   if (!(global_batch_ > 0) || step.samples < 1) return;
   const auto more = static_cast<double>(step.samples);
   double& seen = seen_[step.rank];
+  // The ranks take their samples in step, so the job is as far as all ranks together.
   const double middle = ranks_ * (seen + more / 2);
   seen += more;
   if (!(step.loss > 0) || !std::isfinite(step.loss)) return;
   while (middle / width_ >= static_cast<double>(kMostPoints)) merge_pairs();
   const auto at = static_cast<std::size_t>(middle / width_);
   if (at >= sums_.size()) sums_.resize(at + 1);
+  // The loss is of the weights before the update, half a batch earlier than the middle of the step.
   const LearningPoint one{middle - global_batch_ / 2, 1, step.loss, step.part_square,
                           step.whole_square};
   add_sums(sums_[at], times(one, more));

@@ -1,3 +1,4 @@
+// One snapshot is the end of a window and the beginning of the next, so no time is left unobserved.
 #include "trial/watch/load_watch.h"
 
 #include <utility>
@@ -14,6 +15,7 @@ void LoadWatch::begin(double now, int left_out, Environment given) {
 
 double LoadWatch::close(double now, Interference& found) {
   LoadSnapshot load = take_load_snapshot(FileRoot(), tree_, now);
+  // Before the comparison, which needs the processes that came and went.
   load.brief = short_lives_.take(tree_);
   found = interference_between(load_, load, demand_);
   threads_.add_window(load_, load, found.cpu_seconds);

@@ -1,3 +1,6 @@
+// The whole text of /proc/PID/maps is searched for the library's real name, as the kernel shows
+// mappings with links followed. CPU time decides, because a short shell without the library does no
+// work.
 #include "trial/watch/preload_watch.h"
 
 #include <algorithm>
@@ -12,6 +15,7 @@ namespace {
 constexpr double kShareWithout = 0.2;  // of the CPU time: helpers may be what they are
 
 std::string why_not_loaded(const std::string& maps) {
+  // The loader belongs to the C library; musl and static programs have none of glibc.
   if (maps.find("libc.so.6") == std::string::npos) {
     return "it is linked statically, or with another C library";
   }
@@ -29,6 +33,7 @@ void PreloadWatch::look(const std::vector<ProcessFacts>& members) {
   if (file_.empty()) return;
   for (const ProcessFacts& process : members) {
     const Identity id{process.pid, process.start_ticks};
+    // Since the last look, so that time counts for what the process was then.
     const double ran = process.cpu_seconds - std::exchange(seen_[id], process.cpu_seconds);
     cpu_seconds_ += ran;
     const std::string folder = fmt::format("/proc/{}", process.pid);

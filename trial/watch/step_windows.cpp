@@ -1,3 +1,5 @@
+// The trial's time is cut by steps and never by the clock of the watch: a window closes with the
+// step that fills it for the last rank. Rates of ranks are added, times averaged.
 #include "trial/watch/step_windows.h"
 
 #include <algorithm>
@@ -55,6 +57,7 @@ Sample StepWindows::close() const {
 }
 
 double window_seconds(double measure_seconds) {
+  // Eight windows for a measurement; both bounds are guesses.
   constexpr double kMinSeconds = 0.1, kMaxSeconds = 2.0;
   return std::clamp(measure_seconds / 8, kMinSeconds, kMaxSeconds);
 }
@@ -78,6 +81,7 @@ Sample merged(const std::vector<Sample>& windows) {
 
 void leave_out_warm_up(Trial& trial) {
   constexpr std::size_t kLeast = 4;
+  // 1.4826 makes the median distance a standard deviation where the rates are normal.
   constexpr double kDeviations = 3, kOfNormal = 1.4826, kShare = 0.02;
   std::vector<double> rates, distances;
   for (std::size_t i = 1; i < trial.samples.size(); ++i) {
@@ -102,6 +106,7 @@ void weigh_shares(const std::map<int, RankShare>& shares, int ranks, Trial& tria
     sum += share.samples / share.seconds;
   }
   if (static_cast<int>(shares.size()) < ranks || sum <= 0) return;
+  // All ranks wait for the slowest at the end, so the whole goes at its pace.
   const double balance = ranks * slowest / sum;
   for (Sample& sample : trial.samples) sample.samples_per_second *= balance;
   trial.evidence.push_back(

@@ -1,3 +1,5 @@
+// Rules see the windows that nothing disturbed; only the total time counts all of them. Slow
+// windows come first: a rate that leaves a checkpoint out would be too high for an hour.
 #include "trial/watch/stopping.h"
 
 #include <algorithm>
@@ -40,6 +42,7 @@ std::optional<std::string> StoppingRule::reason() const {
   if (enough && clean_seconds_ >= options_.measure_seconds / 2) {
     std::vector<double> rates;
     for (const Window& window : clean_) rates.push_back(window.samples_per_second);
+    // A fixed seed and 200 resamples: it is asked after each window, and repeats must agree.
     const Interval interval = bootstrap_median(rates, 0.95, 1, 200);
     if (interval.high - interval.low <= 2 * options_.interval_share * interval.median) {
       return fmt::format("interval within {:.0f} %", 100 * options_.interval_share);

@@ -1,3 +1,6 @@
+// A user's command is read on three ways at once: its output, a log file, and a pipe by path. All
+// go through the log reader. Where a log file is named, the output is read all the same, as a sign
+// of life and for its last lines.
 #include "trial/watch/trial_sources.h"
 
 #include <poll.h>
@@ -24,6 +27,7 @@ Status TrialSources::open(ProcessOptions& options) {
 }
 
 void TrialSources::started() {
+  // With a reader the writing end stays open here: processes open the pipe by its path at any time.
   if (plan_.reader == nullptr) pipes_.back().close_write();
   lines_.emplace_back();
 }
@@ -36,6 +40,7 @@ void TrialSources::wait(const ProcessTree& tree, double seconds) const {
   for (const auto& root : tree.roots()) {
     if (root->output_descriptor() >= 0) polled.push_back({root->output_descriptor(), POLLIN, 0});
   }
+  // Signs of life and memory are looked at several times a tenth of a second.
   seconds = std::clamp(seconds, kMinWaitSeconds, kMaxWaitSeconds);
   ::poll(polled.data(), polled.size(), static_cast<int>(std::ceil(seconds * 1000)));
 }
@@ -67,6 +72,7 @@ void TrialSources::look(const ProcessTree& tree) {
   if (!plan_.followed_file.empty() && followed_.read(line)) sink_.sign_of_life(0);
   for (EventPipe& pipe : pipes_) {
     pipe.read([&](const Event& event) { on_pipe(event); },
+              // A user's program may write anything to the pipe; only our own workers must not.
               [&](const std::string& broken) {
                 if (plan_.reader == nullptr) sink_.broken(broken);
               });

@@ -1,3 +1,6 @@
+// The order of the questions is the point: a stop of our own that needs no proof, the kernel's
+// killer, what a rank said, a signal, an exit code. What remains is an ending without a complaint.
+// A later clue only repeats what an earlier one explains.
 #include "trial/watch/trial_verdict.h"
 
 #include <algorithm>
@@ -68,6 +71,7 @@ bool judge_failures(const TrialFacts& facts, Trial& trial) {
   trial.evidence.insert(trial.evidence.end(), facts.oom.evidence.begin(), facts.oom.evidence.end());
   const ErrorEvent* error = first_cause(facts.errors);
   const RankExit* signal = first_signal(facts.exits);
+  // A rank's own words win over the count, since it may have failed before and for another reason.
   if (facts.oom.killed && was_killed(facts) && (error == nullptr || error->cause == "peer")) {
     set(trial, Outcome::out_of_memory, facts.oom.cause,
         fmt::format("the kernel's out-of-memory killer struck ({})", facts.oom.cause));
@@ -81,6 +85,7 @@ bool judge_failures(const TrialFacts& facts, Trial& trial) {
     std::string reason = in_words(*signal, facts.user_command);
     if (signal->exit.signal == SIGKILL)
       reason += ", sender unknown (no out-of-memory kill counted)";
+    // Writing to a mapped file that tmpfs has no room for raises it (mmap(2)).
     if (signal->exit.signal == SIGBUS) reason += "; a full /dev/shm does that";
     set(trial, Outcome::crashed, "signal", reason);
     return true;
@@ -106,6 +111,7 @@ bool judge_failures(const TrialFacts& facts, Trial& trial) {
 
 // The processes ended by themselves and none of them complained.
 void judge_ending(const TrialFacts& facts, Trial& trial) {
+  // It ended early but was measured: the rate stands.
   if (facts.windows >= facts.min_windows) {
     set(trial, Outcome::ok, "", "");
     return;
@@ -223,6 +229,7 @@ StepLatency step_latency(std::vector<AlikeSteps> steps) {
   if (latency.steps == 0) return latency;
   const auto step_at = [&](std::int64_t rank) {
     auto one = steps.begin();
+    // Steps are kept as value and count, so that hours of equal steps take no memory.
     for (std::int64_t before = one->count; before <= rank; before += one->count) ++one;
     return one->seconds;
   };

@@ -1,3 +1,6 @@
+// The loop never waits on one source: it polls for a moment, reads what is there, and looks at
+// everything. The first reason stops it, and later ones are not heard. finish() has an order of its
+// own: what only living processes tell is read before they are ended.
 #include "trial/watch/trial_watch.h"
 
 #include <algorithm>
@@ -75,6 +78,7 @@ class TrialWatch {
   }
   void stop(const std::optional<TrialStop>& found) {
     if (stopped_ || !found) return;
+    // The first reason counts: what follows is often its consequence.
     stopped_ = true;
     facts_.stop = found->cause;
     facts_.stop_reason = found->reason;
@@ -85,6 +89,7 @@ class TrialWatch {
     return false;
   }
 
+  // One after the other; the first that cannot be started ends the trial.
   bool start() {
     for (ProcessOptions options : plan_.processes) {
       const Status opened = sources_.open(options);
@@ -120,11 +125,14 @@ class TrialWatch {
             [this](const std::string& line) {
               if (stopped_) return;
               if (facts_.broken_event.empty()) facts_.broken_event = line;
+              // Failing ranks get a moment to say why (ExitWatch), since the first one drags the
+              // others along.
               exits_.fail(now());
             },
             [this](int process) { silence_.hear(process, now()); },
             [this] {
               const bool hopeless = !plan_.part.follows && plan_.reader->is_hopeless();
+              // The reason is asked of the reader in finish(), with all lines it got.
               if (hopeless) stop(TrialStop{StopCause::no_metric, ""});
             }};
   }
@@ -160,6 +168,7 @@ class TrialWatch {
     ready_.insert(ready.rank);
     if (ready.anew) windows_.forget();
     const std::size_t needed = plan_.reader != nullptr ? 1 : plan_.processes.size();
+    // A reader begins anew while nothing was measured; own workers say "ready" once each.
     const bool again = plan_.reader != nullptr && !windows_.any();
     if ((!measuring_ || again) && ready_.size() >= needed) begin_measuring();
   }
@@ -169,6 +178,7 @@ class TrialWatch {
     windows_.begin();
     processes_.begin(now());
     memory_.begin(now());
+    // The process that asks the service is not part of it.
     processes_.load().begin(now(), plan_.serves ? tree_.roots()[0]->pid() : 0,
                             plan_.of_user() ? plan_.given() : Environment());
   }
@@ -192,6 +202,7 @@ class TrialWatch {
 
   // What has to hold of a trial that was measured.
   void check_measured() {
+    // A full reading now: the peak must be known when the trial ends well.
     stop(memory_.look(now(), true));
     stop(processes_.check_ranks());
   }
@@ -271,6 +282,7 @@ class TrialWatch {
     const bool untold = plan_.reader != nullptr && plan_.reader->known_lines() == 0;
     const bool lives = facts_.stop == StopCause::no_metric || facts_.stop == StopCause::hung ||
                        facts_.stop == StopCause::timed_out;
+    // While they live: who answers HTTP is a server and no training.
     if (untold && lives) facts_.http_port = http_port(tree_.members());
     end_processes(pids);
     if (plan_.reader != nullptr && plan_.reader->known_lines() == 0) {
@@ -292,10 +304,12 @@ class TrialWatch {
   }
 
   void end_processes(const std::set<int>& pids) {
+    // A failed trial is ended at once; one that was measured may put its things in order.
     const bool gently = facts_.stop == StopCause::measured || facts_.stop == StopCause::interrupted;
     const StopReport report = tree_.stop(gently ? plan_.stop_grace_seconds : 0);
     if (!report.survivors.empty()) note("could not be ended: " + join(report.survivors, ", "));
     if (plan_.shm == nullptr) return;
+    // Before the files are removed: what the tree had open at any reading is its own.
     plan_.shm->add_used(memory_.shm_names());
     const auto shm = plan_.shm->remove(pids);
     if (!shm.removed.empty()) note("removed from /dev/shm: " + join(shm.removed, ", "));
