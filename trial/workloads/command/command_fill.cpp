@@ -1,3 +1,6 @@
+// Trial, dry run, recommended line and `ocrtune run` all come through fill_for(), so that what was
+// measured is what is told. Placeholders first, then the knobs' variables, then what the user's
+// --env says, which wins. The copies of {gpu} and {copy} are left to rank-exec.
 #include "trial/workloads/command/command_fill.h"
 
 #include <algorithm>
@@ -33,6 +36,7 @@ std::string interpreter_of(const std::string& script) {
   if (!starts_with(text, "#!")) return "";
   const std::vector<std::string> line = words(text.substr(2, text.find('\n') - 2));
   if (line.empty()) return "";
+  // "#!/usr/bin/env python3": the interpreter is env's argument.
   return base_name(line[0]) == "env" && line.size() > 1 ? line[1] : line[0];
 }
 
@@ -45,6 +49,8 @@ std::optional<Launcher> find_launcher(const std::vector<std::string>& command) {
     }
     if (i == 0 || command[i - 1] != "-m") continue;
     if (std::find(kModules.begin(), kModules.end(), command[i]) == kModules.end()) continue;
+    // The nearest python in front of -m, since the command may begin with numactl or another
+    // wrapper.
     for (std::size_t before = i - 1; before-- > 0;) {
       if (starts_with(base_name(command[before]), "python")) {
         return Launcher{i, starts_with(command[i], "torch"), command[before]};
@@ -58,6 +64,7 @@ std::optional<Launcher> find_launcher(const std::vector<std::string>& command) {
 // from the first.
 std::string gpus_text(const std::vector<std::string>& gpus, int nproc, bool copies) {
   std::size_t count = static_cast<std::size_t>(std::max(nproc, 1));
+  // A launcher's {gpus} never names a GPU twice; copies may share one.
   if (gpus.empty() || !copies) count = std::min(gpus.size(), count);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < count; ++i) names.push_back(gpus[i % gpus.size()]);
@@ -69,6 +76,7 @@ std::map<std::string, std::string> values_of(const Knobs& knobs, const TrialPlac
   for (const KnobRow& row : knob_table()) values[row.name] = knob_text(knobs, row.name);
   values["trial_dir"] = place.trial_dir;
   values["port"] = fmt::format("{}", place.port);
+  // A dimension `nodes` of the user's stays.
   values.emplace("nodes", "1");
   values["global_batch"] = fmt::format("{}", global_batch(knobs));
   values["node_rank"] = place.node_rank;
@@ -135,6 +143,7 @@ void set_thread_variables(const CommandWorkload& workload, int threads, Launch& 
 
 void set_knob_variables(const CommandWorkload& workload, const Knobs& knobs, Launch& launch) {
   for (const auto& [name, value] : knob_environment(knobs)) {
+    // Without a knob for threads the command's own number stays in force.
     if (name != "OMP_NUM_THREADS" || turns(workload, "threads")) {
       set_variable(launch.environment, name, value);
     }
@@ -188,6 +197,7 @@ std::set<std::string> names_used(const CommandWorkload& workload) {
   for (const std::string& line : workload.setup) add(line);
   for (const auto& [name, value] : workload.environment) add(value);
   if (names.count("global_batch") != 0) names.insert({"nproc", "batch", "accumulate"});
+  // A dimension of that name makes it a value like any other.
   const bool copied = names.count("copy") != 0 && !turns(workload, "copy");  // no --dim copy=
   if (names.count("gpus") != 0 || names.count("gpu") != 0 || copied) names.insert("nproc");
   if (names.count("hostlist") != 0) names.insert("nodes");
@@ -236,6 +246,7 @@ void start_copies(const CommandWorkload& workload, const std::string& gpus, int 
 Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& machine,
                                const Knobs& knobs, const TrialPlace& place) {
   const std::set<std::string> used = names_used(workload);
+  // The processes of several hosts would wait for each other at this machine's own address.
   const bool meets = used.contains("node_rank") || used.contains("master_addr");
   if (nodes_of(knobs) > 1 && meets && place.master_addr == TrialPlace().master_addr) {
     return Error{
@@ -246,6 +257,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
   values.emplace("seed", fmt::format("{}", workload.learning.seed));  // but for --dim seed=
   values.emplace("rate_factor", fmt::format("{:.6g}", workload.learning.rate_factor));
   const bool copies = starts_copies(workload);
+  // rank-exec fills these two for each copy, so they stay as they are.
   if (copies) values["copy"] = "{copy}";
   if (copies_take_gpus(workload)) values["gpu"] = "{gpu}";
   values["gpus"] = gpus_text(
@@ -267,6 +279,7 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
   for (const std::string& file : places.files) {
     filled.answer_files.push_back(from_its_folder(OCRTUNE_TRY(fill_placeholders(file, values))));
   }
+  // The present start is measured as the user typed it, without our variables.
   const bool typed = workload.as_typed && workload.present == knobs;
   if (!typed) set_knob_variables(workload, knobs, launch);
   if (turns(workload, "binding") && knobs.binding != "none") {
@@ -280,12 +293,14 @@ Result<FilledCommand> fill_for(const CommandWorkload& workload, const Machine& m
     }
   }
   const std::string preload = preload_of(knobs.malloc);
+  // A library that was not found has its bare name here.
   if (!preload.empty() && preload[0] != '/') {
     return Error{ErrorKind::missing,
                  fmt::format("malloc={}: {} is not installed here", knobs.malloc, preload)};
   }
   for (const auto& [name, value] : workload.environment) {
     auto text = OCRTUNE_TRY(fill_placeholders(value, values));
+    // The user's own LD_PRELOAD stays, with the allocator's library behind it.
     const bool both = name == "LD_PRELOAD" && !preload.empty();
     set_variable(launch.environment, name, both ? with_preload(text, preload) : text);
   }
@@ -298,6 +313,7 @@ std::optional<std::vector<std::string>> with_rank_starter(const std::vector<std:
   const auto launcher = find_launcher(command);
   if (!launcher || launcher->python.empty()) return std::nullopt;
   auto script = command.begin() + static_cast<std::ptrdiff_t>(launcher->at) + 1;
+  // Options of the launcher may stand between its name and the script.
   while (script != command.end() && (starts_with(*script, "-") || !ends_with(*script, ".py"))) {
     if (*script == "-m" || *script == "--module" || *script == "--no_python" ||
         *script == "--no-python") {
@@ -307,7 +323,9 @@ std::optional<std::vector<std::string>> with_rank_starter(const std::vector<std:
   }
   if (script == command.end()) return std::nullopt;
   std::vector<std::string> started(command.begin(), script);
+  // torchrun starts the script by its own Python unless it is told not to.
   if (launcher->torch) started.emplace_back("--no_python");
+  // Unbuffered, as these launchers start Python themselves: lines come when they are printed.
   started.insert(started.end(), {starter, "rank-exec", "--", launcher->python, "-u"});
   started.insert(started.end(), script, command.end());
   return started;

@@ -1,3 +1,6 @@
+// The order of prepare(): preset, GPUs, checks, because a preset may add placeholders that the
+// checks must find filled. A mistake is an error here, before anything runs; what may be meant is a
+// warning.
 #include "trial/workloads/command/command_prepare.h"
 
 #include <algorithm>
@@ -111,6 +114,7 @@ Status check_prepared(const PreparedCommand& prepared, const Machine& machine) {
     return Error{ErrorKind::missing, "no folder " + workload.directory};
   }
   const auto filled =
+      // Filled once with stand-ins: unknown placeholders and open quotes show.
       OCRTUNE_TRY(fill_for(workload, machine, sample_knobs(workload), {"/trial", 1}));
   for (const auto* lines : {&workload.command, &workload.setup, &workload.cleanup}) {
     const auto masked = std::ranges::find_if(*lines, holds_mask);
@@ -197,6 +201,8 @@ Status repeat_the_command(PreparedCommand& prepared) {
   }
   if (prepared.launch.empty()) prepared.launch = workload.command;
   std::vector<std::string> loop = {
+      // A shell's loop, so that the pause between two runs is that of a fork. A run that fails ends
+      // the loop.
       "sh", "-c", fmt::format("while :; do \"$@\" || exit; echo '{}'; done", kRunEnded), "sh"};
   loop.insert(loop.end(), workload.command.begin(), workload.command.end());
   workload.command = std::move(loop);
@@ -233,6 +239,7 @@ Status count_gpus(PreparedCommand& prepared, const Machine& machine) {
     return Status();
   }
   prepared.refuse = [most = prepared.gpus,
+                     // What the preset refuses stays refused.
                      also = prepared.refuse](const Knobs& knobs) -> std::optional<Refusal> {
     if (knobs.nproc > most) {
       return Refusal{Outcome::unsupported, "gpus",
@@ -346,6 +353,7 @@ std::vector<std::string> dry_run_lines(const PreparedCommand& command, const Mac
 Result<Launch> launch_of(const PreparedCommand& command, const Machine& machine,
                          const Knobs& knobs) {
   TrialPlace place = nodes_of(knobs) > 1 ? any_host() : TrialPlace();
+  // A fixed folder: a line that is printed today must hold tomorrow.
   place.trial_dir = join_path(default_data_directory(), "launch");
   place.port = kLaunchPort;
   const CommandWorkload workload = launch_workload(command);

@@ -1,3 +1,5 @@
+// Built-in presets come first, then files; a file of a built-in's name is never reached. Without
+// --preset the files are searched for one that fits the command, and only its variables are used.
 #include "trial/workloads/command/command_preset.h"
 
 #include <algorithm>
@@ -65,6 +67,7 @@ bool preset_trains(const std::string& name) {
     if (name == preset.name) return preset.trains;
   }
   const auto files = preset_files();
+  // A file that is wrong is told where presets are listed or applied.
   if (!files) return true;
   const auto found = std::find_if(files->begin(), files->end(),
                                   [&](const PresetFile& preset) { return preset.name == name; });
@@ -79,6 +82,7 @@ Status apply_preset(PreparedCommand& command, const Machine& machine, const Knob
   const auto files = preset_files();
   if (name.empty()) {
     if (choose) OCRTUNE_TRY(choose(command));
+    // A wrong file of somebody else's program must not stop this command.
     if (!files) {
       command.warnings.push_back(files.error().what);
       return Status();

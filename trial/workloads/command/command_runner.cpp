@@ -1,3 +1,6 @@
+// One trial from folder to verdict: fresh folder and port, setup, the command under TrialWatch,
+// cleanup, diagnosis of its logs, secrets out. The command is filled a second time for the line
+// that reproduces it, without the variables that nothing of it reads.
 #include "trial/workloads/command/command_runner.h"
 
 #include <unistd.h>
@@ -38,6 +41,8 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kKeptFolders = 3;  // of failed trials
+// Half of the scale (proc(5), oom_score_adj): the kernel takes a trial before the user's other
+// programs.
 constexpr int kOomScoreAdjust = 500;
 constexpr int kMaxAsked = 2;         // trials of the present setting for its texts alone
 constexpr double kFreshSeconds = 2;  // before a trial's end: a file may still be written
@@ -61,6 +66,7 @@ std::string file_tails(const std::string& folder, int depth = 0) {
     } else if (is_log(name) && tails.size() < (32U << 10)) {
       const auto text = read_file(path, 16 << 20);
       if (!text || text->empty()) continue;
+      // Only the last lines: a log of hours would fill the record.
       OutputRing end(4096);
       end.append(*text);
       tails += "--- " + path + "\n" + end.tail(20) + "\n";
@@ -122,6 +128,8 @@ class CommandRunner : public Runner {
 
   Trial run(const Knobs& knobs, const TrialLimits& limits) override {
     const auto& present = command_.workload.present;
+    // Texts of another setting say nothing before it is known what the present one varies by
+    // itself.
     while (same_ && knobs != *present && same_->needs_present() && asked_ < kMaxAsked) {
       ++asked_;
       (void)try_once(*present, limits);
@@ -157,6 +165,7 @@ class CommandRunner : public Runner {
     if (!filled) return failed(Outcome::unsupported, "setting", filled.error().what);
     Trial trial;
     const auto broken = run_lines(filled->setup, *filled, "setup");
+    // Ctrl-C ended the setup, which is no failure of the setting.
     if (broken && to_end()) {
       trial = failed(Outcome::skipped, "interrupted", "interrupted");
     } else if (broken) {
@@ -169,6 +178,7 @@ class CommandRunner : public Runner {
               : same_ ? compared(*filled, knobs, limits, **reader)
                       : measure(*filled, knobs, limits, **reader);
     }
+    // Cleanup runs whatever happened, and its failure does not change the outcome.
     const auto untidy = run_lines(filled->cleanup, *filled, "cleanup");
     if (untidy) trial.evidence.push_back(*untidy);
     finish(trial, *folder);
@@ -176,6 +186,7 @@ class CommandRunner : public Runner {
       const std::string words = preset_words(command_, trial.log_tail);
       if (!words.empty()) trial.reason += "; " + words;
     }
+    // Before anything of the trial leaves this function.
     hide_secrets(filled->launch, trial);
     CommandWorkload read = command_.workload;
     read.unread =
@@ -201,6 +212,7 @@ class CommandRunner : public Runner {
   static ProcessOptions options_of(const std::vector<std::string>& arguments,
                                    const FilledCommand& filled) {
     Launch launch = filled.launch;
+    // Setup and cleanup have the command's folder and variables.
     launch.arguments = arguments;
     ProcessOptions options = process_options(launch);
     options.oom_score_adjust = kOomScoreAdjust;
@@ -289,6 +301,7 @@ class CommandRunner : public Runner {
   // Under a name that is nobody's to remove. Returns it; the old one if that is refused. The last
   // kKeptFolders of this process stay: /tmp may be memory.
   static std::string keep(const std::string& folder) {
+    // Of the process and not of the runner: several runners may keep folders.
     static std::deque<std::string> all;
     all.push_back(renamed(folder));
     if (all.size() > kKeptFolders) {
@@ -303,6 +316,7 @@ class CommandRunner : public Runner {
     std::string kept = folder;
     const std::size_t at = kept.rfind(temporary);
     const std::size_t end = at == kept.npos ? at : kept.find('.', at + temporary.size());
+    // Folders named "ocrtune.tmp." are removed by the next run when their owner is gone.
     if (end != kept.npos) kept.replace(at, end + 1 - at, "ocrtune.");
     return std::rename(folder.c_str(), kept.c_str()) == 0 ? kept : folder;
   }
@@ -336,6 +350,7 @@ class CommandRunner : public Runner {
       trial.evidence.push_back("its files: " + keep(folder));
     }
     if (trial.outcome != Outcome::crashed || trial.cause == "interrupted") return;
+    // A crash may be out of memory or another outcome by what its logs say.
     const Diagnosis diagnosis = diagnose_text(trial.log_tail, trial.counters);
     const bool sure = diagnosis.failed && !diagnosis.causes.empty() &&
                       diagnosis.causes[0].confidence >= kSureCause &&

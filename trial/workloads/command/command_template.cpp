@@ -1,3 +1,6 @@
+// A command is words from the beginning to the end, so that no value can become a second command.
+// split_command() knows a shell's quotes and nothing else of it; shell_sign() finds what a shell
+// would have been needed for.
 #include "trial/workloads/command/command_template.h"
 
 #include <algorithm>
@@ -23,6 +26,7 @@ std::size_t name_end(const std::string& text, std::size_t at) {
   std::size_t end = at + 1;
   while (end < text.size() && name_character(text[end])) ++end;
   const bool closed = end > at + 1 && end < text.size() && text[end] == '}';
+  // "{0}" and "{-1}" are of a program's own format strings.
   const bool named = closed && std::isalpha(static_cast<unsigned char>(text[at + 1])) != 0;
   return named ? end : std::string::npos;
 }
@@ -35,6 +39,7 @@ void each_piece(const std::string& text, const std::function<void(const std::str
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     const bool doubled = at + 1 < text.size() && text[at + 1] == c;
+    // A "}}" counts as a doubled brace only where a "{{" is open.
     if (doubled && (c == '{' || (c == '}' && open > 0))) {
       open += c == '{' ? 1 : -1;
       plain += c;
@@ -60,6 +65,7 @@ struct OptionalFlag {
 };
 
 std::optional<OptionalFlag> optional_flag(const std::string& argument) {
+  // Only as a whole argument: a flag that is left out must leave no empty word behind.
   const std::size_t mark = argument.find("?-");
   if (mark == std::string::npos || argument.size() < mark + 3) return std::nullopt;
   if (argument.front() != '{' || !ends_with(argument, "=}")) return std::nullopt;
@@ -103,6 +109,7 @@ Result<std::string> fill_placeholders(const std::string& text,
       [&](const std::string& name) {
         const auto found = values.find(name);
         if (found != values.end()) filled += found->second;
+        // The first one is told, and the rest is filled all the same.
         if (found == values.end() && unknown.empty()) unknown = name;
       });
   if (unknown.empty()) return filled;
@@ -141,6 +148,7 @@ Result<std::vector<std::string>> fill_command(const std::vector<std::string>& co
     auto text = OCRTUNE_TRY(fill_placeholders(argument, values));
     const auto names = placeholder_names(argument);
     const bool only_one = names.size() == 1 && argument == "{" + names[0] + "}";
+    // An argument that is empty for another reason may be meant so.
     if (text.empty() && only_one) continue;
     filled.push_back(std::move(text));
   }
@@ -155,6 +163,7 @@ Result<std::vector<std::string>> split_command(const std::string& line) {
   for (std::size_t at = 0; at < line.size(); ++at) {
     const char c = line[at];
     const bool escapes = c == '\\' && quote != '\'' && at + 1 < line.size();
+    // A backslash at the end of a line goes on with it, as in a shell.
     const std::size_t continues = escapes ? line_end_at(line, at + 1) : 0;
     if (continues > 0) {
       at += continues;
@@ -199,9 +208,11 @@ char shell_sign(const std::string& line) {
       quote = c;
     } else {
       const bool begins = at == 0 || std::isspace(static_cast<unsigned char>(line[at - 1])) != 0;
+      // Within an address these three have a meaning of their own.
       const bool address = line.find("://", line.find_last_of(" \t\n", at) + 1) < at;
       if (address && (c == '?' || c == '&' || c == '*')) continue;
       if (kSigns.find(c) != std::string_view::npos || (c == '~' && begins)) return c;
+      // {name?--flag=} holds a question mark and is ours.
       at = placeholder_end(line, at);
     }
   }

@@ -1,3 +1,5 @@
+// Flags are found as words, without a grammar of the program: the first spelling that stands there
+// is used. Words are compared by their last part, so that a path to a program is that program.
 #include "trial/workloads/command/flag_words.h"
 
 #include <algorithm>
@@ -57,6 +59,7 @@ void put_behind(std::vector<std::string>& command, const std::string& word,
 void set_flag(std::vector<std::string>& command, const std::string& flag, const std::string& value,
               const std::vector<std::string>& behind) {
   const std::vector<std::string> names = spellings(flag);
+  // A switch stands once or not at all.
   if (value.empty()) {
     if (!has_one_of(command, names)) put_behind(command, names.front(), behind);
     return;
@@ -76,7 +79,9 @@ void set_flag(std::vector<std::string>& command, const std::string& flag, const 
   const std::string& name = names.front();
   const bool key = !starts_with(name, "-");
   const bool option = !behind.empty() && starts_with(behind.front(), "-");
+  // A key needs the -o that it belongs to.
   if (key && option && !has_one_of(command, behind)) command.push_back(behind.front());
+  // Long flags and keys are one word; a short flag takes its value as the next word.
   if (key || starts_with(name, "--")) {
     put_behind(command, name + "=" + value, behind);
   } else {

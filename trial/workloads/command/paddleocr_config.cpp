@@ -1,3 +1,6 @@
+// Only the keys that decide a launch are read, with PaddleOCR's own defaults; what is missing or of
+// another type gives the default. Overrides are merged into the document before it is read, as
+// PaddleOCR does.
 #include "trial/workloads/command/paddleocr_config.h"
 
 #include <algorithm>
@@ -73,6 +76,7 @@ Status count_all_lines(const YAML::Node& dataset, const std::string& directory,
     const auto number = OCRTUNE_TRY(count_lines(path));
     double ratio = 1;
     if (ratios && ratios.IsSequence() && i < ratios.size()) ratio = scalar(ratios[i], 1.0);
+    // One ratio may stand for all files.
     if (ratios && ratios.IsScalar()) ratio = scalar(ratios, 1.0);
     lines += static_cast<double>(number) * ratio;
   }
@@ -96,6 +100,7 @@ Status override_key(const YAML::Node& document, const std::string& key, const st
   if (!at.IsMap()) return Status();
   YAML::Node parsed;
   try {
+    // PaddleOCR reads each value as YAML; what is none is a text.
     parsed = YAML::Load(value);
   } catch (const YAML::Exception&) {
     parsed = YAML::Node(value);
@@ -117,6 +122,7 @@ Result<PaddleOcrConfig> read_document(const YAML::Node& document, const std::str
   const YAML::Node sampler = child(train, "sampler");
   config.has_sampler = sampler && sampler.IsMap();
   config.batch = scalar(loader["batch_size_per_card"], 1);
+  // With a sampler its first_bs is the batch.
   if (config.has_sampler) config.batch = scalar(sampler["first_bs"], config.batch);
   config.workers = scalar(loader["num_workers"], 0);
   config.shared_memory = scalar(loader["use_shared_memory"], true);
@@ -124,6 +130,7 @@ Result<PaddleOcrConfig> read_document(const YAML::Node& document, const std::str
   config.use_amp = scalar(child(global, "use_amp"), false);
   config.evaluates_by_epoch = scalar(child(global, "eval_batch_epoch"), 0) > 0;
   const YAML::Node interval = child(global, "eval_batch_step");
+  // [start, interval], or the interval alone.
   const bool pair = interval && interval.IsSequence() && interval.size() == 2;
   config.evaluation_steps = std::max(0, scalar(pair ? interval[1] : interval, 0));
   config.has_evaluation = child(document, "Eval").IsDefined();
@@ -143,6 +150,7 @@ Result<PaddleOcrConfig> read_paddleocr_config(const std::string& path, const std
   try {
     const YAML::Node document = YAML::Load(text);
     for (const auto& [key, value] : overrides) {
+      // A placeholder has no value yet.
       if (!document.IsMap() || value.find('{') != std::string::npos) continue;
       OCRTUNE_TRY(override_key(document, key, value));
     }
@@ -186,6 +194,7 @@ Status look_for_paddleocr_files(const PaddleOcrConfig& config, const std::string
 
 double shm_need_bytes(const PaddleOcrConfig& config, int batch, int workers) {
   if (!config.shared_memory || workers < 1) return 0;
+  // Two batches for each worker, three channels, four bytes a value.
   return 2.0 * workers * batch * 3.0 * config.height * config.width * sizeof(float);
 }
 

@@ -1,3 +1,6 @@
+// Only the flags that really act are turned; those without effect are errors with the way out. On
+// GPUs a shell starts the processes, each with its device and its share of the images, because
+// use_mp would put all of them on one.
 #include "trial/workloads/command/paddleocr_infer_preset.h"
 
 #include <optional>
@@ -116,6 +119,7 @@ Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& mac
     set_flag(words, "--use_gpu", "False");
     command.warnings.push_back("no GPU here: --use_gpu=False is added (" + machine.gpu_state + ")");
   }
+  // cpu_threads is read with enable_mkldnn alone.
   const bool threads_count = !gpu && is_on(words, "--enable_mkldnn", false);
   command.current = current_setting(words, threads_count);
   command.current_names = {"nproc", "threads", "batch"};
@@ -143,6 +147,7 @@ Status apply_paddleocr_infer_preset(PreparedCommand& command, const Machine& mac
   const bool spread = turns(workload, "nproc") && gpu;
   if (gpu) command.gpus = static_cast<int>(gpus.size());
   command.launch = spread ? one_process_each_gpu(words, gpus) : words;
+  // Results of a trial go to its folder; the launch keeps the user's.
   set_flag(words, "--draw_img_save_dir", "{trial_dir}/out");
   workload.command = spread ? one_process_each_gpu(words, gpus) : words;
   if (workload.answers.empty()) workload.answers = answer_places();

@@ -1,3 +1,6 @@
+// Two commands are made of one: the launch has what the knobs need, the trial also what keeps it
+// short and out of the user's folders. Settings that cannot work (more processes than data,
+// /dev/shm too small) are refused by refuse() without a start.
 #include "trial/workloads/command/paddleocr_preset.h"
 
 #include <algorithm>
@@ -56,7 +59,9 @@ Overrides knob_overrides(const CommandWorkload& workload, const PaddleOcrConfig&
 Overrides trial_overrides(const PaddleOcrConfig& config, int print_interval, bool rehearses) {
   Overrides keys = {
       {"Global.print_batch_step", fmt::format("{}", print_interval)},
+      // Never within a trial; a rehearsal evaluates after some steps.
       {"Global.eval_batch_step", fmt::format("[0,{}]", rehearses ? kRehearsalSteps : 100000000000)},
+      // A trial must not come to the end of its epochs.
       {"Global.epoch_num", fmt::format("{}", std::max(config.epochs, 1000))},
       {"Global.save_epoch_step", "100000"},
       {"Global.save_model_dir", "{trial_dir}/output"}};
@@ -89,6 +94,7 @@ std::optional<std::string> installed_paddle(const CommandWorkload& workload) {
   options.directory = workload.directory;
   auto process = Process::start(options);
   if (!process) return std::nullopt;
+  // Twenty seconds (a guess): only metadata is read, but a cold disk may be slow.
   const auto exit = process->wait(20);
   if (!exit || !exit->clean()) return std::nullopt;
   return std::string(trim(process->output().contents()));
@@ -207,6 +213,7 @@ std::optional<Refusal> refuse(const CommandWorkload& workload, const PaddleOcrCo
 Knobs current_setting(const CommandWorkload& workload, const PaddleOcrConfig& config,
                       std::size_t gpus) {
   Knobs knobs;
+  // The launcher starts one process for each GPU that is named or visible.
   if (has(workload.command, kPaddleLauncher)) knobs.nproc = std::max(1, static_cast<int>(gpus));
   knobs.batch = config.batch;
   knobs.workers = config.workers;
@@ -215,6 +222,7 @@ Knobs current_setting(const CommandWorkload& workload, const PaddleOcrConfig& co
   if (count && *count > 0 && *count < 100000) knobs.nproc = static_cast<int>(*count);
   const char* threads = std::getenv("OMP_NUM_THREADS");
   const auto team = threads != nullptr ? parse_integer(threads) : Result<std::int64_t>(Error());
+  // Paddle's import sets one thread where the variable is not set.
   knobs.threads = team && *team > 0 && *team < 100000 ? static_cast<int>(*team) : 1;
   return knobs;
 }
@@ -235,6 +243,7 @@ Status place_launcher(CommandWorkload& workload, std::vector<std::string>& comma
   if (workload.gpus.empty()) {
     set_launcher_flag(command, "--nproc_per_node", "{nproc}");
   } else {
+    // --gpus became --devices; the command's own spelling is kept.
     const bool newer = flag_value(command, kDevices[1]).has_value();
     set_launcher_flag(command, newer ? kDevices[1] : kDevices[0], "{gpus}");
     if (flag_value(command, "--nproc_per_node")) {
@@ -266,6 +275,7 @@ OverrideGroups take_overrides(const std::vector<std::string>& command) {
   OverrideGroups found;
   const auto set = [&](const std::string& item) {
     const std::size_t equals = item.find('=');
+    // PaddleOCR splits at '=' and takes exactly two parts.
     const bool good = equals != 0 && std::count(item.begin(), item.end(), '=') == 1;
     if (!good && found.malformed.empty()) found.malformed = item;
     set_key(found.keys, item.substr(0, equals),
@@ -282,6 +292,7 @@ OverrideGroups take_overrides(const std::vector<std::string>& command) {
       set(command[i].substr(6));
       continue;
     }
+    // argparse takes all words up to the next flag (nargs='+').
     while (i + 1 < command.size() && !starts_with(command[i + 1], "-")) set(command[++i]);
   }
   return found;
@@ -357,6 +368,7 @@ Status apply_paddleocr_preset(PreparedCommand& command, const Machine& machine,
       command.warnings.push_back("trials write their logs to folders of their own, not to " + *own);
     }
     set_launcher_flag(base, "--log_dir", "{trial_dir}/log");
+    // Rank 0's log, which the launcher writes in place of printing it.
     if (workload.log_file.empty()) workload.log_file = "{trial_dir}/log/workerlog.0";
   }
   workload.command = merge_overrides(base, keys, nullptr);

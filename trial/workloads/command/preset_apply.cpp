@@ -1,3 +1,6 @@
+// In this order: which knobs are within reach, the choice of knobs, their flags, the variables, the
+// launch; only then what a trial alone needs. A variable that the user has set stays; flags of
+// turned knobs and of a trial take the place of the user's.
 #include "trial/workloads/command/preset_apply.h"
 
 #include <algorithm>
@@ -59,6 +62,7 @@ void read_current(PreparedCommand& command, const PresetFile& preset) {
     std::string value = knob.usual > 0 ? fmt::format("{}", knob.usual) : "";
     for (const auto& [flag, text] : knob.flags) {
       const auto given = flag_value(command.workload.command, flag);
+      // A flag whose value is the knob alone says what the command has now.
       if (text == "{" + name + "}" && given) value = *given;
     }
     if (!value.empty() && set_knob(knobs, name, value)) command.current_names.insert(name);
@@ -73,6 +77,7 @@ bool word_character(char c) {
 bool holds_word(const std::string& text, const std::string& word) {
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
+    // "predict.py" is no part of "my_predict.py".
     const bool begins = at == 0 || !word_character(text[at - 1]);
     const bool ends = end == text.size() || !word_character(text[end]);
     if (begins && ends) return true;
@@ -85,6 +90,7 @@ std::string script_text(const CommandWorkload& workload, const std::string& word
   const std::string path = in_folder_of(workload, word);
   if (word.empty() || word[0] == '-' || !path_exists(path) || is_directory(path)) return "";
   const auto text = read_file(path, kMaxScriptBytes);
+  // A binary is no script.
   return text && text->find('\0') == std::string::npos ? *text : "";
 }
 
@@ -115,6 +121,7 @@ std::string unmet_need(const PresetKnob& knob, const Machine& machine) {
   for (const std::string& need : knob.needs) {
     if (need == "gpus" && machine.gpus.empty()) return need;
     if (need == "numa_nodes" && machine.cpu.numa_nodes < 2) return need;
+    // Every other need is the name of a program.
     const bool program = need != "gpus" && need != "numa_nodes" && need != "help";
     if (program && !find_executable(need)) return need;
   }
@@ -262,6 +269,7 @@ Status apply_preset_file(PreparedCommand& command, const PresetFile& preset, con
 
 std::optional<PresetFile> recognised_preset(const CommandWorkload& workload,
                                             const std::vector<PresetFile>& presets) {
+  // In the command's own order: the first word that a preset knows decides.
   for (const std::string& word : workload.command) {
     const std::string script = script_text(workload, word);
     for (const PresetFile& preset : presets) {

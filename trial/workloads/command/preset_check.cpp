@@ -1,3 +1,5 @@
+// TomlReader has checked keys and types; here are the mistakes that would show only in a trial. A
+// preset's own knob is a placeholder too, so all its sections are read first.
 #include "trial/workloads/command/preset_check.h"
 
 #include <algorithm>
@@ -77,6 +79,7 @@ void check_reader(TomlReader& reader, const Node& read) {
   const bool by_metric = !metric.empty() && kind != "paddleocr";
   if (name.empty() && !by_metric) return;
   const std::string prefix = kind == "json-lines" ? "json-lines:" : "metric:";
+  // The reader is made for its errors alone.
   const auto made = make_log_reader(by_metric ? prefix + metric : name, LogContext());
   if (made) return;
   const char* key = by_metric ? "metric" : "log_reader";
@@ -95,6 +98,8 @@ void check_knob(TomlReader& reader, const toml::table& table, const std::string&
     for (const toml::node& one : *needs) {
       const std::string need = one.value_or(std::string());
       const std::string near = nearest_name(need, kNeeds);
+      // A program that is not installed here may be on another machine, so only a likely slip is
+      // told.
       if (near.empty() || near == need || find_executable(need)) continue;
       reader.wrong(one, key + ".needs",
                    fmt::format("'{}' is no program here; did you mean {}?", need, near));

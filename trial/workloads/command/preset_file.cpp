@@ -1,3 +1,5 @@
+// Reads on after a mistake, since TomlReader keeps the first one; every key is named in allow(), so
+// a misspelt one is told.
 #include "trial/workloads/command/preset_file.h"
 
 #include <algorithm>
@@ -34,6 +36,7 @@ void read_knob(TomlReader& reader, const toml::table& table, const std::string& 
   reader.texts(table, "behind", knob.behind);
   NameValues all = knob.flags;
   all.insert(all.end(), knob.environment.begin(), knob.environment.end());
+  // A knob that reaches nothing would be varied in vain.
   const bool used = std::any_of(all.begin(), all.end(), [&](const auto& one) {
     const auto names = placeholder_names(one.second);
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -161,6 +164,7 @@ Result<std::vector<PresetFile>> preset_files() {
       const std::string path = real_path(join_path(folder, name)).value_or(join_path(folder, name));
       const std::string text = OCRTUNE_TRY(read_file(path, 1 << 20));
       PresetFile preset = OCRTUNE_TRY(parse_preset(text, path));
+      // The first folder wins: the user's own presets come first.
       by_name.try_emplace(preset.name, std::move(preset));
     }
   }

@@ -1,3 +1,4 @@
+// value_exact() takes no conversions: a number where a text belongs is a mistake of the file.
 #include "trial/workloads/command/toml_reader.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 namespace ocrtune {
 
 void TomlReader::wrong(const toml::node& at, const std::string& key, const std::string& what) {
+  // The first mistake stays; what follows may come of it.
   if (!status_) return;
   status_ = Error{ErrorKind::invalid,
                   fmt::format("{}:{}: {}: {}", path_, at.source().begin.line, key, what)};

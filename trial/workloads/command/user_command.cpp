@@ -1,3 +1,6 @@
+// The workload asks the preset's work for its parts: space by GPUs or CPUs, runner by
+// prepare_command(), launch by what was kept with the run. A run that was stored needs no preset
+// any more, because its work is kept with it.
 #include "trial/workloads/command/user_command.h"
 
 #include <algorithm>
@@ -38,6 +41,7 @@ class UserCommand : public Workload {
   WorkloadMemory memory() const override { return command_memory(options_); }
 
   // It loads an interpreter, a framework and its lists.
+  // A guess in seconds.
   double overhead_seconds() const override { return 6; }
 
   Result<std::unique_ptr<Runner>> runner(const Machine& machine) const override {
@@ -62,6 +66,7 @@ class UserCommand : public Workload {
 // One copy for each GPU and fewer, then up to four that share one.
 std::vector<std::string> copies_on(int gpus) {
   std::vector<int> counts = half_doublings(gpus);
+  // Up to four copies on one GPU: a guess.
   for (int share = 2; share <= 4; ++share) counts.push_back(share * gpus);
   return number_texts(counts);
 }
@@ -70,6 +75,7 @@ std::vector<std::string> copies_on(int gpus) {
 
 Result<PreparedCommand> prepared_command(const UserCommandOptions& options,
                                          const Machine& machine) {
+  // The command may have been changed since it was prepared.
   const bool holds = options.ready != nullptr && options.ready->workload == options.command;
   return holds ? options.ready->prepared : prepare_command(options.command, machine);
 }
@@ -126,6 +132,7 @@ CommandWorkload kept_workload(const UserCommandOptions& options) {
   if (options.launch.empty()) return workload;
   workload.command = options.launch;
   workload.gpus = options.launch_gpus;
+  // Its work is in the command already, and would be done twice.
   workload.preset.clear();
   return workload;
 }
