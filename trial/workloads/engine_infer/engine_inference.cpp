@@ -1,3 +1,6 @@
+// Spaces and plans of the built-in reader, apart for CPUs and for GPUs: there threads only prepare
+// pictures, and several processes share a GPU. Plans are priors for the memory model, which
+// measured trials correct.
 #include "trial/workloads/engine_infer/engine_inference.h"
 
 #include <algorithm>
@@ -24,12 +27,14 @@ namespace {
 // Of all that a reader keeps, the sum of their sizes, the largest batch being 1.
 double kept_sizes(int batch, int width) {
   std::vector<double> sizes;
+  // Widths are padded to steps, and lines taken in powers of two: each pair is a shape of its own.
   for (int wide = kLineWidthStep; wide < width + kLineWidthStep; wide += kLineWidthStep) {
     const double share = std::min(wide, width) / static_cast<double>(width);
     for (int lines = 1; lines < 2 * batch; lines *= 2) {
       sizes.push_back(share * std::min(lines, batch) / batch);
     }
   }
+  // Only the most frequent shapes stay; the largest are assumed, so that the plan is from above.
   const std::size_t kept = std::min(sizes.size(), kMaxReaderShapes);
   const auto end = sizes.begin() + static_cast<std::ptrdiff_t>(kept);
   std::partial_sort(sizes.begin(), end, sizes.end(), std::greater<>());
@@ -57,6 +62,7 @@ class EngineInference : public Workload {
 
   WorkloadSpace space(const Machine& machine) const override {
     WorkloadSpace space = on_gpus() ? space_on_gpus(machine) : space_on_cpus(machine);
+    // The reader loads its own lines; who hands them out is the axis here.
     set_axis(space.axes, {"workers", {}, {"0"}});
     set_axis(space.axes, {"queue", {}, {"shared", "static"}});
     return space;
@@ -124,6 +130,7 @@ class EngineInference : public Workload {
                   {"batch", {}, doublings(has_slo() ? BatchRange{1, 32} : BatchRange{8, 256})},
                   {"backend", {}, {"cuda"}}};
     space.sensible = [cpus](const Knobs& knobs, const std::set<std::string>& listed) {
+      // One process has no one to share the queue with, so both values are one setting.
       if (knobs.nproc == 1 && knobs.queue != "shared" && listed.count("queue") == 0) return false;
       return listed.count("threads") != 0 || knobs.threads == 1 ||
              knobs.nproc * knobs.threads <= cpus;
@@ -162,6 +169,7 @@ class EngineInference : public Workload {
           process.batch = knobs.batch;
           return all_shapes_reading_bytes(process, classes).value_or(0);
         });
+    // Processes on the fullest GPU, where they do not divide evenly.
     return [plans, gpus = static_cast<int>(inference_.gpus.size())](const Knobs& knobs) {
       const int together = (knobs.nproc + gpus - 1) / gpus;
       return together * plans->of(knobs);
@@ -180,6 +188,7 @@ std::unique_ptr<const Workload> make_engine_inference(InferenceWorkload inferenc
 
 Result<std::uint64_t> all_shapes_reading_bytes(const RecognizerOptions& options, int classes) {
   RecognizerOptions twice = options;
+  // What a doubled batch takes more is the part that grows with the lines: the activations.
   twice.batch = 2 * options.batch;
   const auto once = device_reading_bytes(options, classes);
   const auto more = device_reading_bytes(twice, classes);

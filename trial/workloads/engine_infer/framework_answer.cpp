@@ -26,6 +26,7 @@ FrameworkAnswer answer_of(const FrameworkRow& row, Process& process, double seco
   FrameworkAnswer answer;
   answer.framework = &row;
   const auto exit = process.wait(seconds);
+  // Frameworks print on their own account, so our line carries a mark.
   constexpr std::string_view kMark = "ocrtune: ";
   for (const std::string& line : split(process.output().contents(), '\n')) {
     if (!starts_with(line, kMark)) continue;
@@ -48,6 +49,7 @@ FrameworkAnswer answer_of(const FrameworkRow& row, Process& process, double seco
 Result<std::vector<std::string>> framework_command(const std::string& backend,
                                                    const std::string& model) {
   const std::string here = parent_path(own_program());
+  // Installed in bin/ beside share/; in a build folder share/ lies beside the program itself.
   std::string folder = join_path(parent_path(here), "share/ocrtune/frameworks");
   if (!path_exists(folder)) folder = join_path(here, "share/ocrtune/frameworks");
   const std::string script = join_path(folder, "framework_engine.py");
@@ -65,6 +67,7 @@ std::string framework_python() {
 
 std::vector<FrameworkAnswer> ask_frameworks(const std::vector<const FrameworkRow*>& frameworks,
                                             const std::string& model, int height, int width) {
+  // All are started before the first is waited for.
   std::vector<Result<Process>> processes;
   for (const FrameworkRow* row : frameworks) {
     ProcessOptions options;

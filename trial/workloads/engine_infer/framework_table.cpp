@@ -1,3 +1,4 @@
+// A new framework needs a row here and its branch in share/ocrtune/frameworks/framework_engine.py.
 #include "trial/workloads/engine_infer/framework_table.h"
 
 #include <algorithm>

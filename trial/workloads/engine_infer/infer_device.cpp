@@ -1,3 +1,5 @@
+// The place of a worker travels in one frame, its fields parted by tabs, which no UUID holds. A
+// worker that reports no bytes on its GPU has loaded nothing there, whatever CUDA said.
 #include "trial/workloads/engine_infer/infer_device.h"
 
 #include <algorithm>
@@ -28,6 +30,7 @@ std::vector<std::string> gpu_conflicts(const std::vector<std::string>& meant,
                                        const std::vector<GpuPlace>& seen, bool may_share) {
   std::vector<std::string> conflicts;
   for (std::size_t i = 0; i < seen.size() && i < meant.size(); ++i) {
+    // It has not spoken yet.
     if (seen[i].source.empty()) continue;
     if (!same_gpu_uuid(seen[i].uuid, meant[i])) {
       conflicts.push_back(fmt::format("worker {} was meant for {} and computes on {}", i, meant[i],

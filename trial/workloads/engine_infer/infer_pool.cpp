@@ -1,3 +1,6 @@
+// One thread serves all workers by poll(): feed, hear, replace, look, deliver, and again. A worker
+// always has a second chunk in its pipe, so that it never waits for this process. Answers are kept
+// by line number, so a line that was read twice counts once.
 #include "trial/workloads/engine_infer/infer_pool.h"
 
 #include <fcntl.h>
@@ -95,6 +98,7 @@ class InferPool {
 
 Status InferPool::start(std::size_t worker) {
   InferSpec spec = job_.spec;
+  // The reference is asked once: it is the slow, plain implementation.
   spec.check = spec.check && !checked_;  // one answer for all
   checked_ = true;
   if (!job_.gpus.empty()) spec.gpu = job_.gpus[worker];
@@ -117,6 +121,7 @@ Status InferPool::feed(std::size_t worker) {
   const int index = static_cast<int>(worker);
   while (live.ready && queue_.chunks_in_flight(index) < kChunksUnderWay) {
     std::string frames;
+    // Line numbers go along, since a worker's answers come batch by batch.
     for (std::int64_t line : queue_.take(index)) {
       std::string body;
       append_number(body, static_cast<std::uint32_t>(line));
@@ -125,6 +130,7 @@ Status InferPool::feed(std::size_t worker) {
     }
     if (frames.empty()) return Status();
     if (queue_.chunks_in_flight(index) == 1) {
+      // It had nothing to do until now, so its silence begins here.
       live.chunk_began = live.last_heard = steady_clock().now_seconds();
     }
     append_frame(frames, 'G', "");
@@ -153,6 +159,7 @@ void InferPool::take_answer(std::size_t worker, const Frame& frame) {
     end_chunk(worker);
   } else if (frame.kind == 'P') {
     const GpuPlace place = parse_gpu_place(body);
+    // The most memory that it had, since caches of a GPU grow.
     if (place.bytes >= report.gpu.bytes || place.uuid != report.gpu.uuid) report.gpu = place;
     if (watcher_.placed) watcher_.placed(static_cast<int>(worker), place);
     last_look_ = 0;
@@ -162,6 +169,7 @@ void InferPool::take_answer(std::size_t worker, const Frame& frame) {
     outcome_.wrong_result = body;
   } else {
     const std::uint32_t line = take_number(body);
+    // A worker that was given up for dead may still have answered.
     if (line >= outcome_.answers.size() || !queue_.answer(static_cast<int>(worker), line)) return;
     deaths_in_a_row_[worker] = 0;
     ++live_[worker]->chunk_answers;
@@ -178,6 +186,7 @@ void InferPool::end_chunk(std::size_t worker) {
   LiveWorker& live = *live_[worker];
   const double now = steady_clock().now_seconds();
   const double seconds = now - live.chunk_began;
+  // A short chunk at the end of the queue says nothing of its speed.
   bool growing = live.chunk_answers < live.chunk;
   if (!growing && seconds < kShortSeconds && live.chunk < live.max_chunk) {
     growing = true;
@@ -207,6 +216,7 @@ void InferPool::wait_for_answers() {
   std::vector<std::size_t> workers;
   for (std::size_t i = 0; i < live_.size(); ++i) {
     if (!live_[i]) continue;
+    // A worker whose output nobody reads would block on a full pipe.
     (void)live_[i]->process->read_output(nullptr);
     if (live_[i]->reader.ended()) continue;
     polls.push_back({live_[i]->answers.number, POLLIN, 0});
@@ -227,6 +237,7 @@ Status InferPool::died(std::size_t worker, const ProcessExit& exit) {
   for (std::int64_t line : unreadable) {
     settle(line, {LineAnswer::State::bad, "its worker died four times: " + report.last_end, 0});
   }
+  // A line that was found to kill its worker is no fault of the worker.
   deaths_in_a_row_[worker] = unreadable.empty() ? deaths_in_a_row_[worker] + 1 : 0;
   if (fatal_ || queue_.open() == 0) return Status();
   if (deaths_in_a_row_[worker] >= job_.max_deaths_without_work) {
@@ -243,6 +254,7 @@ bool InferPool::is_silent(std::size_t worker) {
   const double silent = steady_clock().now_seconds() - live.last_heard;
   const bool starts = !live.ready && job_.start_seconds > 0;
   const double most = starts ? job_.start_seconds : job_.silence_seconds;
+  // Silence counts only where it has something to do.
   const bool waiting = !live.ready || queue_.chunks_in_flight(static_cast<int>(worker)) > 0;
   if (!waiting || silent <= most) return false;
   if (job_.silence_ends && outcome_.hung.empty()) {
@@ -336,6 +348,7 @@ Result<InferOutcome> InferPool::run() {
     deliver();
   }
   const double ended = steady_clock().now_seconds();
+  // Once more at the end: a short run may have had no look.
   last_look_ = 0;
   look_at_placement();
   outcome_.start_seconds = (first_ready_ > 0 ? first_ready_ : ended) - started_;

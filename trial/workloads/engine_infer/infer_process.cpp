@@ -1,3 +1,5 @@
+// Two blocking pipes: requests are kept small enough to fit (lines_in_pipe() of infer_pool.cpp), so
+// neither end waits for the other in a circle.
 #include "trial/workloads/engine_infer/infer_process.h"
 
 #include <fcntl.h>
@@ -31,6 +33,7 @@ Result<InferProcess> start_infer_process(ProcessTree& tree, const std::string& p
   Descriptor request_out(requests[0]), request_in(requests[1]);
   if (::pipe2(answers, O_CLOEXEC) != 0) return system_error(errno, "make a pipe");
   Descriptor answer_out(answers[0]), answer_in(answers[1]);
+  // Refused where the user's pipes are used up: then the pool sends smaller chunks.
   ::fcntl(requests[1], F_SETPIPE_SZ, kRequestBytes);
   spec.request_descriptor = requests[0];
   spec.result_descriptor = answers[1];
@@ -67,6 +70,7 @@ std::string error_body(const Error& error) {
 Error parse_error_body(std::string_view body) {
   const std::uint32_t kind = take_number(body);
   const std::uint32_t scarce = take_number(body);
+  // Another version of the program may send kinds that this one does not know.
   const bool known = kind <= static_cast<std::uint32_t>(ErrorKind::failed) &&
                      scarce <= static_cast<std::uint32_t>(Scarce::shared_memory);
   if (!known) return Error{ErrorKind::failed, std::string(body)};

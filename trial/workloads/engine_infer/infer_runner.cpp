@@ -1,3 +1,6 @@
+// Two kinds of trial in one runner, because both are one `ocrtune infer-trial` process that is told
+// by a JSON specification. Where texts can be compared, the present setting writes its answers to a
+// file and every later trial reads that. The files live as long as the runner.
 #include "trial/workloads/engine_infer/infer_runner.h"
 
 #include <algorithm>
@@ -41,6 +44,7 @@ CommandWorkload with_addresses(CommandWorkload command, const InferenceWorkload&
 
 // Texts mean something where the weights are the user's and the lines are.
 bool compares(const InferenceWorkload& workload) {
+  // Seeded weights read nonsense, and noise has no text.
   const bool own_weights = !workload.checkpoint.empty() || names_onnx_file(workload.model);
   return workload.user_service() ||
          (own_weights && !workload.place.empty() && workload.slo.empty());
@@ -108,13 +112,17 @@ class InferRunner : public Runner {
     plan.processes.push_back(std::move(process));
     plan.event_ranks = knobs.nproc;
     plan.preload = preload_of(knobs.malloc);
+    // And one thread that hands out the lines or sends the requests.
     plan.demand.threads = static_cast<double>(knobs.nproc) * knobs.threads + 1;
     plan.demand.cpus = machine_.cpu.usable_cpus.value_or(std::max(1, machine_.cpu.allowed.count()));
     plan.gpus = spec.gpus;
     if (spec.user_service() || !spec.slo.empty()) {
+      // The longest silence that is normal: a server's start, or two requests in a row that time
+      // out.
       plan.silence.min_seconds =
           std::max({kBusyStartSeconds, spec.first_answer_seconds, 2 * spec.request_seconds}) +
           kLaterSeconds;
+      // The load generator computes all the time, so CPU time is no sign of life of the server.
       plan.silence.busy_factor = 1;
     } else if (!spec.gpus.empty()) {
       // The process that started the workers knows first which one is silent.
@@ -157,6 +165,7 @@ class InferRunner : public Runner {
       spec.silence_seconds = workload_.silence_seconds;
     }
     TrialPlan plan = plan_of(spec, knobs);
+    // Each process has its own share of the lines, so the slowest one sets the pace.
     plan.own_shares = knobs.queue == "static" && spec.slo.empty();
     for (const auto& [name, value] : knob_environment(knobs)) {
       plan.processes[0].environment.emplace_back(name, value);
@@ -174,6 +183,7 @@ class InferRunner : public Runner {
       asked_ = true;
       Trial asked = service ? run_service(workload_.present, limits, true)
                             : run_core(workload_.present, limits, true);
+      // The texts count for the gate; the trial's rate is nobody's.
       same_.judge(asked, true);
     }
     Trial trial = service ? run_service(knobs, limits, false) : run_core(knobs, limits, present);
@@ -222,6 +232,7 @@ class InferRunner : public Runner {
     for (const auto& [name, value] : filled->launch.environment) {
       if (name == kUrlVariable) spec.url = value;
       if (name == kMetricsVariable) {
+        // Of several copies the metrics of the first are read.
         spec.metrics = fill_copy(value, 0);
       } else {
         plan.processes[0].environment.emplace_back(name, value);
@@ -251,6 +262,7 @@ class InferRunner : public Runner {
 
 }  // namespace
 
+// Two batches a chunk, and sixteen at most, so that lines of one width fill a batch.
 int chunk_for(int batch) { return std::max(32, 2 * batch); }
 int max_chunk_for(int batch) { return std::max(32, 16 * batch); }
 

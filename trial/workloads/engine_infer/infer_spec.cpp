@@ -1,3 +1,5 @@
+// The list of fields serves both ways (trial/ipc/json_fields.h); the worker's own pipes go along by
+// number.
 #include "trial/workloads/engine_infer/infer_spec.h"
 
 #include "trial/ipc/json_fields.h"

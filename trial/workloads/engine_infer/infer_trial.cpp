@@ -1,3 +1,6 @@
+// Runs the pool round after round until the trial is ended, and translates what it says into
+// events. Warm-up ends by the slowest worker, and not before the texts that are to be compared were
+// read once.
 #include "trial/workloads/engine_infer/infer_trial.h"
 
 #include <algorithm>
@@ -38,6 +41,7 @@ class Teller {
     InferWatcher watcher;
     watcher.started = [this](int worker, int pid) {
       pids_[static_cast<std::size_t>(worker)] = pid;
+      // On GPUs a worker's hello waits until it says where it computes.
       if (spec_.gpus.empty()) say_hello(worker, "");
     };
     watcher.placed = [this](int worker, const GpuPlace& place) { say_place(worker, place); };
@@ -57,6 +61,7 @@ class Teller {
   // Where a worker computes is known once it says so.
   void say_place(int worker, const GpuPlace& place) {
     const auto index = static_cast<std::size_t>(worker);
+    // Once for each process: one that was started anew says hello again.
     if (placed_[index] != pids_[index]) say_hello(worker, place.uuid);
     placed_[index] = pids_[index];
     events_.say(MemoryEvent{worker, place.bytes, 0, place.source});
@@ -74,6 +79,7 @@ class Teller {
   }
 
   void say_chunk(int worker, std::int64_t lines, double seconds, bool growing) {
+    // Chunks that still grow are no measure, but they are steps all the same.
     if (!growing) ++chunks_[static_cast<std::size_t>(worker)];
     if (!ready_ && *std::min_element(chunks_.begin(), chunks_.end()) >= kWarmUpChunks) {
       say_ready();
@@ -88,6 +94,7 @@ class Teller {
 
   void say_ready() {
     const bool reads = texts_ != nullptr && !texts_->read_all();
+    // A slow setting cannot read all lines before its trial would end: it learns what it has.
     if (reads && steady_seconds() - began_ < kMostLearning) return;
     if (texts_ != nullptr) {
       const Status learnt = texts_->learn();
@@ -122,6 +129,7 @@ Result<InferJob> infer_job_of(const InferTrialSpec& spec, const LineList& lines)
   job.program = spec.gpus.empty() ? own_program() : gpu_worker_program("", process_environment());
   job.gpus = spec.gpus;
   job.share_gpus =
+      // A UUID that stands twice is shared on purpose.
       std::set<std::string>(spec.gpus.begin(), spec.gpus.end()).size() < spec.gpus.size();
   job.start_seconds = spec.start_seconds;
   job.silence_seconds = spec.silence_seconds;
@@ -172,6 +180,7 @@ bool run_infer_trial(const InferTrialSpec& spec, EventWriter& events) {
     const auto outcome = run_inference(*job, teller.watcher());
     if (!outcome) return failed(outcome.error());
     if (outcome->interrupted || events.closed()) break;
+    // Nothing could be read, so the first line's problem is everybody's.
     if (outcome->read == 0 && outcome->bad > 0) {
       events.say(error_event({ErrorKind::failed, outcome->answers[0].text}));
       return false;

@@ -1,3 +1,5 @@
+// The worker's specification travels as a text within this one, so that both programs keep their
+// own list.
 #include "trial/workloads/engine_infer/infer_trial_spec.h"
 
 #include "trial/ipc/json_fields.h"
@@ -28,6 +30,7 @@ constexpr auto kTrialFields = [](auto& spec, const auto& visit) {
   visit("request_seconds", spec.request_seconds);
   visit("first_answer_seconds", spec.first_answer_seconds);
   visit("max_in_flight", spec.max_in_flight);
+  // The key of older runs; a reader of another version must still find it.
   visit("promise", spec.slo);
   visit("trace", spec.trace);
   visit("seconds", spec.seconds);

@@ -1,3 +1,5 @@
+// Lines are visited in steps of the golden section, so that a trial which reads a part of them has
+// read a fair part. The texts go through the same AnswerWatch as those of a service.
 #include "trial/workloads/engine_infer/line_answers.h"
 
 #include <algorithm>
@@ -15,6 +17,7 @@ constexpr double kGolden = 0.6180339887498949;
 // Steps of the golden section leave gaps of two or three sizes, wherever one stops.
 std::size_t golden_step(std::size_t count) {
   auto step = static_cast<std::size_t>(kGolden * static_cast<double>(count));
+  // A step that shares no divisor with the count visits every line once.
   while (step > 1 && std::gcd(step, count) != 1) --step;
   return std::max<std::size_t>(1, step);
 }
@@ -65,12 +68,14 @@ void LineAnswers::take(const std::vector<LineAnswer>& answers, std::int64_t firs
         line >= static_cast<std::int64_t>(kComparedLines)) {
       continue;
     }
+    // In flight is always 1: a reader answers each line by itself.
     (void)watch_.check(static_cast<int>(line), text_answer({answer.text}), 1);
   }
 }
 
 SameResult LineAnswers::result() const {
   SameResult result = watch_.result();
+  // A network computes a line in one way, so one difference is enough.
   result.repeatable = true;
   return result;
 }

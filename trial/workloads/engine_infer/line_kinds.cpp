@@ -1,3 +1,4 @@
+// Only widths matter: the time of a line is that of its padded width, whatever it shows.
 #include "trial/workloads/engine_infer/line_kinds.h"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ Result<LineKinds> line_kinds(const std::vector<std::string>& paths, int height, 
   std::string problem = "there is no line";
   std::size_t good = 0;
   for (std::size_t i = 0; i < looks; ++i) {
+    // Spread over the list, since lists are often sorted by width or source.
     const std::string& path = paths[i * paths.size() / looks];
     const auto width = parts->line_width(path, height, max_width);
     if (!width) {
@@ -42,6 +44,7 @@ Result<LineKinds> line_kinds(const std::vector<std::string>& paths, int height, 
     kinds.weights.push_back(static_cast<double>(lines.size()) / static_cast<double>(good));
     kinds.paths.push_back(std::move(lines));
   }
+  // The widest line decides a latency target, so it must come often enough to be measured.
   kinds.weights.back() = std::max(kinds.weights.back(), kMinWidestShare);
   return kinds;
 }
@@ -54,6 +57,7 @@ Result<std::vector<std::string>> write_noise_lines(const std::string& folder, in
   for (int width = std::min(kNoiseStep, max_width);; width += kNoiseStep) {
     width = std::min(width, max_width);
     for (int i = 0; i < kNoiseEach; ++i) {
+      // The same pictures in each run.
       const int seed = width * kNoiseEach + i;
       const auto bytes =
           OCRTUNE_TRY(parts->noise_picture(width, height, static_cast<std::uint64_t>(seed)));

@@ -1,3 +1,5 @@
+// A folder is listed whole and sorted, since the order of a directory is that of its file system. A
+// list keeps its order, and a name that stands in it twice is read twice.
 #include "trial/workloads/engine_infer/line_list.h"
 
 #include <algorithm>
@@ -44,10 +46,12 @@ Result<LineList> read_folder(const std::string& folder) {
 }
 
 Result<LineList> read_list(const std::string& path) {
+  // Lists of data sets with millions of lines are large: up to 8 GiB.
   const auto text = OCRTUNE_TRY(read_file(path, 8ULL << 30));
   LineList list;
   std::set<std::string> seen;
   std::string_view rest = text;
+  // A byte order mark of UTF-8.
   if (rest.substr(0, 3) == "\xEF\xBB\xBF") rest.remove_prefix(3);
   bool all_labelled = true;
   while (!rest.empty()) {
@@ -64,6 +68,7 @@ Result<LineList> read_list(const std::string& path) {
     if (!seen.insert(name).second) ++list.repeated;
     list.names.push_back(std::move(name));
   }
+  // Some lines without a text: then texts are of no use to compare with.
   if (!all_labelled) list.truths.clear();
   if (list.paths.empty()) return Error{ErrorKind::missing, path + " names no image"};
   return list;

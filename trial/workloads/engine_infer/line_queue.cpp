@@ -1,3 +1,6 @@
+// A chunk belongs to a worker until all its lines are answered. Which line killed a worker is found
+// by suspicion: the first chunk in flight at a death is suspected, comes back in smaller groups,
+// and at last line by line.
 #include "trial/workloads/engine_infer/line_queue.h"
 
 #include <algorithm>
@@ -24,6 +27,7 @@ LineQueue::LineQueue(std::int64_t lines, int workers, QueuePolicy policy, int ch
     if (policy == QueuePolicy::shared) {
       shared_.push_back(line);
     } else {
+      // Runs of neighbouring lines of equal length.
       workers_[at(line * workers / lines)].own.push_back(line);
     }
   }
@@ -39,6 +43,7 @@ void LineQueue::set_chunk(int worker, int lines) { workers_[at(worker)].chunk = 
 std::size_t LineQueue::chunk_now(int worker) {
   const auto chunk = static_cast<std::size_t>(workers_[at(worker)].chunk);
   if (&source(worker) != &shared_) return chunk;
+  // Half of an even share: towards the end chunks shrink, so that no worker has a long last one.
   const std::size_t share = shared_.size() / (2 * workers_.size());
   return std::min(chunk, std::max(kMinTail, share));
 }
@@ -55,8 +60,10 @@ std::vector<std::int64_t> LineQueue::take(int worker) {
   int suspicions = 0;  // of every line of this chunk
   while (!from.empty() && chunk.size() < most) {
     const std::int64_t line = from.front();
+    // Suspects and others are never mixed in one chunk.
     if (!chunk.empty() && suspicions_[at(line)] != suspicions) break;
     from.pop_front();
+    // Another worker has answered it since.
     if (answered_[at(line)]) continue;
     suspicions = suspicions_[at(line)];
     if (suspicions > 0) most = std::min(most, suspects_together(line));
@@ -85,6 +92,7 @@ std::vector<std::int64_t> LineQueue::lose(int worker) {
   Worker& lost = workers_[at(worker)];
   std::vector<std::int64_t> unreadable;
   if (!lost.in_flight.empty()) {
+    // Only the oldest chunk was being read; the others waited in the pipe.
     for (std::int64_t line : lost.in_flight.front()) {
       if (++suspicions_[at(line)] < kMaxSuspicions) continue;
       unreadable.push_back(line);
@@ -93,6 +101,7 @@ std::vector<std::int64_t> LineQueue::lose(int worker) {
     }
   }
   std::deque<std::int64_t>& back = source(worker);
+  // To the front and in their old order, since deliver() waits for the first open line.
   for (auto chunk = lost.in_flight.rbegin(); chunk != lost.in_flight.rend(); ++chunk) {
     for (auto line = chunk->rbegin(); line != chunk->rend(); ++line) {
       if (!answered_[at(*line)]) back.push_front(*line);

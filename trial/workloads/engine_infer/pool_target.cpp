@@ -1,3 +1,6 @@
+// Requests wait here and not in the workers, so that a free worker finds the oldest ones. A batch
+// is what waits at that moment: waiting to fill one would cost latency. Errors of workers are
+// answers that failed, never requests that vanish.
 #include "trial/workloads/engine_infer/pool_target.h"
 
 #include <poll.h>
@@ -85,6 +88,8 @@ void PoolTarget::feed(std::size_t index) {
   Worker& worker = workers_[index];
   auto& from = job_.policy == QueuePolicy::shared ? shared_ : worker.waiting;
   if (from.empty()) return;
+  // With shards nobody else may take its requests; with the shared queue only when no worker is
+  // left.
   if (!worker.live) {
     const bool own = job_.policy == QueuePolicy::static_shards;
     const bool none =
@@ -105,6 +110,7 @@ void PoolTarget::feed(std::size_t index) {
         std::min(static_cast<std::size_t>(std::max(request.kind, 0)), kinds_.paths.size() - 1);
     const auto& paths = kinds_.paths[kind];
     std::string body;
+    // Its place in the batch is the number by which the worker answers.
     append_number(body, static_cast<std::uint32_t>(worker.reading.size()));
     append_frame(frames, 'I', body + paths[next_path_[kind]++ % paths.size()]);
     worker.reading.push_back(request.number);
@@ -211,6 +217,7 @@ void PoolTarget::poll_once(double seconds) {
 }
 
 void PoolTarget::collect(double until_seconds, std::vector<Completion>& finished) {
+  // At least one look, also where the time is over already.
   bool first = true;
   while (answers_.empty() && (first || steady_seconds() < until_seconds) && !interrupted()) {
     first = false;
@@ -218,6 +225,7 @@ void PoolTarget::collect(double until_seconds, std::vector<Completion>& finished
     if (!answers_.empty()) break;
     poll_once(std::min(until_seconds - steady_seconds(), 0.1));
   }
+  // Answers freed workers: they get the next requests before the caller computes.
   for (std::size_t i = 0; i < workers_.size(); ++i) feed(i);
   finished.insert(finished.end(), answers_.begin(), answers_.end());
   answers_.clear();

@@ -1,3 +1,5 @@
+// Space and memory are those of a command that is started (user_command.h); only requests are
+// measured in another way.
 #include "trial/workloads/engine_infer/user_service.h"
 
 #include <utility>
@@ -40,6 +42,7 @@ class UserService : public Workload {
     files.push_back(inference_.trace);
     OCRTUNE_TRY(check_measured_files(files));
     InferenceWorkload inference = inference_;
+    // A server that runs already needs no command, and has no setting of ours.
     if (starts()) {
       inference.command = OCRTUNE_TRY(prepared_command(command_, machine));
     }
