@@ -7,8 +7,7 @@
 // pages of mapped files are cache that the kernel takes back (an LMDB data set would count as
 // memory as far as it was read), and only the programs' code counts beside them. So:
 //   - Only measured PSS becomes the peak, and the RSS of a tree whose processes share nothing: a
-//   full
-//     reading found their PSS to be their RSS. It is confirmed by a full reading all the same,
+//     full reading found their PSS to be their RSS. It is confirmed by a full reading all the same,
 //     which sees children, but not in haste: it takes time from the very ranks that are timed.
 //   - Between two readings a known process counts its last PSS plus the growth of its RSS, and a
 //     process that was never read counts nothing.

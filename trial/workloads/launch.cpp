@@ -1,3 +1,5 @@
+// The text for a person and the options for a process come from one struct, so that both start the
+// same. Secrets are masked in the text; their values are searched for in all that a trial keeps.
 #include "trial/workloads/launch.h"
 
 #include <algorithm>
@@ -38,6 +40,7 @@ std::string launch_text(const Launch& launch) {
     text += "cd " + shell_quote(launch.directory) + " && ";
   }
   for (const auto& [name, value] : launch.environment) {
+    // The shell fills it from its own environment, where the user has it.
     text += name + "=" + (looks_secret(name) ? "\"$" + name + "\"" : shell_quote(value)) + " ";
   }
   return shell_line(text + shell_join(masked_arguments(launch.arguments)));
@@ -56,6 +59,7 @@ std::vector<std::string> secrets_of(const Launch& launch) {
     const std::string& word = launch.arguments[i];
     if (masked[i] == word || !ends_with(masked[i], kMask)) continue;
     const std::size_t begin = masked[i].size() - std::string_view(kMask).size();
+    // Very short values would mask half of every log.
     if (word.size() >= begin + 4) secrets.push_back(word.substr(begin));
   }
   return secrets;

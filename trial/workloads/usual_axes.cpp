@@ -1,3 +1,5 @@
+// The lists are short on purpose: each value multiplies the space. What is left out when two lists
+// are crossed is a matter of `sensible`, so that a user's own list is never cut.
 #include "trial/workloads/usual_axes.h"
 
 #include <algorithm>
@@ -27,12 +29,14 @@ std::vector<int> half_doublings(int most) {
     values.push_back(power);
     if (power >= 2 && power + power / 2 <= most) values.push_back(power + power / 2);
   }
+  // The whole machine is always among them.
   if (values.back() != most) values.push_back(most);
   return values;
 }
 
 std::vector<std::string> doublings(BatchRange range) {
   std::vector<int> values;
+  // A data set smaller than the least batch still has one batch to try.
   for (int value = std::min(range.least, range.most); value <= range.most; value *= 2) {
     values.push_back(value);
   }
@@ -82,6 +86,7 @@ std::vector<Axis> gpu_axes(const Machine& machine, int gpus, std::vector<std::st
   std::vector<int> workers = {0, 1, 2, 4, 8};
   std::erase_if(workers, [&](int count) { return count > cpus; });
   return {{"nproc", {}, number_texts(half_doublings(gpus))},
+          // A process on a GPU hands out work from one thread.
           {"threads", {}, {"1"}},
           {"batch", {}, std::move(batches)},
           {"workers", {}, number_texts(workers)}};

@@ -1,3 +1,5 @@
+// Defaults that all kinds share. They are generous: a trial that does not end by its stopping rule
+// ends by these.
 #include "trial/workloads/workload.h"
 
 #include <algorithm>
@@ -12,6 +14,8 @@ namespace ocrtune {
 TrialLimits Workload::limits(double measure_seconds) const {
   TrialLimits limits;
   limits.measure_seconds = measure_seconds;
+  // Half a minute for start and warm-up of short trials, ten times the measuring of long ones (a
+  // guess).
   limits.max_seconds = std::max(30.0, 10 * measure_seconds);
   return limits;
 }
@@ -26,6 +30,7 @@ Status check_measured_files(const std::vector<std::string>& paths) {
 }
 
 std::unique_ptr<Runner> controlled(std::unique_ptr<Runner> runner, const Machine& machine) {
+  // Short beside any trial; a guess.
   constexpr double kControlSeconds = 0.02;
   const int threads = usable_cpu_count(machine.cpu);
   return make_controlled_runner(

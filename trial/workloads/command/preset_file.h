@@ -1,9 +1,8 @@
 // Presets as data: what a program's command line looks like, in a TOML file (presets/*.toml).
 //
 //   help = "one line"
-//   words = ["predict.py"]           # recognised by: last part of a path in the command, a word of
-//   a
-//                                    # shell line, or of a script that the command names
+//   words = ["predict.py"]           # recognised by: last part of a path in the command, a word
+//                                    # of a shell line, or of a script that the command names
 //   notes = ["said before the first trial"]
 //   files = ["--image_dir"]          # flags that name what must be there
 //   behind = ["torchrun"]            # a flag that the command lacks is put behind this word of it

@@ -1,3 +1,5 @@
+// Only the launcher's command is made here; the networks are JSON files that the build wrote with
+// graph_dump. What Paddle's script does not have is an error before any trial.
 #include "trial/workloads/engine_paddle/paddle_training.h"
 
 #include <fmt/format.h>
@@ -22,6 +24,7 @@ Status check_workload(const TrainingWorkload& workload) {
     return Error{ErrorKind::usage,
                  "no model " + workload.model + " to train in Paddle (see ocrtune list models)"};
   }
+  // A queue depth of 2 is the default of TrainingWorkload: another value was asked for.
   const char* flag = !workload.heights.empty()    ? "--heights"
                      : workload.width_buckets > 0 ? "--width-buckets"
                      : workload.queue_depth != 2  ? "--queue-depth"
@@ -64,6 +67,7 @@ Result<std::vector<std::string>> training_in_paddle(const TrainingWorkload& work
                                       "--batch={batch}",
                                       "--seed={seed}",
                                       "--rate-factor={rate_factor}"};
+  // Without a label file the script trains on one batch of its own, and no loader works.
   if (!workload.label_file.empty()) {
     command.insert(command.end(), {"--workers={workers}", "--lines=" + workload.label_file});
   }

@@ -1,3 +1,5 @@
+// Plans of memory come from the engine itself (core), on CPUs for all processes and on GPUs for
+// one. The answer is not the engine's own command but Paddle's launcher with the same setting.
 #include "trial/workloads/engine_train/engine_training.h"
 
 #include <algorithm>
@@ -30,6 +32,7 @@ TrainerOptions trainer_of(const EngineTrainingOptions& options) {
 
 MemoryPrior cpu_prior(const EngineTrainingOptions& options) {
   const TrainerOptions trainer = trainer_of(options);
+  // Plans are kept by these words for the life of this process.
   const std::string job = fmt::format("train {} {} {} {}", trainer.classes, trainer.height,
                                       trainer.width, fmt::join(trainer.heights, ","));
   auto plans = planned_once(job, trainer.model, [trainer](const Knobs& knobs) {
@@ -49,6 +52,7 @@ MemoryPrior cpu_prior(const EngineTrainingOptions& options) {
          batch_shapes(knobs.batch, trainer.height, trainer.width, trainer.heights)) {
       images = std::max(images, image_floats(shape) * sizeof(float));
     }
+    // One batch that is trained, and those that the loader holds ready.
     const double queues = static_cast<double>(images) * (1 + 1.0 * depth * knobs.workers);
     return knobs.nproc * (kProcessBytes + planned + queues);
   };
@@ -109,6 +113,7 @@ PreparedCommand paddle_on_cpus() {
                                "Train.loader.batch_size_per_card={batch}",
                                "Train.loader.num_workers={workers}"};
   for (const KnobRow& row : knob_table()) prepared.workload.knobs.emplace_back(row.name);
+  // Nothing of the program was seen, so no variable of a runtime is told but OMP_NUM_THREADS.
   prepared.workload.unread = unread_thread_variables({});
   return prepared;
 }
@@ -126,6 +131,7 @@ class EngineTraining : public Workload {
       add_gpus(machine, space);
       return space;
     }
+    // A batch beyond the data set would never be full.
     space.axes = cpu_axes(machine, batches_within({}, options_.lines));
     space.sensible = [machine](const Knobs& knobs, const std::set<std::string>& listed) {
       return sensible_on_cpus(machine, knobs, listed);
@@ -165,6 +171,7 @@ class EngineTraining : public Workload {
 
   void add_gpus(const Machine& machine, WorkloadSpace& space) const {
     const int gpus = gpu_count();
+    // Both ends are guesses.
     constexpr BatchRange kLarge{8, 1024};
     space.axes = gpu_axes(machine, gpus, doublings(batches_within(kLarge, options_.lines)));
     space.axes.push_back({"backend", {}, {"cuda"}});

@@ -1,3 +1,7 @@
+// Each rank's output is a stream of JSON lines; any other line is a library's words and is kept for
+// the error. When something fails, the question is who failed first: a rank that died silently,
+// before one that complains of its peers. Marks in a shared folder tell who is behind when all are
+// silent.
 #include "trial/workloads/engine_train/fit_process.h"
 
 #include <poll.h>
@@ -74,6 +78,7 @@ class Watch {
       if (interrupted() && stopping_ < 0) {
         // The others wait with it until it has saved.
         stopping_ = steady_seconds();
+        // Rank 0 saves the checkpoint; the others are ended with the tree.
         ranks_[0].process->signal(SIGTERM);
       }
       if (const auto error = stopping_ >= 0 ? shutdown_grace() : failure()) return *error;
@@ -95,6 +100,7 @@ class Watch {
     if (rank.ended || !rank.process->poll_exit()) return;
     rank.ended = true;
     rank.end = rank.process->poll_exit()->text();
+    // What it wrote last is still in the pipe.
     for (int more = 0; more < kLastReads && read(rank) > 0; ++more) {
     }
     const bool fine = rank.outcome && !rank.outcome->interrupted;
@@ -111,6 +117,7 @@ class Watch {
     try {
       const FieldsJson json = FieldsJson::parse(line);
       const std::string what = json.at("fit").get<std::string>();
+      // Every line that is ours is a sign of life.
       rank.heard = steady_seconds();
       if (what == "progress") report_(parse_progress(json));
       if (what == "outcome") rank.outcome = read_fields<TrainingOutcome>(kOutcomeFields, json);
@@ -162,6 +169,7 @@ class Watch {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       if (ranks_[i].ended) continue;
       const auto place = read_step_mark(step_mark_path(folder_, static_cast<int>(i)));
+      // Twice the steps, plus one within a step: the smallest is the one behind.
       const std::int64_t at = place ? 2 * place->steps + (place->inside ? 1 : 0) : -1;
       even = behind == nullptr || (even && at == least);
       if (behind == nullptr || at < least) {
@@ -185,6 +193,7 @@ class Watch {
     const Rank* speaker = nullptr;
     for (const Rank& rank : ranks_) {
       if (!rank.ended || rank.outcome) continue;
+      // It died without a word: the others only noticed.
       if (!rank.error) return end_of(rank);
       const bool of_peers = rank.error->kind == ErrorKind::failed;
       if (speaker == nullptr || (speaker->error->kind == ErrorKind::failed && !of_peers)) {
@@ -246,6 +255,7 @@ Result<TrainingOutcome> run_fit_processes(
   for (const std::string& gpu : gpus) {
     FitSpec spec{run, gpu, place.folder};
     const auto rank = static_cast<int>(ranks.size()), count = static_cast<int>(gpus.size());
+    // All ranks are on this machine.
     spec.run.place = {rank, count, rank, count, 0, 1};
     if (count > 1) spec.run.trainer.bucket_bytes = kBucketBytes;
     ProcessOptions start;

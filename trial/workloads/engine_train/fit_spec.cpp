@@ -1,3 +1,4 @@
+// One list for both sides. The functions of a run cannot travel, so each side brings its own.
 #include "trial/workloads/engine_train/fit_spec.h"
 
 #include "trial/ipc/json_fields.h"
@@ -52,6 +53,7 @@ Result<FitSpec> parse_fit_spec(const std::string& text) {
   auto spec = parse_fields<FitSpec>(kFields, text, "training spec");
   if (!spec) return spec;
   const RankPlace& place = spec->run.place;
+  // A wrong number would make a rank wait for ever for the others.
   if (place.rank < 0 || place.rank >= place.world_size ||
       (place.world_size > 1 && spec->folder.empty())) {
     return Error{ErrorKind::usage, "training spec: several ranks have numbers and a folder"};

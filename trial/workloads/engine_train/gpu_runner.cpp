@@ -1,3 +1,5 @@
+// Ranks meet in a temporary folder. Each process sees one GPU, by UUID, whatever order the driver's
+// numbers have.
 #include "trial/workloads/engine_train/gpu_runner.h"
 
 #include <set>

@@ -1,3 +1,6 @@
+// Ranks meet in a segment of /dev/shm, whose name is new for each trial. The memory limit is also
+// given to the kernel (RLIMIT_DATA), so that a rank fails in its own words before the guard ends
+// it.
 #include "trial/workloads/engine_train/process_runner.h"
 
 #include <utility>
@@ -33,6 +36,7 @@ class ProcessRunner : public Runner {
       trial.cause = "binding";
       trial.reason = masks.error().what;
     } else {
+      // Those of launches that were killed while their ranks met.
       if (knobs.nproc > 1) remove_orphaned_segments();
       const std::string segment = knobs.nproc > 1 ? new_segment_name() : "";
       trial = watch_trial(plan_of(knobs, limits, *masks, segment), limits);

@@ -1,3 +1,4 @@
+// What training on CPUs and on GPUs share, so that a trial of either is planned in the same way.
 #include "trial/workloads/engine_train/rank_plan.h"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ TrialPlan plan_ranks(const RankPlanRequest& request, const Knobs& knobs,
     for (const auto& [name, value] : knob_environment(knobs)) {
       process.environment.emplace_back(name, value);
     }
+    // The mask holds from the first instruction on, before any thread exists.
     if (bound) process.cpus = masks[static_cast<std::size_t>(rank)];
     process.oom_score_adjust = kOomScoreAdjust;
     adjust(rank, spec, process);

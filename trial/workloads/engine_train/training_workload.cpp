@@ -1,3 +1,5 @@
+// A rank's specification is the workload with the knobs put in. A trial that learns is another
+// training: no warm-up, its own seed and learning rate.
 #include "trial/workloads/engine_train/training_workload.h"
 
 #include <fmt/format.h>
@@ -31,10 +33,13 @@ WorkerSpec rank_spec(const TrainingWorkload& workload, const Knobs& knobs, int r
   const LearningAsk& learning = workload.learning;
   if (!learning.watches) return spec;
   spec.learning = true;
+  // The curve begins with the first sample.
   spec.warm_up_seconds = 0;
   spec.seed = learning.seed;
   spec.learning_rate *= learning.rate_factor;
   if (learning.gradients && learning_parts(knobs) > knobs.nproc * knobs.accumulate) {
+    // One process without accumulation has a single part: two half batches give the same gradient
+    // and two parts.
     spec.batch /= 2;
     spec.accumulate = 2;
   }
@@ -50,6 +55,7 @@ std::string reproduce_line(const Knobs& knobs, const TrainingWorkload& workload)
   std::vector<std::string> line = {"ocrtune", "worker"};
   for (const auto& [name, text] : knob_texts(knobs)) line.push_back(name + "=" + text);
   const TrainingWorkload defaults;
+  // Only what is not the default, so that the line stays short.
   const auto add = [&](const char* flag, const std::string& value, const std::string& usual) {
     if (value != usual) line.insert(line.end(), {flag, value});
   };

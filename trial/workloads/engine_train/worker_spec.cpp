@@ -1,3 +1,5 @@
+// Written and read by one list of fields. Reading is strict: an unknown field or a wrong type is an
+// error with its name.
 #include "trial/workloads/engine_train/worker_spec.h"
 
 #include <algorithm>
@@ -62,6 +64,7 @@ bool get(const Json& value, bool& field) {
 }
 bool get(const Json& value, int& field) {
   if (!value.is_number_integer()) return false;
+  // Negative numbers and absurdly large ones are refused for all fields alike.
   const auto wide = value.get<std::int64_t>();
   field = static_cast<int>(wide);
   return wide >= 0 && wide <= 100'000'000;
@@ -116,6 +119,7 @@ std::string spec_text(const WorkerSpec& spec) {
 }
 
 std::string short_spec_text(const WorkerSpec& spec) {
+  // The default as it is written, so that equal texts are equal values.
   const Json usual = Json::parse(spec_text(WorkerSpec()));
   Json object = Json::parse(spec_text(spec));
   for (const auto& [name, value] : usual.items()) {

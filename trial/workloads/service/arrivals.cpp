@@ -1,3 +1,6 @@
+// Open loops need arrival times and nothing else; a trace is stretched to a rate, so that its
+// bursts keep their shape. Everything random comes from a seed, so that two settings meet the same
+// arrivals.
 #include "trial/workloads/service/arrivals.h"
 
 #include <algorithm>
@@ -21,6 +24,7 @@ Arrivals Arrivals::trace(std::vector<double> seconds, double requests_per_second
   const double own = trace_rate(seconds);
   const double rate = requests_per_second > 0 ? requests_per_second : own;
   const double first = seconds.front();
+  // Only the gaps change: the pattern of the trace stays.
   for (double& at : seconds) at = (at - first) * own / rate;
   Arrivals arrivals(1 / rate, 0);
   arrivals.trace_ = std::move(seconds);
@@ -31,6 +35,7 @@ double Arrivals::next() {
   if (trace_.empty()) return now_ += random_.exponential(1 / gap_seconds_);
   if (place_ == trace_.size()) {
     place_ = 0;
+    // Between two rounds of a trace lies one mean gap.
     round_start_ += trace_.back() + gap_seconds_;
   }
   return round_start_ + trace_[place_++];
@@ -51,6 +56,7 @@ Result<std::vector<double>> read_trace(const std::string& path, double* began) {
     const std::string_view field = trim(std::string_view(line).substr(0, line.find(',')));
     if (field.empty() || field.front() == '#') continue;
     const auto at = parse_number(field);
+    // A heading of words is allowed before the first time.
     if (!at && seconds.empty() && std::isalpha(static_cast<unsigned char>(field.front()))) continue;
     if (!at || !std::isfinite(*at)) {
       return Error{ErrorKind::invalid,
@@ -77,6 +83,7 @@ double busiest_rate(const std::vector<double>& seconds, double window_seconds, d
   std::size_t most = 0;
   std::size_t first = 0;
   for (std::size_t last = 0; last < seconds.size(); ++last) {
+    // A window that slides over the sorted times: each arrival enters and leaves once.
     while (seconds[last] - seconds[first] >= window_seconds) ++first;
     if (last - first + 1 <= most) continue;
     most = last - first + 1;
@@ -93,6 +100,7 @@ KindDraw::KindDraw(const std::vector<double>& weights, std::uint64_t seed) : ran
 int KindDraw::next() {
   if (upper_.size() < 2) return 0;
   const double place = random_.uniform() * upper_.back();
+  // Rounding must not draw a kind behind the last one.
   const auto kind = std::upper_bound(upper_.begin(), upper_.end() - 1, place);
   return static_cast<int>(kind - upper_.begin());
 }

@@ -1,3 +1,6 @@
+// One thread sends and collects. Connections open one after the other; the first round makes them
+// and is not counted, and whole rounds are counted from there. Who is turned away rests a little,
+// as a client does that backs off.
 #include "trial/workloads/service/closed_load.h"
 
 #include <algorithm>
@@ -60,6 +63,7 @@ class ClosedRun {
 
   void fill() {
     const double now = clock_.now_seconds();
+    // A new connection every 2 ms at most.
     while (opened_ < plan_.in_flight && now >= opened_at_ + kOpenSeconds) {
       ++opened_;
       opened_at_ += kOpenSeconds;
@@ -96,6 +100,7 @@ class ClosedRun {
     if (one.refused) {
       resting_.push_back(one.finished_seconds + rest_seconds_);
     }
+    // One at a time finds the limit of a rate by being refused, and floods nobody.
     const std::int64_t bad = result_.failed + (plan_.in_flight > 1 ? result_.refused : 0);
     if (bad >= kManyBad && static_cast<double>(bad) > kBadShare * static_cast<double>(answers_)) {
       done_ = true;

@@ -1,3 +1,7 @@
+// climb() doubles the number in flight (times four for slow answers) until two steps bring nothing,
+// a queue shows, or requests are not answered. close_in() then halves the gap between what was
+// answered and what was not. The time that a next step would take is estimated first, because a
+// step that begins runs to its end.
 #include "trial/workloads/service/closed_maximum.h"
 
 #include <algorithm>
@@ -63,6 +67,7 @@ class MaximumSearch {
       const ClosedStep before = found_.steps.empty() ? ClosedStep() : found_.steps.back();
       const ClosedStep one = OCRTUNE_TRY(step(next, seconds));
       if (limit_ > 0 || !target_->ended().empty()) {
+        // Even one at a time is not answered: the one step is all there is.
         if (limit_ == 1) take(one);
         found_.open = false;
         return Status();
@@ -84,6 +89,7 @@ class MaximumSearch {
   }
 
   int above(int in_flight) const {
+    // Steps of slow answers take seconds, so fewer of them are made.
     const int next = in_flight * (answer_seconds_ > kSlowSeconds ? 4 : 2);
     return in_flight < options_.max_in_flight ? std::min(next, options_.max_in_flight) : next;
   }
@@ -108,6 +114,7 @@ class MaximumSearch {
   bool too_late(int next) const {
     const double spent = clock_.now_seconds() - start_;
     if (spent + kStepRounds * round_seconds(next) > options_.max_seconds) return true;
+    // The last answers of a step must still be waited for.
     const double most = std::max(options_.seconds, kDrainRounds * kRounds * alone_seconds());
     const double rising =
         std::max(std::min(options_.rising_seconds, kRisingRounds * alone_seconds()),
@@ -124,6 +131,7 @@ class MaximumSearch {
     const ClosedStep& before = found_.steps[found_.steps.size() - 2];
     const double more = static_cast<double>(last.in_flight) / before.in_flight;
     if (more <= 1 || before.p50_seconds <= 0) return next / found_.requests_per_second;
+    // The exponent by which latency grew with the number in flight: 0 without a queue, 1 in one.
     const double growth =
         std::clamp(std::log(last.p50_seconds / before.p50_seconds) / std::log(more), 0.0, 1.0);
     return last.p50_seconds * std::pow(static_cast<double>(next) / last.in_flight, growth);
@@ -164,6 +172,7 @@ class MaximumSearch {
     plan.connected = connected_;
     plan.min_seconds = std::max(seconds, std::min(kRounds * answer_seconds_, kRoundsSeconds));
     plan.max_requests = requests_of(in_flight, seconds);
+    // Late answers are waited for as long as is usual, but never beyond half of the time left.
     plan.patience_seconds =
         std::min(std::max(options_.patience_seconds, kDrainRounds * answer_seconds_),
                  std::max(kPatienceShare * (options_.max_seconds - (clock_.now_seconds() - start_)),
@@ -203,6 +212,7 @@ class MaximumSearch {
     if (!target_->ended().empty()) {
       limit_ = found_.ended_from = in_flight;
       if (options_.restart) target_ = OCRTUNE_TRY(options_.restart());
+      // A server that was started anew has no connections.
       connected_ = 1;
     }
     return one;
@@ -266,6 +276,7 @@ class MaximumSearch {
     const double alone = alone_seconds();
     if (alone < kFixedWaitSeconds) return;
     for (const ClosedStep& one : found_.steps) {
+      // The same latency with 16 in flight as alone: requests wait beside each other.
       if (one.in_flight >= kFixedWaitInFlight && one.p50_seconds <= kFixedWaitGrowth * alone) {
         found_.fixed_wait_seconds = alone;
       }

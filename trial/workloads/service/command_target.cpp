@@ -1,3 +1,6 @@
+// The input is a pipe that never blocks this process: what it does not take waits in outbox_. A
+// shell opens the pipe as its standard input and then becomes the command. The first request loads
+// the model and is not measured.
 #include "trial/workloads/service/command_target.h"
 
 #include <fcntl.h>
@@ -95,12 +98,14 @@ Status CommandTarget::open(const CommandTargetOptions& options) {
 CommandTarget::~CommandTarget() {
   tree_.scan();
   if (input_ >= 0) ::close(input_);
+  // A command that ends by the end of its input may put its things in order.
   if (process_ != nullptr) process_->wait(kEndSeconds);
   tree_.stop(kEndSeconds);
 }
 
 Status CommandTarget::check_reads() {
   int unread = 0;
+  // What lies in the pipe unread shows that the command does not read its input.
   if (input_ < 0 || ::ioctl(input_, FIONREAD, &unread) != 0 || unread == 0) return Status();
   const int port = http_port(tree_.scan());
   if (port == 0) return Status();
@@ -113,6 +118,7 @@ Status CommandTarget::check_reads() {
 void CommandTarget::start(std::uint64_t request, int kind) {
   nlohmann::ordered_json line = {{"id", request}};
   if (!inputs_.empty()) {
+    // A kind beyond the list sends the last input.
     const auto at = std::min(static_cast<std::size_t>(std::max(kind, 0)), inputs_.size() - 1);
     line["input"] = inputs_[at];
   }
@@ -140,6 +146,7 @@ void CommandTarget::read_line(const std::string& line) {
   if (!json.is_object() || !json.contains("id") || !json["id"].is_number_integer()) return;
   const auto request = json["id"].get<std::uint64_t>();
   const auto asked = waiting_.find(request);
+  // A second answer to one request, or a number of nobody's.
   if (asked == waiting_.end()) return;
   bool ok = !json.contains("error");
   if (!ok) {
@@ -168,6 +175,7 @@ void CommandTarget::collect(double until_seconds, std::vector<Completion>& finis
     process_->read_output([this](std::string_view bytes) {
       lines_.add(bytes, [this](const std::string& line) { read_line(line); });
     });
+    // Its output is closed: nothing more will come, even if the process still lives.
     const bool ended = process_->output_descriptor() < 0;
     if (ended && !waiting_.empty()) {
       const auto& exit = process_->wait(kEndSeconds);

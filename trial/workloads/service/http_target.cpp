@@ -1,3 +1,6 @@
+// One thread drives all transfers by curl_multi. A request may be a job of several transfers
+// (submit, poll, result), which counts as one. The first answer is waited for in
+// make_http_target(), so that a measurement starts with a server that is known to answer.
 #include "trial/workloads/service/http_target.h"
 
 #include <algorithm>
@@ -101,6 +104,7 @@ bool load_curl(void* library, CurlLibrary& curl) {
 // missing: the library is not here.
 Status start_curl() {
   static const bool loaded = [] {
+    // OpenSSL's build first; Debian's GnuTLS build has the same functions.
     for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"}) {
       void* const library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
       if (library == nullptr || !load_curl(library, g_curl)) continue;
@@ -185,6 +189,7 @@ class HttpTarget final : public LoadTarget {
         multi_(g_curl.multi_init()),
         timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
     g_curl.multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, long{options_.max_connections});
+    // Idle connections beyond curl's own limit would be closed and made anew within a measurement.
     g_curl.multi_setopt(multi_, CURLMOPT_MAXCONNECTS, long{options_.max_connections});
     for (const HttpBody& body : options_.bodies) {
       const std::string type = "Content-Type: " + body.content_type;
@@ -236,6 +241,7 @@ class HttpTarget final : public LoadTarget {
 
   void set_timeout(double seconds) {
     options_.timeout_seconds = seconds;
+    // New handles get the new limit.
     for (CURL* easy : idle_) g_curl.easy_cleanup(easy);
     idle_.clear();
   }
@@ -288,6 +294,7 @@ class HttpTarget final : public LoadTarget {
     CURL* easy = g_curl.easy_init();
     // A server beside this one is asked itself, whatever http_proxy says.
     if (is_nearby_url(options_.url)) g_curl.easy_setopt(easy, CURLOPT_PROXY, "");
+    // Without it the resolver's time-out uses SIGALRM.
     g_curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     g_curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS,
                        static_cast<long>(std::ceil(options_.timeout_seconds * 1000)));
@@ -302,6 +309,7 @@ class HttpTarget final : public LoadTarget {
     if (posts) {
       g_curl.easy_setopt(easy, CURLOPT_URL, options_.url.c_str());
       g_curl.easy_setopt(easy, CURLOPT_POST, 1L);
+      // Null: the body comes from give_body(), which puts the variant's number in.
       g_curl.easy_setopt(easy, CURLOPT_POSTFIELDS, nullptr);
       g_curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                          static_cast<curl_off_t>(body->bytes.size()));
@@ -315,6 +323,7 @@ class HttpTarget final : public LoadTarget {
     }
     const bool whole = options_.check || (body != nullptr && (!body->answer.empty() || body->job));
     asked.answer.clear();
+    // The map's nodes never move, so curl may keep pointers into them.
     Request& running = running_[easy] = std::move(asked);
     g_curl.easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
     g_curl.easy_setopt(easy, CURLOPT_READDATA, &running);

@@ -1,3 +1,5 @@
+// The upper 8 bits of a double's mantissa and its exponent are the bucket's number: one shift finds
+// it. A double grows with its bit pattern, so the buckets are in order.
 #include "trial/workloads/service/latency_histogram.h"
 
 #include <algorithm>
@@ -14,6 +16,7 @@ constexpr std::uint64_t kFirst = std::bit_cast<std::uint64_t>(1.0) >> (52 - kSub
 constexpr std::size_t kBuckets = static_cast<std::size_t>(kDoublings) << kSubBits;
 
 std::size_t bucket_of(double seconds) {
+  // Below a nanosecond, and for NaN, the first bucket.
   const double nanoseconds = std::max(seconds * 1e9, 1.0);  // NaN becomes 1
   const std::uint64_t place = std::bit_cast<std::uint64_t>(nanoseconds) >> (52 - kSubBits);
   return std::min(static_cast<std::size_t>(place - kFirst), kBuckets - 1);
@@ -45,6 +48,7 @@ double LatencyHistogram::quantile(double p) const {
   if (count_ == 0) return 0;
   const double wanted = std::ceil(std::clamp(p, 0.0, 1.0) * static_cast<double>(count_));
   const auto rank = std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
+  // The largest latency is kept exactly.
   if (rank >= count_) return max_seconds_;
   std::int64_t seen = 0;
   for (std::size_t i = 0; i < kBuckets; ++i) {

@@ -1,3 +1,6 @@
+// Three loops in one: requests that are due are sent, answers are collected, and every 0.1 s it is
+// looked at how it goes. The verdict looks at growing counts, each with a part of the doubt. A line
+// of requests that only grows ends the run, because more of it would measure only its own length.
 #include "trial/workloads/service/load_generator.h"
 
 #include <sys/prctl.h>
@@ -53,6 +56,7 @@ class LoadRun {
         ledger_(plan.slo, start_ + plan.warm_up_seconds, plan.queue) {
     if (plan.kind_weights.size() > 1) result_.kinds.resize(plan.kind_weights.size());
     if (plan.slo) {
+      // No verdict is possible before so many were judged.
       const auto fewest = static_cast<double>(min_requests(plan.slo->percentile, confidence()));
       next_look_ = static_cast<std::int64_t>(
           fewest * std::max(plan.min_design_effect, plan.assumed_design_effect));
@@ -110,6 +114,7 @@ class LoadRun {
       const std::uint64_t number = ledger_.start(intended_, kind);
       target_.start(plan_.first_request + number, kind);
       intended_ = next_intended();
+      // The clock is read again only when the next one is not due yet.
       if (intended_ > at) at = now();
     }
     if (at >= end_ && intended_ > end_) stop(LoadStop::seconds);
@@ -226,6 +231,7 @@ class LoadRun {
 
   // With an SLO every fate is known once the SLO's time has passed.
   void drain() {
+    // A little more than the target's time, so that the last fate is known.
     const double end = now() + patience() * 1.001;
     while (ledger_.unanswered() > unsent_ && now() < end && !interrupted()) collect(end);
     ledger_.settle(now());
@@ -295,6 +301,7 @@ void SaturationWatch::observe(double seconds, std::int64_t issued, std::int64_t 
   points_.push_back({seconds, issued, completed});
   if (points_.size() < kMaxPoints) return;
   std::deque<Point> thinned;
+  // Every second point goes and the gap doubles: memory stays bounded over hours.
   for (std::size_t i = 0; i < points_.size(); i += 2) thinned.push_back(points_[i]);
   points_.swap(thinned);
   min_gap_seconds_ = (points_.back().seconds - points_.front().seconds) / (kMaxPoints / 2.0);

@@ -1,3 +1,6 @@
+// Bodies are made once and sent many times. Only a number within them changes, at a place that is
+// found by a marker of fixed length, so that a body's length never changes. A request file is
+// checked when it is read; the answer's paths are checked with each answer.
 #include "trial/workloads/service/request_file.h"
 
 #include <algorithm>
@@ -75,12 +78,15 @@ bool takes_variants(const std::string& bytes) {
 }
 
 std::string with_variant(std::string bytes) {
+  // Filled up to a multiple of three bytes, so that base64 of the marker does not depend on what
+  // stands before it.
   bytes.append((3 - bytes.size() % 3) % 3, '\n');
   return bytes.append(kVariant);
 }
 
 std::vector<VariantPlace> variant_places(const std::string& body) {
   std::vector<VariantPlace> places;
+  // Plain in a form or a bare file, encoded within JSON.
   for (const bool encoded : {false, true}) {
     const std::string wanted = encoded ? base64(std::string(kVariant)) : std::string(kVariant);
     for (std::size_t at = body.find(wanted); at != std::string::npos;
@@ -149,6 +155,7 @@ Result<HttpBody> json_body(const RequestFile& request, const Values& values) {
 Result<HttpBody> form_body(const RequestFile& request, const Values& values,
                            const std::string& bytes) {
   std::string boundary = "ocrtune";
+  // The file may hold any bytes, so the boundary is made longer until it is not among them.
   while (bytes.find("--" + boundary) != std::string::npos) boundary += "-";
   HttpBody body;
   body.content_type = "multipart/form-data; boundary=" + boundary;
@@ -304,6 +311,7 @@ std::size_t copy_variant(const HttpBody& body, std::uint64_t number, std::size_t
   const std::size_t count = std::min(size, body.bytes.size() - std::min(begin, body.bytes.size()));
   std::copy_n(body.bytes.data() + begin, count, into);
   for (const VariantPlace& place : body.variants) {
+    // Twice the length covers the base64 form.
     if (place.begin >= begin + count || place.begin + 2 * kVariant.size() <= begin) continue;
     const std::string plain = variant_of(number);
     const std::string text = place.base64 ? base64(plain) : plain;
@@ -387,6 +395,7 @@ JobState job_state(const JobForm& form, const std::string& body) {
     return std::any_of(wanted.begin(), wanted.end(),
                        [&](const std::string& one) { return holds(document, one); });
   };
+  // An answer may hold both words; a failure must not count as done.
   if (any(form.failed)) return JobState::failed;
   if (any(form.done)) return JobState::done;
   return any(form.started) ? JobState::started : JobState::queued;

@@ -4,8 +4,8 @@
 // A request file is TOML; its name ends in ".request.toml".
 //   file = "page.png"                    # seen from the request file's folder
 //   json = '{"file": "{base64}"}'        # a body, or:
-//   form = { image = "{file}", lang = "en" }   # the parts of multipart/form-data; {file} is the
-//   file answer = ["errorCode=0", "result.ocrResults"]
+//   form = { image = "{file}", lang = "en" }   # parts of multipart/form-data; {file}: the file
+//   answer = ["errorCode=0", "result.ocrResults"]
 // In texts stand {base64}, {data_uri} ("data:image/png;base64,..."), {media_type} and {file_name}.
 // `answer` is what the JSON answer must hold: a path whose value is not null, false or empty, or
 // PATH=VALUE; items of lists by number, as in choices.0.message.content. `same` names the texts

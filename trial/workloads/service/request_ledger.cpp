@@ -1,3 +1,6 @@
+// A ring of slots, since requests are started in order and settled in order. Its size doubles when
+// the oldest is still open, so memory follows the number under way. finish() is constant time;
+// settle() moves a single index.
 #include "trial/workloads/service/request_ledger.h"
 
 #include <algorithm>
@@ -9,6 +12,7 @@ RequestLedger::RequestLedger(const std::optional<LatencySlo>& slo, double count_
     : count_from_seconds_(count_from_seconds), slots_(4096) {
   if (slo) {
     limit_seconds_ = slo->seconds;
+    // Half way between the bare service and the limit: waiting that has not yet become late.
     half_seconds_ = (slo->seconds + std::min(queue.service_seconds, slo->seconds)) / 2;
   }
   if (queue.slots > 0) queue_.emplace(queue);
@@ -40,6 +44,7 @@ std::optional<RequestLedger::Request> RequestLedger::finish(std::uint64_t number
 void RequestLedger::settle(double now_seconds) {
   for (; judged_up_to_ < next_; ++judged_up_to_) {
     Slot& at = slot(judged_up_to_);
+    // Late already, whether or not an answer still comes.
     if (at.fate == Fate::open && now_seconds - at.intended_seconds > limit_seconds_) {
       at.fate = Fate::over;
     }
@@ -58,6 +63,8 @@ double RequestLedger::design_effect(double queued_share, double queued_effect) c
 }
 
 void RequestLedger::drop_settled() {
+  // A late request stays in the ring until its answer comes, because its slot must not be used
+  // again.
   while (oldest_ < judged_up_to_ && slot(oldest_).finished) ++oldest_;
 }
 

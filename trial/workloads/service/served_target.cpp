@@ -1,3 +1,6 @@
+// A server that is started is knocked at until it answers or its patience is over, and its end is
+// watched beside the requests. Where an address answers before the start, another program would be
+// measured, so that is refused.
 #include "trial/workloads/service/served_target.h"
 
 #include <algorithm>
@@ -88,6 +91,7 @@ class StartedServer final : public LoadTarget {
   void look() {
     (void)root_->read_output(nullptr);
     const double now = steady_clock().now_seconds();
+    // A scan of the tree is dear beside a request.
     if (!ended_.empty() || !root_->poll_exit() || now < next_scan_) return;
     next_scan_ = now + kScanSeconds;
     if (tree_.scan().empty())
@@ -138,6 +142,7 @@ Status StartedServer::open(const ServedTargetOptions& options, const HttpTargetO
     knock.start_seconds = std::max(kPauseSeconds, patience.left(steady_clock().now_seconds()));
     bool may_still_start = false;
     auto target = make_http_targets(urls_of(options), knock, &may_still_start);
+    // A server that ends at once is noticed here and not after the next knock.
     root_->wait(target ? 0 : kPauseSeconds);
     const Status goes_on = knock.go_on();
     if (!goes_on && !over) return goes_on.error();

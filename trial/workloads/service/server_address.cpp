@@ -1,3 +1,5 @@
+// Three questions on an address: where it is, whether a proxy may stand between, and whether it is
+// taken. An own address is bound for a moment; only another machine's is connected to.
 #include "trial/workloads/service/server_address.h"
 
 #include <netdb.h>
@@ -21,6 +23,7 @@ constexpr int kConnectMilliseconds = 2000;
 bool takes_connections(const addrinfo& address) {
   const int peer = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (peer < 0) return false;
+  // Without blocking: a full backlog leaves a connection pending for minutes.
   bool taken = ::connect(peer, address.ai_addr, address.ai_addrlen) == 0;
   if (!taken && errno == EINPROGRESS) {
     pollfd ready{peer, POLLOUT, 0};
@@ -55,6 +58,7 @@ UrlPlace url_place(std::string_view url) {
     url.remove_prefix(scheme + 3);
   }
   url = url.substr(0, url.find_first_of("/?#"));
+  // "user:password@host": the last '@' parts them.
   if (const std::size_t user = url.rfind('@'); user != std::string_view::npos) {
     url.remove_prefix(user + 1);
   }

@@ -1,3 +1,5 @@
+// A thread of its own reads each second, so that a slow page delays no request. One more reading is
+// taken at the end, so that growth covers the whole measurement.
 #include "trial/workloads/service/server_metrics.h"
 
 #include <algorithm>
@@ -28,6 +30,7 @@ std::string words_of(const std::vector<MetricsReading>& readings, const std::str
     return found == reading.values.end() ? std::nan("") : found->second;
   };
   const auto kind = last.kinds.find(name);
+  // A name without a # TYPE line is told as a gauge.
   const std::string is = kind == last.kinds.end() ? "gauge" : kind->second;
   if (is == "histogram" || is == "summary") {
     const double count = value(last, name + "_count") - value(first, name + "_count");
@@ -37,6 +40,7 @@ std::string words_of(const std::vector<MetricsReading>& readings, const std::str
   if (std::isnan(value(last, name)) || std::isnan(value(first, name))) return "";
   if (is == "counter") {
     const double grown = value(last, name) - value(first, name);
+    // A metric that was asked for by name is told even if it stood still.
     if (grown <= 0 && !told_always) return "";
     return fmt::format("{} {:.3g}/s", name, std::max(0.0, grown) / (last.seconds - first.seconds));
   }

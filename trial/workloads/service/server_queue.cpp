@@ -1,3 +1,5 @@
+// Simulated request by request: the earliest free slot takes the next one. The random numbers are
+// fixed, so that all runs are compared with the same queue.
 #include "trial/workloads/service/server_queue.h"
 
 #include <algorithm>
@@ -10,6 +12,7 @@ namespace ocrtune {
 
 QueuedRequests::QueuedRequests(const ServerQueue& queue) : queue_(queue) {
   OCRTUNE_CHECK(queue.slots > 0);
+  // All slots are free before the first request.
   for (int i = 0; i < queue.slots; ++i) free_at_.push(-std::numeric_limits<double>::infinity());
 }
 
@@ -18,6 +21,7 @@ double QueuedRequests::latency_seconds(double arrival_seconds) {
   if (queue_.sheds && free > arrival_seconds) return std::numeric_limits<double>::infinity();
   double seconds = queue_.service_seconds;
   if (queue_.spread > 0) {
+    // Log-normal service times with the mean that is asked for.
     seconds *= std::exp(queue_.spread * random_.normal() - queue_.spread * queue_.spread / 2);
   }
   const double end = std::max(arrival_seconds, free) + seconds;

@@ -1,3 +1,5 @@
+// First what is still on its way, then single requests as probes: the server is empty when one of
+// them is as quick as alone. No load is made, so the waiting itself keeps nothing busy.
 #include "trial/workloads/service/settling.h"
 
 #include <algorithm>
@@ -25,6 +27,7 @@ Settled wait_until_empty(LoadTarget& target, Clock& clock, std::int64_t unanswer
     ClosedPlan plan;
     plan.min_seconds = 0;
     plan.max_requests = 1;
+    // One request may take all the time that is left.
     plan.max_seconds = plan.patience_seconds =
         std::max(end - clock.now_seconds(), kSettlingPauseSeconds);
     plan.first_request = next_request;

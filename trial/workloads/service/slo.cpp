@@ -1,3 +1,6 @@
+// A binomial test on counts that the design effect has made smaller. Clusters are measured by the
+// variance between blocks of neighbouring requests. What a queue with the same arrivals would have
+// made late is taken out by regression.
 #include "trial/workloads/service/slo.h"
 
 #include <algorithm>
@@ -29,6 +32,7 @@ Result<LatencySlo> parse_slo(std::string_view text) {
   const auto percent = parse_number(text.substr(1, equals - 1));
   const auto seconds = parse_duration(text.substr(equals + 1));
   if (!percent || !seconds) return wrong();
+  // "200" alone is taken by parse_duration() as seconds, but may mean milliseconds.
   if (parse_number(text.substr(equals + 1))) {
     return Error{ErrorKind::usage,
                  fmt::format("'{0}': the time has no unit; write {0}ms or {0}s", text)};
@@ -64,6 +68,7 @@ std::int64_t min_requests(double percentile, double confidence, std::int64_t ove
     return binomial_at_most(static_cast<double>(over), static_cast<double>(requests),
                             1 - percentile) <= 1 - confidence + 1e-12;
   };
+  // Doubled until it proves, then halved: the test is monotonous in the number.
   std::int64_t high = over + 1;
   while (!proves(high)) high *= 2;
   std::int64_t low = over;  // never enough
@@ -80,6 +85,7 @@ SloVerdict judge_slo(const LatencySlo& slo, double requests, double over, double
   const double trials = requests / effect;
   const double late = over / effect;
   const double allowed = 1 - slo.percentile;
+  // Rounding must not turn 459 into 460.
   const double doubt = 1 - confidence + 1e-12;
   if (binomial_at_most(late, trials, allowed) <= doubt) return SloVerdict::met;
   if (late > 0 && binomial_at_least(late, trials, allowed) <= doubt) {
@@ -116,6 +122,7 @@ void BlockCounts::halve(std::vector<Block>& blocks) {
 
 double BlockCounts::weight() const {
   const auto count = static_cast<double>(requests_), expected = static_cast<double>(expected_);
+  // The slope of events on what was expected, by counts of zeros and ones.
   const double variance = count * expected - expected * expected;
   if (variance <= 0) return 0;
   const double covariance =

@@ -1,3 +1,5 @@
+// Each part is asked in turn, without waiting and then for half a millisecond each, since targets
+// cannot be polled together.
 #include "trial/workloads/service/spread_target.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// CPU time of the whole tree is the sign of work; it is looked at once a second, because shorter
+// stretches are a tick or none.
 #include "trial/workloads/service/start_patience.h"
 
 namespace ocrtune {
