@@ -169,7 +169,7 @@ SameJudgement judge_same(const std::vector<const SameResult*>& setting,
   SameJudgement judgement;
   std::vector<const SameResult*> ours, theirs;
   for (const SameResult* one : setting) {
-    // A setting that was compared in one trial only is judged by that one.
+    // A setting that was compared in only one of its trials has that one alone.
     if (one->compared()) ours.push_back(one);
     if (!one->compared()) judgement.not_compared = one->not_compared;
     // The fewest requests in flight at which any of its trials went wrong.

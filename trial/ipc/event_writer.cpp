@@ -44,9 +44,8 @@ Result<EventPipe> EventPipe::open_for(ProcessOptions& child, bool by_path) {
   EventPipe pipe = OCRTUNE_TRY(open());
   const int end = pipe.write_descriptor();
   if (by_path) {
+    // A path works after launchers closed the descriptor: /proc/PID/fd opens the same pipe anew.
     child.environment.emplace_back(kEventPathVariable,
-                                   // A path works after launchers closed the descriptor:
-                                   // /proc/PID/fd opens the same pipe anew.
                                    fmt::format("/proc/{}/fd/{}", ::getpid(), end));
   } else {
     child.environment.emplace_back(kEventDescriptorVariable, fmt::format("{}", end));

@@ -1,5 +1,6 @@
-// Decided by the clock alone: how long the lines of a counter follow each other without another one
-// between them. Titles only tell whether a counter counts things.
+// Which counter is the training's is decided by the clock alone: how long the lines of a counter
+// follow each other without another one between them. Titles only tell whether a counter counts
+// things.
 #include "trial/logs/counter_series.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Keyed by the words in front of the file name, because a program names each picture in the same
-// words. A validation's lines are left out; whether the files are the program's work is decided by
-// reader_finder.cpp.
+// Files are gathered by the words in front of their names, because a program names each picture in
+// the same words. A validation's lines are left out; whether the files are the program's work is
+// decided by reader_finder.cpp.
 #include "trial/logs/file_lines.h"
 
 #include <algorithm>

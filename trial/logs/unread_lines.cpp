@@ -1,5 +1,6 @@
-// Used only for words: what is found here is named as an option and never read by itself. Forms are
-// lines with their digits as "#"; the one that speaks of training and came most often is quoted.
+// What is found here is used for words alone: it is named as an option and never read by itself.
+// Forms are lines with their digits as "#"; the one that speaks of training and came most often is
+// quoted.
 #include "trial/logs/unread_lines.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// By NVML, in the process that computes: the parent of a trial never loads a driver's library
-// (docs/adr/0003). Functions that an older library lacks are null, and every one is asked before it
-// is called.
+// NVML is asked in the process that computes: the parent of a trial never loads a driver's library
+// (docs/adr/0003). Functions that an older library lacks are null, and every one is looked at
+// before it is called.
 #include "trial/observe/gpu_memory_use.h"
 
 #include <limits>

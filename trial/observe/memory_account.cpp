@@ -1,7 +1,7 @@
-// Kept apart from the reading so that tests can play any tree. Three values are carried: the
-// estimate, the bound by page faults, and what may have been missed between two readings. The rules
-// come from trees that were told wrong; tests/unit/trial/observe/memory_account_test.cpp plays
-// them.
+// The account is kept apart from the reading so that tests can play any tree. It carries three
+// values: the estimate, the bound by page faults, and what may have been missed between two
+// readings. The rules come from trees that were told wrong;
+// tests/unit/trial/observe/memory_account_test.cpp plays them.
 #include "trial/observe/memory_account.h"
 
 #include <algorithm>
@@ -144,7 +144,7 @@ void MemoryAccount::follow(const MemoryReading& reading, bool late) {
   const std::int64_t all = unclaimed_ + unclaimed;
   unclaimed_ = std::clamp<std::int64_t>(all, std::min<std::int64_t>(unclaimed, 0), 0);
   if (all > 0) missed += static_cast<std::uint64_t>(all);
-  // In time and little: the readings have seen it.
+  // What came in time and is little was seen by the readings.
   if (late || real(missed) > kSmallHint) unseen_ += missed;
 }
 

@@ -1,4 +1,4 @@
-// A mapped file of eight bytes for each rank: step count times two, plus one inside of a step. A
+// Each rank has a mapped file of eight bytes: step count times two, plus one inside of a step. A
 // rank that hangs or was killed leaves its last value in it.
 #include "trial/observe/step_mark.h"
 

@@ -1,7 +1,7 @@
-// Three ways, in this order: clean windows alone, a regression over disturbed ones, and at last the
-// raw rate with a large error. The regression is small (three unknowns) and has prior beliefs, so
-// that a trial of few windows still has an answer and an honest error. bound() then keeps the
-// result within what was seen.
+// The rate is found in one of three ways: from clean windows alone, by a regression over disturbed
+// ones, or at last as the raw rate with a large error. The regression is small (three unknowns) and
+// has prior beliefs, so that a trial of few windows still has an answer with its error. bound()
+// then keeps the result within what was seen.
 #include "trial/observe/undisturbed_rate.h"
 
 #include <algorithm>

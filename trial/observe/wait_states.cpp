@@ -1,6 +1,5 @@
 // Threads are grouped by program, state and the kernel function that they sleep in
-// (/proc/PID/task/TID/wchan). A rank of hundreds of threads is then a few lines; which system call
-// it is would need ptrace rights.
+// (/proc/PID/task/TID/wchan). A rank of hundreds of threads is then a few lines.
 #include "trial/observe/wait_states.h"
 
 #include <map>
@@ -37,7 +36,7 @@ std::string state_word(char state) {
 
 std::string place_of(const std::string& folder) {
   const auto text = read_file(folder + "/wchan", 128);
-  // The kernel shows "0" to readers without the right to see the function (proc(5)).
+  // The kernel shows "0" where there is no function, or no right to see it.
   if (!text || text->empty() || *text == "0") return "";
   return std::string(trim(*text));
 }

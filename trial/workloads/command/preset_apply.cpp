@@ -1,4 +1,4 @@
-// In this order: which knobs are within reach, the choice of knobs, their flags, the variables, the
+// The order: which knobs are within reach, the choice of knobs, their flags, the variables, the
 // launch; only then what a trial alone needs. A variable that the user has set stays; flags of
 // turned knobs and of a trial take the place of the user's.
 #include "trial/workloads/command/preset_apply.h"

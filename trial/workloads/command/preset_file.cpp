@@ -1,5 +1,5 @@
-// Reads on after a mistake, since TomlReader keeps the first one; every key is named in allow(), so
-// a misspelt one is told.
+// The reading goes on after a mistake, since TomlReader keeps the first one. Every key is named in
+// allow(), so that a misspelt one is told.
 #include "trial/workloads/command/preset_file.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// The workload asks the preset's work for its parts: space by GPUs or CPUs, runner by
-// prepare_command(), launch by what was kept with the run. A run that was stored needs no preset
-// any more, because its work is kept with it.
+// Space, runner and launch are made from the command with its preset worked in. A run that was
+// stored keeps that work (`launch`), so an answer needs no preset any more.
 #include "trial/workloads/command/user_command.h"
 
 #include <algorithm>

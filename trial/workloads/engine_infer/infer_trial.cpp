@@ -1,6 +1,6 @@
-// Runs the pool round after round until the trial is ended, and translates what it says into
-// events. Warm-up ends by the slowest worker, and not before the texts that are to be compared were
-// read once.
+// The pool runs round after round until the trial is ended, and what it says becomes events.
+// Warm-up ends by the slowest worker, and not before the texts that are to be compared were read
+// once.
 #include "trial/workloads/engine_infer/infer_trial.h"
 
 #include <algorithm>

@@ -30,7 +30,7 @@ constexpr auto kTrialFields = [](auto& spec, const auto& visit) {
   visit("request_seconds", spec.request_seconds);
   visit("first_answer_seconds", spec.first_answer_seconds);
   visit("max_in_flight", spec.max_in_flight);
-  // The key of older runs; a reader of another version must still find it.
+  // The key is older than the name of the field.
   visit("promise", spec.slo);
   visit("trace", spec.trace);
   visit("seconds", spec.seconds);

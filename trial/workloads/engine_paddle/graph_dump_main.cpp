@@ -86,7 +86,7 @@ struct OperationText {
   std::string operator()(const Scale&) const { return R"("op": "scale")"; }
 };
 
-// Of each parameter its name, shape and the range of its first values.
+// Of each parameter its name, its shape and the range of its initial values.
 std::string tensors_text(const std::vector<Parameter>& tensors, const std::vector<int>& which) {
   std::vector<std::string> texts;
   for (const int index : which) {

@@ -1,5 +1,5 @@
-// Written and read by one list of fields. Reading is strict: an unknown field or a wrong type is an
-// error with its name.
+// The specification is written and read by one list of fields. Reading is strict: an unknown field
+// or a wrong type is an error with its name.
 #include "trial/workloads/engine_train/worker_spec.h"
 
 #include <algorithm>

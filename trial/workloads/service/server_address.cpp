@@ -1,5 +1,5 @@
 // Three questions on an address: where it is, whether a proxy may stand between, and whether it is
-// taken. An own address is bound for a moment; only another machine's is connected to.
+// taken. An own address is bound for a moment; what cannot be bound is connected to.
 #include "trial/workloads/service/server_address.h"
 
 #include <netdb.h>

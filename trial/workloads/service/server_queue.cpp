@@ -1,5 +1,5 @@
-// Simulated request by request: the earliest free slot takes the next one. The random numbers are
-// fixed, so that all runs are compared with the same queue.
+// The queue is simulated request by request: the earliest free slot takes the next one. The random
+// numbers are fixed, so that all runs are compared with the same queue.
 #include "trial/workloads/service/server_queue.h"
 
 #include <algorithm>
