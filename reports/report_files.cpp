@@ -1,3 +1,4 @@
+// CSV files come first, then the page and ocrtune.env, which only a run with an answer has.
 #include "reports/report_files.h"
 
 #include <utility>

@@ -1,3 +1,6 @@
+// The sentence is put together from catalogue phrases: the answer, the texts that were read, the
+// recipe, the payback, and what is still open. A part of which the run tells nothing is empty.
+// tuner/verdict has judged; this file only words it.
 #include "reports/catalogue/headline.h"
 
 #include <algorithm>
@@ -55,6 +58,7 @@ constexpr std::pair<ReasonCode, const char*> kOpen[] = {
 
 Bilingual open_sentence(const RunRecord& run) {
   const TuneResult& result = run.result;
+  // The run's state comes first, then a contradiction in its readings, then disturbance by others.
   if (run.state == "running") {
     return phrase("Under way: {} leads with {} {}; no answer yet.",
                   {launch_knobs(result), rate_text(result.recommendation.samples_per_second),
@@ -318,6 +322,7 @@ Bilingual text_words(const RunRecord& run) {
   return words;
 }
 
+// The payback is an estimate, so it is shown with two significant digits.
 double two_digits(double value) {
   const double unit = std::pow(10.0, std::floor(std::log10(std::max(value, 1.0))) - 1);
   return std::round(value / unit) * unit;

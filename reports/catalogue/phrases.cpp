@@ -1,3 +1,5 @@
+// A phrase is found by its whole English text. A sentence that a lower floor composed is matched
+// with the rows that have holes: their fixed parts must stand in it, one after the other.
 #include "reports/catalogue/phrases.h"
 
 #include <algorithm>
@@ -20,6 +22,7 @@ const Phrase* find_phrase(std::string_view english) {
   static const auto kIndex = [] {
     std::unordered_map<std::string_view, const Phrase*> index;
     for (const auto* table : all_tables()) {
+      // emplace() keeps the first of two rows with equal English.
       for (const Phrase& phrase : *table) index.emplace(phrase.english, &phrase);
     }
     return index;
@@ -77,6 +80,8 @@ void add_patterns(std::string english, std::string_view chinese, std::vector<Pat
 const std::vector<Pattern>& patterns() {
   static const std::vector<Pattern> kPatterns = [] {
     std::vector<Pattern> found;
+    // Sentences of other floors stand in these four; the other tables hold words of the page and of
+    // the terminal.
     for (const auto* table :
          {&sentence_table(), &advice_table(), &machine_table(), &command_line_table()}) {
       for (const Phrase& row : *table) {
@@ -102,10 +107,13 @@ std::optional<std::vector<std::string>> match(std::string_view phrase, std::stri
     phrase.remove_prefix(hole + 2);
     hole = phrase.find("{}");
     const std::string_view fixed = phrase.substr(0, hole);
+    // A hole ends where the next fixed part first stands. The last part is sought from the end, so
+    // that the last hole may hold its text.
     const std::size_t at = hole != std::string_view::npos ? left.find(fixed)
                            : fixed.empty()                ? left.size()
                            : left.size() < fixed.size()   ? std::string_view::npos
                                                           : left.rfind(fixed);
+    // An empty hole is no match.
     if (at == std::string_view::npos || at == 0) return std::nullopt;
     holes.emplace_back(left.substr(0, at));
     left.remove_prefix(at + fixed.size());
@@ -151,7 +159,9 @@ std::string chinese_clauses(std::string_view sentence, int depth) {
 std::string chinese_of_depth(std::string_view sentence, int depth) {
   if (const Phrase* phrase = find_phrase(sentence)) return std::string(phrase->chinese);
   if (std::string duration = chinese_duration(sentence); !duration.empty()) return duration;
+  // Holes are translated in turn; the limit of the depth is a guess.
   if (depth > 3) return std::string(sentence);
+  // Clauses come before patterns, whose holes would take in a semicolon and the clause behind it.
   if (std::string clauses = chinese_clauses(sentence, depth); !clauses.empty()) return clauses;
   for (const Pattern& pattern : patterns()) {
     auto holes = match(pattern.english, sentence);

@@ -1,3 +1,5 @@
+// Every function makes valid UTF-8 of its text first (valid_utf8() of base/text.h), and works on
+// code points from there on. The few ranges of Unicode that matter are written out here.
 #include "reports/catalogue/plain_text.h"
 
 #include <algorithm>
@@ -32,11 +34,13 @@ char32_t code_point(std::string_view text, std::size_t at, std::size_t* length) 
   return (lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
 }
 
+// The directional marks, embeddings, overrides and isolates of UAX #9.
 bool turns_direction(char32_t point) {
   return point == 0x061C || point == 0x200E || point == 0x200F ||
          (point >= 0x202A && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069);
 }
 
+// C1 (0x80 to 0x9F) counts too: a terminal may take 0x9B for the start of an escape sequence.
 bool is_control(char32_t point) {
   return (point < 0x20 && point != '\n' && point != '\t') || (point >= 0x7F && point < 0xA0);
 }
@@ -55,6 +59,7 @@ bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) !=
 // Head and tail of valid UTF-8, cut between characters.
 std::string shorten(std::string text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return text;
+  // The share of the head is a guess.
   std::size_t head = max_bytes * 2 / 3;
   while (head > 0 && !starts_character(text[head])) --head;
   std::size_t tail = text.size() - (max_bytes - head);
@@ -148,6 +153,7 @@ std::string script_json(std::string_view json) {
   return out;
 }
 
+// A combining mark counts as one column here, as every character does that is not wide.
 int display_width(std::string_view text) {
   const std::string valid = valid_utf8(text);
   int width = 0;

@@ -1,3 +1,5 @@
+// The sentences stand in tuner_reasons.h, one row for each code. The compiler checks here that a
+// row has as many holes in both languages as its code has arguments.
 #include "reports/catalogue/reasons.h"
 
 #include <algorithm>
@@ -55,6 +57,7 @@ std::string number_text(const Number& number, Language language) {
     case Unit::decimal:
       return decimal_text(number.value, number.digits);
     case Unit::general:
+      // From here on {:g} rounds up to a power of ten and writes "1e+04".
       if (number.value >= std::pow(10, number.digits) - 0.5)
         return fmt::format("{:.0f}", number.value);
       return fmt::format("{:.{}g}", number.value, number.digits);
@@ -123,6 +126,7 @@ std::string say_both(const Said& said, const char* tag) {
 }  // namespace
 
 std::string sentence(const Reason& reason, Language language) {
+  // A verbatim reason is an English sentence that was composed elsewhere; it is looked up whole.
   if (reason.is(ReasonCode::verbatim) && language == Language::chinese) {
     return chinese_of(reason.text(0));
   }

@@ -1,3 +1,6 @@
+// Badges word what tuner/verdict decided. Only noise, a missing data path and an unfinished run
+// are read from the record here. The first badge is the verdict's own: html/run_index.cpp shows
+// no other.
 #include "reports/catalogue/verdict.h"
 
 #include <algorithm>
@@ -11,6 +14,7 @@ namespace ocrtune {
 namespace {
 
 // Above this spread between repeats, or share of discarded samples, the host is called noisy.
+// Both values are guesses.
 constexpr double kNoisySpread = 0.05;
 constexpr double kNoisyShare = 0.2;
 
@@ -89,6 +93,7 @@ std::vector<Badge> badges(const RunRecord& run) {
                      "Other settings cannot be told from it by these trials."});
   }
   const bool spread = result.noise_measured && result.noise > kNoisySpread;
+  // One badge of load at most: turns beside load say more than discarded windows or the spread.
   if (result.verdict.beside_load) {
     found.push_back({"LOADED HOST", Tone::warning,
                      "Measured in turns beside other load: rates and gain are those beside it."});
@@ -101,6 +106,7 @@ std::vector<Badge> badges(const RunRecord& run) {
                                  format_percent(result.noise))});
   }
   const InferenceWorkload& reads = run.job.requests();
+  // Without a place or a label file the engine works on lines that it draws itself.
   const bool drawn =
       run.job.infers() ? reads.place.empty() && reads.url.empty() : run.job.label_file().empty();
   if (run.job.command().empty() && drawn) {
@@ -131,6 +137,7 @@ std::vector<std::string> used_gpus(const RunRecord& run) {
   if (!run.result.found) return {};
   std::vector<std::string> gpus = run.job.gpus();
   const int processes = run.result.recommendation.knobs.nproc;
+  // Processes take the GPUs in turn, so the last ones stay unused where there are fewer processes.
   gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(std::max(0, processes))));
   return gpus;
 }
@@ -140,6 +147,7 @@ std::string gpus_text(const RunRecord& run) {
   if (gpus.empty()) return "";
   const auto count = static_cast<int>(gpus.size());
   const int processes = run.result.recommendation.knobs.nproc;
+  // sentence_table.cpp has these words as patterns, for their Chinese.
   const std::string how =
       processes % count == 0
           ? how_many(processes / count, "process") + (count > 1 ? " on each of " : " on ")

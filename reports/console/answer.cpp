@@ -1,3 +1,5 @@
+// The lines stand in the order of the questions: what to launch, with which command, how fast,
+// with how much memory, what to know, how to go on. A part without text makes no line.
 #include "reports/console/answer.h"
 
 #include <vector>
@@ -16,6 +18,7 @@
 namespace ocrtune {
 namespace {
 
+// With verdict, badges, cause and the lines of advice these make eight (answer_test.cpp).
 constexpr std::size_t kMostFailures = 3;
 
 std::string badges_text(const RunRecord& run, Language language) {
@@ -60,6 +63,7 @@ std::string caveat(const RunRecord& run, Language language) {
   if (!result.inconclusive.empty()) return sentence(result.inconclusive, language);
   auto notes = further_reasons(result.recommendation);
   std::erase_if(notes, tells_of_gpus);  // a line of their own
+  // A doubt about the rate itself goes before the other notes, wherever it stands among them.
   for (const Reason& note : notes) {
     const auto doubts = {ReasonCode::log_against_clock, ReasonCode::batch_costs_nothing,
                          ReasonCode::scope_assumed_of_rank, ReasonCode::scope_assumed_of_job,
@@ -70,6 +74,7 @@ std::string caveat(const RunRecord& run, Language language) {
   }
   if (!result.held_back.empty()) return "";  // it has a line of its own
   if (!notes.empty()) {
+    // What a server reports of failures stands behind the note on its load and would be lost here.
     const bool says_more = notes.size() > 1 && notes[1].is(ReasonCode::server_reports);
     return sentence(notes[0], language) + (says_more ? " " + sentence(notes[1], language) : "");
   }

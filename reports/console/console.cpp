@@ -1,3 +1,5 @@
+// `ocrtune show --all`: head, answer, rules, alternatives, failures and noise. The answer's own
+// lines are never dropped; the lists behind it get what it leaves of kMaxSummaryLines.
 #include "reports/console/console.h"
 
 #include <algorithm>
@@ -26,6 +28,7 @@ namespace {
 
 constexpr int kMaxSummaryLines = 30;
 constexpr int kMaxLines = 6;  // of one label at 60 columns and more; our own sentences are shorter
+// The width of a label is that of kLabelColumns in label_lines.cpp.
 constexpr int kUsualWidth = 60, kLabelWidth = 9;  // columns
 
 void add_head(LabelLines& lines, const RunRecord& run) {
@@ -53,6 +56,7 @@ std::string environment_text(const Recommendation& recommended) {
 Bilingual rate_basis(const RunRecord& run) {
   if (run.result.verdict.beside_load) return phrase("95 % interval, beside other load");
   for (const SettingSummary& setting : run.result.settings) {
+    // The rate of a modelled setting rests on disturbed windows alone.
     if (setting.knobs != run.result.recommendation.knobs || !setting.modelled) continue;
     return phrase("95 %, beside other load: run again when quiet");
   }
@@ -230,6 +234,7 @@ std::string console_summary(const RunRecord& run, int width, bool colour, Langua
     add_answer(lines, run);
     add_rules(lines, result);
     lines.blank();
+    // What was measured about as fast is similar; what the noise does not tell apart is open.
     std::vector<Neighbour> similar = result.close;
     std::erase_if(similar,
                   [](const Neighbour& one) { return !one.reason.is(ReasonCode::within_noise); });
@@ -245,6 +250,7 @@ std::string console_summary(const RunRecord& run, int width, bool colour, Langua
   } else {
     lines.marked("answer", "", badges(run));
     add_causes(lines, result);
+    // Eight lines are left for rules and advice.
     add_failures(lines, run, kMaxSummaryLines - lines.count() - 8);
     add_rules(lines, result);
   }

@@ -1,4 +1,4 @@
-// The answer on a terminal: at most 25 lines, in the order in which people ask.
+// The whole account on a terminal: some 30 lines at 80 columns, in the order in which people ask.
 #pragma once
 
 #include <string>

@@ -1,3 +1,5 @@
+// Text and JSON are made of one Diagnosis. Text shows the causes that tell the most, with short
+// lines, and quotes each log line once; JSON has everything. Chinese comes from the catalogue.
 #include "reports/console/diagnosis_text.h"
 
 #include <algorithm>
@@ -23,6 +25,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxCauses = 4;  // in text; JSON has all
 constexpr std::size_t kMaxConsequences = 3;
 constexpr int kMaxEvidence = 240, kMaxAside = 160;  // columns of a line that is quoted
+// Causes below this confidence are not shown. This value and the next are guesses.
 constexpr double kWorthTelling = 0.12;
 constexpr double kLeads = 0.5;  // the first cause, with what follows from it named below
 
@@ -81,6 +84,7 @@ constexpr Words kChinese = {"所给内容中没有发现失败。",
 const Words& words_of(bool chinese) { return chinese ? kChinese : kEnglish; }
 
 const char* confidence_word(double confidence, const Words& words) {
+  // The bounds of the words are guesses.
   if (confidence >= 0.9) return words.certain;
   if (confidence >= 0.65) return words.likely;
   if (confidence >= 0.35) return words.possible;
@@ -242,6 +246,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
   if (!diagnosis.failed) text += std::string(nothing_found(diagnosis.given, words)) + "\n";
   std::vector<const Cause*> shown;
   std::vector<EvidenceLine> consequences;
+  // The parts share this set and are called in the order of the page: the first quotes a line.
   Quoted quoted;
   bool suspected = false;
   for (const Cause& cause : diagnosis.causes) {
@@ -250,6 +255,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
       if (!std::exchange(suspected, true)) text += suspect_text(cause, chinese, quoted);
       continue;
     }
+    // What only follows from a likely first cause is no cause of its own here.
     if (!shown.empty() && cause.follows && diagnosis.causes[0].confidence >= kLeads) {
       consequences.push_back(cause.evidence[0]);
       continue;
@@ -309,6 +315,7 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan
                          {"consequences", evidence_json_of(diagnosis.consequences)},
                          {"notes", diagnosis.notes},
                          {"logs", files}};
+  // Lines of logs may hold bytes that are not UTF-8; a strict dump() would throw on them.
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

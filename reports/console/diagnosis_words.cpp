@@ -1,3 +1,5 @@
+// Both tables have a row for each code that diagnosis/ may give; a missing row ends the program.
+// diagnosis_words_test.cpp asks for every step, so that none is missing in a release.
 #include "reports/console/diagnosis_words.h"
 
 #include <algorithm>
@@ -112,6 +114,7 @@ constexpr StepWords kSteps[] = {
 };
 
 std::string clock_text(double when) {
+  // Times are seconds into the year (diagnosis/cause.h): the day is left out.
   const auto seconds = static_cast<long>(when) % 86400;
   return fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
@@ -160,6 +163,7 @@ std::string story_line(const StoryEvent& event, bool chinese) {
   const bool stopped = event.code == StoryCode::stopped;
   if (stopped && event.cause == kLauncher) text = chinese ? "启动器" : "the launcher";
   if (event.code == StoryCode::waited && chinese && !event.text.empty()) text = " " + text + " ";
+  // PyTorch begins its lines with "[rank3]: "; who_text() has said the rank.
   if (const std::size_t mark = text.find("]: "); starts_with(text, "[rank") && mark < 12) {
     text.erase(0, mark + 3);
   }

@@ -1,3 +1,5 @@
+// Text is broken by the columns that it takes on a terminal, not by bytes. Chinese has no blanks,
+// so any two of its characters may be parted, unless a mark belongs to its neighbour.
 #include "reports/console/label_lines.h"
 
 #include <algorithm>
@@ -54,6 +56,7 @@ std::vector<std::string> broken_lines(const std::string& text, int columns) {
                           std::string_view(text).substr(end))) {
       end = piece_end(text, end);
     }
+    // The blank behind a word takes no room at the end of a line: it is measured without.
     const std::string piece = text.substr(at, end - at);
     if (!line.empty() && display_width(line + std::string(trim(piece))) > columns) {
       lines.emplace_back(trim(line));
@@ -98,6 +101,7 @@ void LabelLines::marked(std::string_view label, const std::string& text,
   std::string line;
   int used = 0;
   const auto put = [&](const std::string& words, const char* gap, const char* code) {
+    // Colour sequences take no columns, so the width is counted beside the line.
     if (used > 0 && used + display_width(gap + words) > columns_) {
       push(label, line, Tone::neutral);
       label = "";

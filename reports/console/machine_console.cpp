@@ -1,3 +1,5 @@
+// Facts stand in the order in which they limit a launch: CPUs, memory, thread variables, GPUs.
+// Warnings and unknowns share the lines that these leave of kMaxPageLines.
 #include "reports/console/machine_console.h"
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 namespace ocrtune {
 namespace {
 
+// Instructions and lists are wrapped here even where the terminal is wider.
 constexpr std::size_t kMaxWidth = 118;
 constexpr std::size_t kMaxPageLines = 25;
 
@@ -138,6 +141,7 @@ void add_memory(std::vector<std::string>& lines, const Machine& machine) {
                                          : ", swap " + format_bytes(memory.swap_total_bytes);
   }
   add(lines, "Memory", text);
+  // Nodes are listed where they are few, or where one of them is out of the ordinary.
   constexpr int kFewNodes = 4;
   const std::string nodes = setting_text(machine, "memory_node");
   if (machine.cpu.numa_nodes <= kFewNodes || nodes.find("not allowed here") != nodes.npos ||
@@ -217,6 +221,7 @@ std::string work_text(const GpuFacts& gpu) {
 template <typename Text>
 void add_alike(std::vector<std::string>& lines, const std::vector<GpuFacts>& gpus,
                const Text& text) {
+  // How many kinds are listed is a guess.
   constexpr std::size_t kMaxKinds = 3;
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // text, numbers
   for (const GpuFacts& gpu : gpus) {
@@ -333,6 +338,8 @@ std::string machine_card(const Machine& machine, int width) {
   add_gpus(lines, machine);
   add_rules(lines, machine);
   add_recommendation(lines, machine.recommendation);
+  // Two lines at least are left, so that a full card still says that there are warnings. A third
+  // of the room, and at least a line, is kept for what is unknown.
   const std::size_t left = kMaxPageLines - std::min(kMaxPageLines - 2, lines.size());
   const std::size_t unknown = machine.unknowns.empty() ? 0 : std::max<std::size_t>(1, left / 3);
   const std::size_t before = lines.size();

@@ -1,3 +1,5 @@
+// The cards are in English alone and are not wrapped. Labels stand in a margin of 12 columns, as
+// on the machine card.
 #include "reports/console/p2p_console.h"
 
 #include <map>
@@ -51,6 +53,7 @@ void add_pairs(std::string& text, const P2pVerdict& verdict) {
   };
   std::map<std::string, Alike> groups;
   for (const P2pPairVerdict& pair : verdict.pairs) {
+    // The verdict's number comes first in the key, so that the map keeps the order of the enum.
     const std::string key =
         fmt::format("{}|{}", static_cast<int>(pair.verdict), join(pair.evidence, "|"));
     Alike& group = groups[key];
@@ -108,6 +111,7 @@ std::string sweep_card(const SweepAnswer& sweep) {
     label = "";
   }
   add(text, "Best", sweep.sentence);
+  // Row 0 is the base of the sweep: nothing needs to be set for it.
   if (sweep.best != 0) {
     for (const auto& [name, value] : sweep.rows[static_cast<std::size_t>(sweep.best)].setting.env) {
       add(text, "", "export " + name + "=" + value);

@@ -1,3 +1,5 @@
+// The table and the JSON have the same probes, one row for each rate that was tried. The words of
+// a verdict differ: the names in JSON are published and stay as they are.
 #include "reports/console/slo_text.h"
 
 #include <algorithm>
@@ -52,6 +54,7 @@ const char* verdict_word(SloVerdict verdict) {
 }  // namespace
 
 std::string slo_text(const SloSearchResult& result, const LatencySlo& slo, int width) {
+  // Two digits are enough for p99.99.
   const double percent = std::round(slo.percentile * 1e4) / 100;
   std::string text = result.words + ".\n\n";
   text += fmt::format(
@@ -65,6 +68,8 @@ std::string slo_text(const SloSearchResult& result, const LatencySlo& slo, int w
   Table table({"requests/s", "verdict", fmt::format("p{:g} ms", percent), "p50 ms", "requests",
                "too late", "effective", "seconds"});
   for (const RateProbe& probe : result.probes) {
+    // Requests of one queue depend on each other; "effective" says how many independent ones
+    // would tell as much.
     table.add_row({format_count(probe.requests_per_second), verdict_word(probe.verdict),
                    milliseconds_text(probe.latency_seconds),
                    milliseconds_text(probe.median_seconds), probe.judged, probe.over,

@@ -1,3 +1,6 @@
+// A stored run becomes a Deployment. Workload::launch() makes the line, as it does for verify; then
+// a placeholder takes the place of secrets and of what belongs to the measured machine.
+// How a format writes it is the matter of deployment_formats.cpp.
 #include "reports/export/deployment.h"
 
 #include <algorithm>
@@ -37,9 +40,11 @@ int cpus_of(const RunRecord& run, const Knobs& knobs) {
   for (const SettingSummary& setting : run.result.settings) {
     if (setting.knobs != knobs) continue;
     used = std::max(used, setting.cpu_seconds_per_sample * setting.samples_per_second.median);
+    // Beside other load CPU time says what the setting got, and runnable threads what it wanted.
     if (setting.discarded_samples > 0) used = std::max(used, setting.threads.runnable);
   }
   const int usable = cpus_in_reach(run.trials, knobs, usable_cpu_count(run.machine.cpu));
+  // A hundredth above a whole CPU asks for no further one.
   return std::clamp(static_cast<int>(std::ceil(used - 0.01)), 1, std::max(1, usable));
 }
 
@@ -89,6 +94,7 @@ std::optional<DeployedService> service_of(const RunRecord& run, Launch& launch) 
   DeployedService service;
   std::string url = run.job.url();
   if (url.find("{port}") != std::string::npos) {
+    // launch() has put kLaunchPort where a trial has a free port.
     const std::string port = fmt::format("{}", kLaunchPort);
     replace_all(url, "{port}", kPort);
     for (std::string& argument : launch.arguments) replace_all(argument, port, kPort);
@@ -120,6 +126,7 @@ std::string measured_line(const RunRecord& run) {
 std::string needs_caution(const Launch& launch) {
   std::vector<std::string> needs;
   const auto& words = launch.arguments;
+  // The word before "rank-exec" is the path of ocrtune on the measured machine.
   const auto starter = std::ranges::find(words, "rank-exec");
   if (starter != words.begin() && starter != words.end()) {
     needs.push_back("Needs ocrtune where it runs, as " + plain_line(*std::prev(starter)));
@@ -135,6 +142,7 @@ std::string needs_caution(const Launch& launch) {
 // of seconds does not see what fragments and wider inputs add to a small program. Never beyond the
 // limit under which it was measured, unless it needs that.
 std::uint64_t memory_to_ask(const Safety& safety) {
+  // A guess stands for what a short trial misses.
   constexpr std::uint64_t kFloorBytes = 256ULL << 20;
   const Resource* host = safety.find(ResourceKind::host_memory);
   if (host == nullptr || host->peak == 0) return 0;
@@ -186,6 +194,7 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   deployment.measured = measured_line(run);
   deployment.launch = OCRTUNE_TRY(
       workload_of(run.job, run.search)->launch(run.machine, best.knobs, seen_of_program(run)));
+  // Only a launch with a host's number in it has to be started on each host.
   const std::vector<std::string> open = placeholders_of(launch_text(deployment.launch));
   if (std::find(open.begin(), open.end(), "<NODE_RANK>") != open.end()) {
     deployment.nodes = nodes_of(best.knobs);
@@ -212,6 +221,7 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   }
   Variables variables;
   for (auto& [name, value] : launch.environment) {
+    // The CPUs of this variable are numbers of the measured machine.
     if (name == "OCRTUNE_RANK_CPUS") {
       deployment.pinned.emplace_back(name, value);
     } else {
@@ -228,6 +238,7 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   deployment.cpus = cpus_of(run, best.knobs);
   const CpuFacts& cpu = run.machine.cpu;
   const int cores = allowed_cores(cpu);
+  // Fewer cores than CPUs: this machine numbers hardware threads.
   deployment.whole_cores = cpu.allowed.count() > cores && deployment.cpus <= cores;
   deployment.memory_policy = sets_memory_policy(launch.arguments);
   deployment.memory_bytes = memory_to_ask(run.result.verdict.safety);
@@ -257,6 +268,7 @@ Status take_plan(const std::string& json, Deployment& deployment) {
     const nlohmann::json::json_pointer at(path);
     return plan.contains(at) && plan[at].is_number_integer() ? plan[at].get<int>() : 0;
   };
+  // These are the keys of docs/schema.md for `ocrtune plan --json`.
   const int bought = count_at("/year/months/0/bought_machines");
   const int replicas = bought > 0 ? bought : count_at("/machines/high");
   if (replicas < 1) {

@@ -1,3 +1,5 @@
+// A row of export_formats() is a writer and, where a format cannot hold every value, a check that
+// refuses before anything is written. Each writer quotes by its reader's own rules.
 #include <algorithm>
 #include <map>
 
@@ -106,6 +108,7 @@ std::string write_docker_env(const Deployment& deployment) {
   std::string text = head(deployment, "Use: docker run --env-file FILE");
   for (const auto& [name, value] : deployment.launch.environment) {
     if (!is_variable_name(name)) continue;
+    // fits_docker_env() has refused such a value; this keeps the file whole if it was not asked.
     const bool one_line = value.find_first_of("\r\n") == std::string::npos;
     text += fmt::format("{}{}={}\n", one_line ? "" : "# more than one line: ", name,
                         one_line ? value : plain_line(value));

@@ -1,3 +1,4 @@
+// A value that sh and docker would read differently stands in a comment, to be set by hand.
 #include "reports/export/env_file.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// One suite with one case; a drift or an open question is a failure with its state as the type.
+// html_text() escapes for XML too and leaves no control character, which XML 1.0 forbids.
 #include "reports/export/junit.h"
 
 #include <fmt/format.h>

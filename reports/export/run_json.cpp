@@ -1,3 +1,5 @@
+// One function for each part of the document. What was not measured is null, never 0. A sentence
+// has the code of its reason beside it, so that a program need not read words.
 #include "reports/export/run_json.h"
 
 #include <algorithm>
@@ -296,6 +298,7 @@ std::string run_json(const RunRecord& run, int indent) {
       {"advice", said(result.advice)},
       {"advice_code", code(result.advice)},
   };
+  // The names of the run and of versions are not checked for UTF-8; a strict dump() would throw.
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 

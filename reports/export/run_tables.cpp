@@ -1,3 +1,5 @@
+// Each table is a list of columns and a function that makes a row of cells in the same order;
+// schema_test.cpp holds the columns against docs/schema.md.
 #include "reports/export/run_tables.h"
 
 #include <algorithm>
@@ -241,6 +243,7 @@ Table trials_table(const RunRecord& run) {
   for (std::size_t place = 0; place < trials.size(); ++place) {
     const Trial& trial = *trials[place];
     const std::vector<Cell> head = trial_cells(run.id, place, trial, dims);
+    // A trial without windows leaves the window's columns empty: they lie between head and tail.
     const std::size_t behind = 2 + observation_cells(trial, 0).size();
     const std::size_t sample_columns = table.columns().size() - head.size() - behind;
     for (std::size_t i = 0; i < std::max<std::size_t>(trial.samples.size(), 1); ++i) {

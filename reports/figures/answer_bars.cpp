@@ -1,3 +1,5 @@
+// Bars are HTML elements whose left edge and width are shares of the axis in percent, so that
+// they follow the width of the page. A setting under several names is one row.
 #include "reports/figures/answer_bars.h"
 
 #include <algorithm>
@@ -130,6 +132,7 @@ std::string rate_bars(const RunRecord& run) {
   if (rows.size() < 2) return "";
   double end = 0;
   for (const Candidate& row : rows) end = std::max({end, row.rate.median, row.rate.high});
+  // The longest bar stays clear of the edge.
   end *= 1.02;
   std::string html;
   for (const Candidate& row : rows) {

@@ -1,3 +1,5 @@
+// Works on the stored step times alone: nothing is measured or fitted here. A part is assumed to
+// end without anything else becoming slower, hence the upper bounds.
 #include "reports/figures/bottleneck.h"
 
 #include <algorithm>
@@ -10,6 +12,7 @@ double total(const StepTimes& step) {
 }
 
 double ceiling(double rate, double whole, double part) {
+  // A step that consists of this part alone has no bound: 0 stands for it.
   return part >= whole ? 0 : rate * whole / (whole - part);
 }
 
@@ -24,6 +27,7 @@ StepTimes mean_step(const std::vector<Trial>& trials, const Knobs& knobs) {
     if (!trial.ok() || trial.knobs != knobs) continue;
     for (const Sample& sample : trial.samples) {
       if (!sample.clean() || total(sample.step) <= 0) continue;
+      // A window's times are those of its mean step, so a window counts by its steps.
       const double weight = std::max<double>(static_cast<double>(sample.steps), 1);
       sum.data_seconds += weight * sample.step.data_seconds;
       sum.compute_seconds += weight * sample.step.compute_seconds;

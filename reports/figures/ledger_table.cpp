@@ -1,3 +1,5 @@
+// A row of the table has its bar as an SVG of its own. Colours are classes of the style sheet,
+// which the legend uses too.
 #include "reports/figures/ledger_table.h"
 
 #include <array>
@@ -41,6 +43,7 @@ std::string bar(const Bottleneck& bottleneck) {
   double left = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const double width = kBarWidth * shares[i];
+    // Narrower parts cannot be seen, and below 30 pixels there is no room for a number.
     if (width > 0.2) {
       svg.rectangle(left, 0, width, kBarHeight, kParts[i].css,
                     fmt::format("{} {:.1f} %", kParts[i].phrase, shares[i] * 100));

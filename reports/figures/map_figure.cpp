@@ -1,3 +1,5 @@
+// Settings are put into a grid first, by processes and batch, the other knobs at their best. The
+// grid is drawn cell by cell; the legend collects what was really drawn.
 #include "reports/figures/map_figure.h"
 
 #include <algorithm>
@@ -24,6 +26,7 @@ namespace {
 
 constexpr double kMapLeft = 44, kMapTop = 26, kMapBottom = 44;
 constexpr double kNarrowest = 270;  // the axis titles need that much
+// The style sheet has classes s0 to s7 for cells and t0 to t7 for their text.
 constexpr int kShades = 8;
 
 using Place = std::pair<int, int>;  // nproc, batch
@@ -309,6 +312,7 @@ class MapDrawing {
       double left = 0, top = 0;
       if (rule.setting.trials == 0 || !find(rule.setting.knobs, &left, &top)) continue;
       const Place place(rule.setting.knobs.nproc, rule.setting.knobs.batch);
+      // Triangles of several rules in one cell stand side by side.
       const double shift = 9.0 * drawn[place]++;
       svg_.path(fmt::format("M{:.4g} {:.4g}l4 7h-8z", left + 7 + shift, top + 3), "rule-mark",
                 html_text(plain_line(sentence(rule.text))));

@@ -1,3 +1,5 @@
+// Both pictures have the same size and axes. Data in pixels comes from Scale (markup/svg.h); the
+// unit of an axis is chosen by the largest value.
 #include "reports/figures/run_figures.h"
 
 #include <algorithm>
@@ -61,6 +63,7 @@ std::vector<Step> steps_of(const RunRecord& run) {
   double seconds = 0, best = 0;
   for (const Trial& trial : run.trials) {
     seconds += trial.seconds;
+    // A rate that rests on disturbed windows is no best rate.
     if (trial.ok() && !trial.noisy()) best = std::max(best, trial.samples_per_second);
     steps.push_back({&trial, seconds, best});
   }
@@ -80,6 +83,7 @@ void shade_phases(Svg& svg, const Scale& x, const std::vector<Step>& steps,
     const Bilingual name = phase_text(steps[first].trial->phase, search);
     svg.rectangle(left, kTop, right - left, kHeight - kBottom - kTop,
                   shaded ? "phase" : "phase other", html_text(name.english));
+    // A column of this font takes about 6.5 pixels (a guess).
     if (right - left > 6.5 * display_width(name.english)) {
       svg.text(left + 4, kTop - 4, say_text(name, "tspan"), "phase-text");
     }
@@ -103,6 +107,7 @@ std::string pareto_figure(const RunRecord& run) {
   if (dots.size() < 3) return "";
   std::sort(dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.bytes < b.bytes; });
   const double limit = static_cast<double>(run.result.recommendation.limit_bytes);
+  // A limit far away would press all dots to the left edge.
   const bool limit_near = limit > 0 && limit < 2 * most;
   // In the unit that gives short numbers.
   const double widest = 1.04 * (limit_near ? std::max(limit, most) : most);
@@ -150,6 +155,7 @@ std::string story_figure(const RunRecord& run) {
   if (worked < 2 || steps.back().best <= 0) return "";
   double fastest = 0;
   for (const Step& step : steps) fastest = std::max(fastest, step.trial->samples_per_second);
+  // A run of no time would have an axis without length.
   const double end = std::max(steps.back().seconds, 0.1);
   const double unit = end < 180 ? 1 : 60;
   const Scale x = across(0, end / unit);
@@ -161,6 +167,7 @@ std::string story_figure(const RunRecord& run) {
   shade_phases(svg, {0, end, x.origin, x.pixels, false}, steps, run.search);
   draw_axes(svg, x, y, say(unit == 1 ? "seconds →" : "minutes →", {}, "tspan"),
             say(rate_unit(run), {}, "tspan"));
+  // The line keeps every step; only dots are thinned out.
   const std::size_t stride = steps.size() / kMaxDots + 1;
   std::string path;
   double drawn = 0;

@@ -1,3 +1,5 @@
+// The constructor settles the scales from all points, then axes, ideal, dots, curve and marks are
+// drawn over each other in this order.
 #include "reports/figures/scaling_figure.h"
 
 #include <algorithm>
@@ -62,6 +64,7 @@ class ScalingDrawing {
     for (const Point& point : points) {
       highest = std::max(highest, point.setting->samples_per_second.high);
     }
+    // The ideal may rise above the data, but not so far that the data becomes flat.
     if (shows_ideal()) highest = std::clamp(ideal(best_.rbegin()->first), highest, 1.6 * highest);
     rate_ = {0, highest * 1.06, kScalingHeight - kScalingBottom,
              -(kScalingHeight - kScalingBottom - kScalingTop), false};
@@ -115,6 +118,7 @@ class ScalingDrawing {
     }
     double last = -1e9;
     for (const auto& [value, setting] : best_) {
+      // A number needs about 20 pixels; one that would overlap is left out.
       if (x(value) - last < 20) continue;
       last = x(value);
       svg_.text(last, kScalingHeight - kScalingBottom + 15, fmt::format("{}", value), "tick",
@@ -128,6 +132,7 @@ class ScalingDrawing {
   // Clipped at the top of the picture.
   void draw_ideal() {
     std::string path;
+    // A straight line of ideal scaling is a curve on the logarithmic axis.
     constexpr int kSteps = 48;
     for (int i = 0; i <= kSteps; ++i) {
       const double value = low_ * std::pow(value_.high / low_, static_cast<double>(i) / kSteps);

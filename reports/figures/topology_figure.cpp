@@ -1,3 +1,5 @@
+// Two passes: measure() gives each box its size from the inside out, then the drawing places the
+// boxes. Both let them flow in the same way and must stay alike.
 #include "reports/figures/topology_figure.h"
 
 #include <algorithm>
@@ -34,6 +36,7 @@ struct Box {
   double width = 0, height = 0;
 };
 
+// A column of the title's font takes about 6.4 pixels (a guess).
 double title_width(const std::string& title) { return 6.4 * display_width(title); }
 
 void measure(Box& box, double widest) {
@@ -107,6 +110,7 @@ class TopologyDrawing {
   }
 
   void draw_inside(const Box& box, double left, double top) {
+    // Half a pixel guards against rounding: a box that fitted in measure() must fit here.
     const double inner = box.width - 2 * kPad + 0.5;
     double x = 0, y = 0, line = 0;
     const auto next = [&](double width, double height) {
@@ -182,6 +186,7 @@ Box merge_single(Box box) {
 Box boxes_of(const Machine& machine) {
   std::map<int, std::map<int, std::map<int, std::map<int, Core>>>> tree;
   for (const CpuPlace& place : machine.cpu.places) {
+    // A CPU whose core is unknown is a core of its own, numbered behind all real ones.
     const int core_number = place.core < 0 ? 100000 + place.cpu : place.core;
     Core& core = tree[place.package][place.numa][place.l3][core_number];
     core.cpus.push_back(place.cpu);
@@ -199,6 +204,7 @@ Box boxes_of(const Machine& machine) {
         node_box.children.push_back(std::move(group_box));
       }
       for (const GpuFacts& gpu : machine.gpus) {
+        // A node that spans several packages would show its GPUs twice.
         if (gpu.numa != node || !gpus_shown.insert(gpu.index).second) continue;
         node_box.children.push_back(
             {fmt::format("GPU {}: {}", gpu.index, plain_line(gpu.name, 60)), {}, {}});

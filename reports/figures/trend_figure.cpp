@@ -1,3 +1,5 @@
+// Time and rate are linear. A point's colour is the tone of its badge, and each verdict that occurs
+// has its key in the legend.
 #include "reports/figures/trend_figure.h"
 
 #include <algorithm>
@@ -23,6 +25,7 @@ constexpr double kHighest = 1.5;
 
 double seconds_of(const std::string& utc) {
   std::tm parts{};
+  // timegm() reads the parts as UTC, which is what the store writes.
   if (::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts) == nullptr) return 0;
   return static_cast<double>(::timegm(&parts));
 }
@@ -55,6 +58,7 @@ class TrendDrawing {
       fastest = std::max(fastest, point.rate.median);
       highest = std::max(highest, point.rate.high);
     }
+    // Without any rate the axis still needs a length.
     const double top = std::max(1.08 * std::min(highest, kHighest * fastest), 1e-9);
     time_ = {seconds_of(points_.front().started), seconds_of(points_.back().started),
              kTrendLeft + 10, kTrendWidth - kTrendLeft - kTrendRight - 10, false};

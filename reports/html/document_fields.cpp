@@ -1,3 +1,4 @@
+// Documents come from files that the user names, so that any field may be missing.
 #include "reports/html/document_fields.h"
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,5 @@
+// Puts the page together: frame, sections, embedded data and script. A section of which the run
+// tells nothing is an empty string, and its jump mark is left out by the frame.
 #include "reports/html/page.h"
 
 #include <vector>
@@ -60,6 +62,7 @@ PageFrame frame_of(const RunRecord& run, const std::string& language) {
                  {"reproduce", "Reproduce"}};
   for (const ExtraReports& extra : extra_reports()) {
     for (const DocumentRow& row : extra.documents) {
+      // page_html() puts sections of extras behind the comparison, and so are their marks.
       frame.marks.insert(frame.marks.begin() + 1, row.mark);
     }
   }
@@ -115,6 +118,7 @@ std::string figures_html(const RunRecord& run) {
                                    {"search", "Search story", search_story(run)}};
   if (scalings == 1) sections.push_back({"scaling", "Scaling", scaling});
   std::erase_if(sections, [](const Section& section) { return section.html.empty(); });
+  // Three sections stand in one row, two or four in pairs.
   const char* const css = sections.size() == 3 ? "of-three" : "of-two";
   std::string html;
   for (const Section& section : sections) {

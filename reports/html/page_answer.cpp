@@ -1,3 +1,5 @@
+// Words come from the same helpers as the terminal's (catalogue/headline.h, verdict.h), so that
+// page and terminal say the same. What only the page has: badges' meanings, tables and cures.
 #include "reports/html/page_answer.h"
 
 #include <algorithm>
@@ -194,6 +196,7 @@ std::string close_list(const TuneResult& result) {
 
 // Whether the reason says it already.
 bool is_in_reason(const Trial& trial, const std::string& line) {
+  // Evidence from a log begins with this mark, a reason that quotes the line does not.
   constexpr std::string_view kLog = "log: ";
   return trial.reason.find(starts_with(line, kLog) ? line.substr(kLog.size()) : line) !=
          std::string::npos;

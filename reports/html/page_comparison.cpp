@@ -1,3 +1,5 @@
+// The comparison itself is made in tuner/verdict/comparison.h; the page shows up to 40 settings,
+// the terminal up to 10.
 #include "reports/html/page_comparison.h"
 
 #include <algorithm>
@@ -44,6 +46,7 @@ std::string bars(const SettingChange& change, double fastest) {
   Svg svg(kWidth, kHeight,
           say_attribute("aria-label", "before {}, after {}",
                         {rate_text(change.before), rate_text(change.after)}));
+  // All rows have one scale, so that bars of different settings can be compared.
   const Scale at{0, std::max(fastest, 1e-9), 0, kWidth - 4, false};
   double top = 1;
   for (const auto& [rate, css] :

@@ -1,3 +1,5 @@
+// Fields are read leniently; only the keys that tell one document from another must be there.
+// Documents of extras are asked first: each names keys that no other document has together.
 #include "reports/html/page_documents.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The security policy forbids every load: style, scripts and data stand in the file itself.
+// report.js takes the class "no-script" away, which hides what needs script.
 #include "reports/html/page_frame.h"
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@ namespace {
 std::string contents_html(const PageFrame& frame, const std::string& body) {
   std::string links;
   for (const auto& [id, phrase] : frame.marks) {
+    // Sections are known by the beginning that titled_section() gives them.
     if (body.find(fmt::format("<section id=\"{}\"", id)) == std::string::npos) continue;
     links += fmt::format("<a href=\"#{}\">{}</a>", id, say(phrase));
   }

@@ -1,3 +1,5 @@
+// Settings are grouped by their number of hosts, and the fastest of each stands for it. The share
+// that is lost to the network compares it with the same setting on one host.
 #include "reports/html/page_hosts.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Trials and settings are arrays without keys, written by fmt; the library writes the rest.
+// reports/page/trials.js reads a trial's fields in the order that stands below.
 #include "reports/html/page_json.h"
 
 #include <algorithm>
@@ -24,6 +26,7 @@ namespace {
 // trial: [id, setting, phase, repetition, outcome, cause, rate, peak_bytes, seconds, reason, why,
 //         placement, started, reproduce, log, evidence[], samples[[rate, discarded_by]], step[4]]
 
+// Both are guesses; page_test.cpp holds a page of 1,000 trials below 1.5 MB.
 constexpr std::size_t kMaxText = 4000;       // bytes of one text
 constexpr std::size_t kMaxLogs = 300 << 10;  // bytes of all log tails together
 
@@ -32,6 +35,7 @@ class Strings {
   std::size_t number(std::string_view text, std::size_t most = kMaxText) {
     std::string shown = plain_text(text, most);
     const auto [found, fresh] = numbers_.emplace(std::move(shown), numbers_.size());
+    // An unordered_map keeps its elements where they are, so the pointer stays valid as it grows.
     if (fresh) order_.push_back(&found->first);
     return found->second;
   }
@@ -73,6 +77,7 @@ std::vector<std::string> shown_knobs(const RunRecord& run) {
 }
 
 std::string number_text(double value) {
+  // JSON has no NaN and no infinity.
   return std::isfinite(value) ? fmt::format("{:.5g}", value) : "0";
 }
 
@@ -94,6 +99,7 @@ nlohmann::json chinese_words(const RunRecord& run) {
 std::vector<bool> logs_that_fit(const std::vector<Trial>& trials) {
   std::vector<bool> fits(trials.size());
   std::size_t bytes = 0;
+  // ok() == failed means: in the first pass the working ones are left out, then the failed ones.
   for (const bool failed : {true, false}) {
     for (std::size_t i = 0; i < trials.size(); ++i) {
       if (trials[i].ok() == failed || bytes > kMaxLogs) continue;

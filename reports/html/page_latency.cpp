@@ -1,3 +1,5 @@
+// A run's own loads and a document of `ocrtune slo` become one LatencyDocument. Open loads, which
+// come at a rate, are drawn by rate; closed ones, which keep a number in flight, by that number.
 #include "reports/html/page_latency.h"
 
 #include <algorithm>
@@ -117,6 +119,7 @@ class LatencyDrawing {
 
  private:
   void draw_axes() {
+    // Decades are counted in whole numbers: adding up fractions would miss the last tick.
     const int last = static_cast<int>(std::floor(std::log10(seconds_.high)));
     for (int power = static_cast<int>(std::floor(std::log10(seconds_.low))); power <= last;
          ++power) {
@@ -294,6 +297,7 @@ std::optional<LatencyDocument> latency_of(const RunRecord& run) {
     if (trial.service.loads.empty()) continue;
     if (run.result.found && trial.knobs != run.result.recommendation.knobs) continue;
     const auto more = [](const Trial& one) { return one.service.loads.size(); };
+    // The trial with the most loads tells the most; of equal ones the last.
     if (best == nullptr || more(trial) >= more(*best)) best = &trial;
   }
   if (best == nullptr) return std::nullopt;

@@ -1,3 +1,5 @@
+// A short table says what limits a launch; all facts with their sources are folded below it, and
+// the drawing of the cores with them. Everything of the machine passes sentence_html().
 #include "reports/html/page_machine.h"
 
 #include <vector>
@@ -212,6 +214,7 @@ std::string machine_section(const RunRecord& run) {
   }
   if (gpus.empty()) gpus.push_back(machine.gpu_state);
   add_row(short_rows, "GPUs", sentence_html(join(gpus, "; ")), "");
+  // The short table has no column for the source.
   for (auto& row : short_rows) row.pop_back();
   // Those of a disturbed run stand beside its verdict.
   std::string body = is_disturbed(run) ? "" : remarks("Warnings", machine.warnings, "warning");

@@ -1,3 +1,5 @@
+// The matrix has a row and a column for each GPU: level and the driver's word from the machine's
+// facts and, where `ocrtune p2p --json` was added, the judged verdict.
 #include "reports/html/page_p2p.h"
 
 #include <algorithm>

@@ -29,6 +29,7 @@ std::string marked(const std::string& text, const std::string& other) {
   const std::size_t shorter = std::min(text.size(), other.size());
   std::size_t begin = 0;
   while (begin < shorter && text[begin] == other[begin]) ++begin;
+  // Bytes are compared; both ends then go back to whole characters.
   while (begin > 0 && within_character(text, begin)) --begin;
   std::size_t end = 0;
   while (end < shorter - begin && text[text.size() - 1 - end] == other[other.size() - 1 - end]) {

@@ -1,3 +1,5 @@
+// A run is judged once: its page carries the row of the index in a comment before the markup, and
+// the next index reads that. `report --all` gives a key of what the page was made of.
 #include "reports/html/run_index.h"
 
 #include <algorithm>
@@ -75,6 +77,7 @@ IndexRow index_row(const RunRecord& run) {
   row.workload = join({row.subject.english, run.job.program().directory, row.unit, run.job.slo(),
                        run.machine.fingerprint},
                       "\n");
+  // The first badge is the verdict's.
   row.badge = badges(run)[0];
   row.answer = headline(run);
   if (run.result.found) {
@@ -104,6 +107,7 @@ std::string page_with_row(const IndexRow& row, const std::string& key, const std
                      {"texts", texts},
                      {"tone", static_cast<int>(row.badge.tone)},
                      {"rate", {row.rate.median, row.rate.low, row.rate.high}}};
+  // ASCII alone, so that reading the first kRowBytes cuts no character.
   std::string json = made.dump(-1, ' ', true, Json::error_handler_t::replace);
   for (std::size_t at = 0; (at = json.find("--", at)) != json.npos;)
     json.replace(at + 1, 1, "\\u002d");  // no text ends the comment

@@ -1,3 +1,5 @@
+// The classes are those of reports/page/report.css; the attributes data-copy, data-label and
+// data-setting are read by report.js, the style sheet and trials.js.
 #include "reports/markup/page_markup.h"
 
 #include <string_view>
@@ -21,6 +23,7 @@ std::string titled_section(const std::string& id, const std::string& title_html,
   const std::string name = fmt::format("<table aria-labelledby=\"{}-title\"", id);
   std::string body;
   std::size_t from = 0;
+  // 6 is the length of "<table".
   for (std::size_t at; (at = html.find("<table", from)) != std::string::npos; from = at + 6) {
     body += html.substr(from, at - from) + name;
   }

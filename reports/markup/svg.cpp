@@ -1,3 +1,5 @@
+// Markup is appended as text, without a tree. Coordinates have four significant digits: pictures
+// are at most about 1,000 pixels wide.
 #include "reports/markup/svg.h"
 
 #include <algorithm>
@@ -65,6 +67,7 @@ std::string Svg::markup() const {
 double Scale::at(double value) const {
   const auto position = [this](double v) { return logarithmic ? std::log2(v) : v; };
   const double span = position(high) - position(low);
+  // A single value stands in the middle of its axis.
   if (span == 0) return origin + pixels / 2;
   return origin + pixels * (position(value) - position(low)) / span;
 }
@@ -79,6 +82,7 @@ std::vector<double> round_ticks(double low, double high, int wanted) {
     if (step >= rough) break;
   }
   std::vector<double> ticks;
+  // The sum allows for rounding where `high` is a tick itself.
   const long last = std::lround(std::floor(high / step + 1e-9));
   for (long k = std::lround(std::ceil(low / step)); k <= last; ++k)
     ticks.push_back(static_cast<double>(k) * step);

@@ -1,3 +1,5 @@
+// One table, three outputs: CSV, JSON and aligned columns. Unknown and infinite numbers are empty
+// cells, null in JSON; CSV and the terminal take a text's bytes only as valid UTF-8.
 #include "reports/markup/table.h"
 
 #include <algorithm>
@@ -131,6 +133,7 @@ std::string console_table(const Table& table, int width) {
     std::string text;
     for (std::size_t c = 0; c < columns; ++c) {
       if (c > 0) text += "  ";
+      // A last column of text needs no blanks behind it.
       text += c + 1 == columns && !right[c] ? line[c] : padded_to(line[c], widths[c], right[c]);
     }
     while (!text.empty() && text.back() == ' ') text.pop_back();

@@ -33,7 +33,7 @@ class Table {
   std::vector<Cell> cells_;  // row by row
 };
 
-std::string cell_text(const Cell& cell);  // unknown is empty; a double as short as is exact
+std::string cell_text(const Cell& cell);  // unknown is empty; a double has ten digits
 
 // RFC 4180 with "\n" line ends, UTF-8. A text cell that a spreadsheet would run as a formula (it
 // starts with = + - @ or a control character) gets an apostrophe in front.
