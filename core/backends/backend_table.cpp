@@ -1,3 +1,5 @@
+// The only file that names the libraries of the backends. Precisions that this CPU would only
+// emulate are refused here, before anything is allocated.
 #include "core/backends/backend_table.h"
 
 #include <fmt/core.h>

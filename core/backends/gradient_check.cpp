@@ -1,3 +1,5 @@
+// Batches are small noise batches, drawn anew for each attempt. Gradients are compared tensor by
+// tensor, and the worst tensor decides.
 #include "core/backends/gradient_check.h"
 
 #include <algorithm>
@@ -37,6 +39,7 @@ std::vector<double> relative_errors(const Graph& graph, std::span<const float> a
     sizes.push_back(std::sqrt(size));
     errors.push_back(std::sqrt(difference));
   }
+  // Both exceptions keep rounding of almost nothing from counting as an error of the kernel.
   const double least = 1e-3 * *std::max_element(sizes.begin(), sizes.end());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (graph.parameters[i].count == 1) sizes[i] = std::sqrt(singles);
@@ -70,6 +73,7 @@ Result<std::vector<double>> batch_errors(const GradientCheck& check, const Gradi
   const CtcLoss expected =
       OCRTUNE_TRY(reference_network.train(batch, check.parameters, statistics, theirs));
   std::vector<double> errors = relative_errors(graph, ours, theirs);
+  // The last parameter is the bias of the classes, whose gradient is the sum of the loss's.
   if (check.ends_alone) errors.erase(errors.begin(), errors.end() - 1);
   errors.push_back(std::fabs(loss.mean - expected.mean) / std::fabs(expected.mean));
   return errors;

@@ -1,3 +1,4 @@
+// The kernel's futex(2), without FUTEX_PRIVATE_FLAG: the word lies in memory of several processes.
 #include "core/comm/futex.h"
 
 #include <linux/futex.h>
@@ -13,6 +14,7 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == 4 &&
               std::atomic<std::uint32_t>::is_always_lock_free);
 
 void sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen, int milliseconds) {
+  // FUTEX_WAIT takes the time as an interval.
   const timespec most = {milliseconds / 1000, static_cast<long>(milliseconds % 1000) * 1'000'000};
   ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &most, nullptr, 0);
 }

@@ -1,3 +1,5 @@
+// The loops are compiled for every CPU and for AVX2, and chosen at the first call. Two slices have
+// a loop of their own; more go block by block through a buffer in the L1 cache.
 #include "core/comm/gradient_mean.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::size_t kBlock = 2048;  // floats; the sums of one block stay in the L1 cache
+// Below so many floats (1 MiB) a team costs more than it brings (a guess).
 constexpr std::size_t kMinParallel = 1 << 18;
 
 // Compiled twice below: once for every CPU, once for AVX2.

@@ -1,3 +1,6 @@
+// A part goes through two turns of messages: shares out to the ranks that own them, means back.
+// advance() only tests requests, so that backward can call it between layers; finish_means() polls
+// until all parts are through. Only point-to-point calls are used after the start.
 #include "core/comm/mpi_comm.h"
 
 #include <mpi.h>
@@ -123,6 +126,7 @@ class MpiComm final : public Comm {
 };
 
 Status MpiComm::find_place() {
+  // MPI's default would end the process at the first error.
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   MPI_Comm_rank(world_, &place_.rank);
   MPI_Comm_size(world_, &place_.world_size);
@@ -205,6 +209,7 @@ Status MpiComm::find_room(Part& part, std::size_t floats) {
 Status MpiComm::begin(Part& part) {
   const std::size_t own = share_of(part, place_.rank).count;
   Status status = find_room(part, std::max<std::size_t>(own, 1) * at(place_.world_size));
+  // Receives are posted before sends, so that no message waits in a buffer of MPI's.
   for (int step = 1; step < place_.world_size && status; ++step) {
     const int from = (place_.rank + place_.world_size - step) % place_.world_size;
     status = receive(part, from, part.received.floats() + own * at(from), own, part.tag);
@@ -272,6 +277,7 @@ Status MpiComm::start_mean(std::size_t first, std::size_t count) {
   Part part;
   part.first = first;
   part.count = count;
+  // Even tags are shares on their way out, odd ones the means on their way back.
   part.tag = 2 * (rounds_++ % kTagRounds);
   parts_.push_back(std::move(part));
   return begin(parts_.back());

@@ -1,3 +1,5 @@
+// pidfd_open(2) where the kernel has it (Linux 5.3), else the state letter of /proc/PID/stat. A
+// process descriptor becomes readable when its process ends.
 #include "core/comm/rank_watch.h"
 
 #include <poll.h>

@@ -1,3 +1,6 @@
+// A barrier is a counter for each rank: I raise mine and wait until all others have reached it.
+// Waiting spins first and then sleeps on the other rank's counter; look_around() runs between
+// sleeps. The first failure is written into the segment once and ends all ranks.
 #include "core/comm/shm_comm.h"
 
 #include <sys/mman.h>
@@ -20,6 +23,7 @@
 namespace ocrtune {
 namespace {
 
+// These three are guesses; 20 ms between looks are the 50 a second of shm_comm.h.
 constexpr double kSpinSeconds = 30e-6;
 constexpr int kSpinRounds = 64;
 constexpr int kSleepMilliseconds = 20;
@@ -99,6 +103,7 @@ class ShmComm final : public Comm {
 
 ShmComm::~ShmComm() {
   RankSlot& mine = slot(rank());
+  // Ranks that still wait for this one are woken and see that it has left.
   mine.left = 1;
   wake_all(mine.arrivals);
 }
@@ -124,6 +129,7 @@ Status ShmComm::wait_for_all() {
   for (std::uint32_t seen = control.attached; seen < static_cast<std::uint32_t>(world_size());
        seen = control.attached) {
     if (Status trouble = attach_trouble(steady_clock().now_seconds() - started); !trouble) {
+      // Nobody else would remove it once this rank gives up.
       (void)segment_.remove_name();
       return trouble;
     }
@@ -180,6 +186,7 @@ Status ShmComm::wait_for_peer(int peer, std::uint32_t goal, double started) {
   RankSlot& theirs = slot(peer);
   while (!spin_for(theirs.arrivals, goal)) {
     if (steady_clock().now_seconds() - started < kSpinSeconds) continue;
+    // The owner wakes only if somebody sleeps; the counter is read again after it is known.
     ++theirs.sleepers;
     const std::uint32_t seen = theirs.arrivals;
     if (!at_or_past(seen, goal) && theirs.left == 0) {
@@ -309,7 +316,9 @@ Status ShmComm::all_reduce_mean(std::size_t first, std::size_t count, double* wa
 Status ShmComm::start_mean(std::size_t first, std::size_t count) {
   OCRTUNE_CHECK(first + count <= count_);
   parts_.push_back({first, count});
+  // finish_means() compares the hash: ranks that reduce different parts would mix their numbers.
   parts_hash_ = mix_bits(mix_bits(parts_hash_ + first) + count + 1);
+  // Release: a rank that sees the count also sees the gradients that were written before it.
   slot(rank()).started.fetch_add(1, std::memory_order_release);
   return Status();
 }

@@ -1,3 +1,5 @@
+// The file in /dev/shm begins with the control part, then the ranks' gradients by pages of 64 KiB.
+// flock(2) orders the ranks while they attach; later only atomics of the control part are used.
 #include "core/comm/shm_segment.h"
 
 #include <fcntl.h>
@@ -15,6 +17,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4f435253;  // "OCRS"
+// Raised whenever the layout of the control part changes, as ranks may be of different builds.
 constexpr std::uint32_t kVersion = 4;
 constexpr std::size_t kPageBytes = 64 << 10;  // the largest of any kernel: some of ARM's have it
 constexpr std::size_t kPartsOffset =
@@ -60,6 +63,7 @@ Result<ShmSegment> ShmSegment::attach(const std::string& name, int rank, int wor
   if (::fstat(segment.descriptor_, &facts) != 0) return segment_error(errno, "stat", name);
   const bool fresh = facts.st_size == 0;
   if (fresh) {
+    // posix_fallocate() takes the pages now: a full /dev/shm is an error here and no SIGBUS later.
     const int code = ::posix_fallocate(segment.descriptor_, 0, kPartsOffset);
     if (code != 0) return segment_error(code, "reserve", name);
   } else if (facts.st_size < static_cast<off_t>(kPartsOffset)) {

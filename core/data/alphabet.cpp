@@ -1,3 +1,5 @@
+// UTF-8 is checked by hand, character by character, after table 3-7 of the Unicode standard. A text
+// that reads as a path is refused as an alphabet, or a typing error would become one.
 #include "core/data/alphabet.h"
 
 #include <algorithm>

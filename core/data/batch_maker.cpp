@@ -1,3 +1,5 @@
+// Works through one batch, item by item; where an image cannot be used, the order names the line of
+// the next attempt. So every process replaces it by the same line.
 #include "core/data/batch_maker.h"
 
 #include "core/data/image_file.h"
@@ -6,6 +8,7 @@
 namespace ocrtune {
 namespace {
 
+// A guess: so many bad lines in a row mean a wrong folder.
 constexpr int kMaxAttempts = 100;
 
 }  // namespace

@@ -1,3 +1,5 @@
+// Orders are computed, not stored: a place in an epoch goes through a permutation whose key comes
+// from the seed and the epoch.
 #include "core/data/batch_plan.h"
 
 #include <algorithm>
@@ -32,11 +34,14 @@ class RoundOrder final : public BatchOrder {
 
 std::int64_t permuted(std::int64_t index, std::int64_t size, std::uint64_t key) {
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size) - 1));
+  // Both halves have equal bits, so the network's domain is at most four times `size`; values
+  // beyond it are sent through again.
   const int half = (bits + 1) / 2 + (bits == 0 ? 1 : 0);
   const std::uint64_t mask = (1ULL << half) - 1;
   auto value = static_cast<std::uint64_t>(index);
   do {
     std::uint64_t left = value >> half, right = value & mask;
+    // The number of rounds is a guess; the source asks for some, not for so many.
     for (std::uint64_t round = 0; round < 6; ++round) {
       const std::uint64_t mixed = mix_bits(key ^ mix_bits(right + (round << 56) + 1)) & mask;
       const std::uint64_t next = left ^ mixed;
@@ -79,6 +84,7 @@ std::int64_t BatchPlan::line(std::int64_t sequence, int item, int attempt) const
   const std::uint64_t key = mix_bits(seed) ^ mix_bits(static_cast<std::uint64_t>(epoch) + 1);
   if (attempt == 0) return permuted(place, lines, key);
   const auto where = static_cast<std::uint64_t>(place);
+  // A replacement is any line of the data: it may stand in the epoch already.
   return Random(key).fork(where).fork(static_cast<std::uint64_t>(attempt)).integer(0, lines - 1);
 }
 

@@ -1,3 +1,5 @@
+// Both libraries are given whole files in memory. libpng is used through its simplified calls, so
+// only libjpeg needs setjmp() here.
 #include "core/data/image_file.h"
 
 #include <jerror.h>
@@ -73,6 +75,7 @@ void on_error(j_common_ptr jpeg) {
 void on_message(j_common_ptr jpeg, int level) {
   if (level >= 0) return;
   const int code = jpeg->err->msg_code;
+  // libjpeg only warns of these and fills the rest of the picture.
   if (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER) errors_of(jpeg).cut_short = true;
 }
 
@@ -257,6 +260,7 @@ Result<std::string> encode_jpeg(const Image& image, int quality) {
   JpegErrors errors;
   unsigned char* memory = nullptr;
   unsigned long size = 0;
+  // libjpeg allocates `memory` with malloc().
   const bool fine = encode_into(image, quality, errors, &memory, &size);
   std::string bytes;
   if (fine) bytes.assign(reinterpret_cast<const char*>(memory), size);

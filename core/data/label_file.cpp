@@ -1,3 +1,5 @@
+// The file stays in memory as one text; lines point into it. Alphabet and labels are made when it
+// is opened, so that a bad line is known before the first batch.
 #include "core/data/label_file.h"
 
 #include <algorithm>
@@ -36,6 +38,7 @@ void LabelFile::split_lines() {
 Status LabelFile::make_alphabet(const std::string& alphabet_text) {
   std::string text = alphabet_text;
   if (text.empty()) {
+    // UTF-8 sorts as its code points do.
     std::set<std::string> all;
     for (const Line& line : lines_) {
       auto characters = split_characters(line.text);
@@ -80,6 +83,7 @@ Result<std::unique_ptr<LabelFile>> LabelFile::open(const std::string& path) {
 }
 
 Result<ImageSearch> LabelFile::look_for_images(const std::string& path) {
+  // A guess: enough to see that the files are no images at all.
   constexpr std::int64_t kToOpen = 8;
   const auto file = OCRTUNE_TRY(open(path));
   ImageSearch search;

@@ -1,3 +1,6 @@
+// Labels are read when the source is opened, images when they are asked for. LMDB maps the file and
+// trusts it. So every call that reads pages runs inside read_mapped(), which turns a fault into an
+// error by a jump.
 #include "core/data/lmdb_source.h"
 
 #include <sys/stat.h>
@@ -27,7 +30,10 @@ namespace ocrtune {
 namespace {
 
 thread_local sigjmp_buf* t_way_out = nullptr;
+// A disk error or a cut file is SIGBUS, a bad pointer SIGSEGV, a page size of 0 SIGFPE; SIGVTALRM
+// is our own timer.
 constexpr std::array kFaults = {SIGBUS, SIGSEGV, SIGFPE, SIGVTALRM};
+// Of CPU time, so that a slow disk does not count. The value is a guess.
 constexpr time_t kMaxCpuSeconds = 2;
 std::array<struct sigaction, kFaults.size()> g_before;
 
@@ -121,6 +127,7 @@ struct LmdbSource::Environment {
             ::mdb_env_open(environment, path.c_str(), MDB_RDONLY | MDB_NOLOCK | MDB_NORDAHEAD, 0);
       });
       if (!whole) {
+        // Closing reads the same pages again.
         (void)read_mapped([&] { ::mdb_env_close(environment); });
         environment = nullptr;
         code = MDB_CORRUPTED;
@@ -128,6 +135,7 @@ struct LmdbSource::Environment {
     }
     if (code == 0) {
       OCRTUNE_TRY(check_size(path));
+      // LMDB's own assertion would end the process.
       ::mdb_env_set_assert(environment, [](MDB_env*, const char*) { leave_mapped_read(); });
       const bool whole = read_mapped([&] {
         code = ::mdb_txn_begin(environment, nullptr, MDB_RDONLY, &transaction);
@@ -169,6 +177,7 @@ struct LmdbSource::Environment {
     bool whole =
         read_mapped_briefly([&] { code = ::mdb_get(transaction, database, &name, &value); });
     std::string bytes;
+    // A damaged node may claim any size.
     if (whole && code == 0) whole = value.mv_size <= file_bytes;
     if (whole && code == 0) {
       bytes.resize(value.mv_size);

@@ -1,3 +1,5 @@
+// next() either makes the batch here or takes it from the workers; both go through BatchMaker, so
+// that batches are equal. Bad lines are counted once each, and too many of them end the run.
 #include "core/data/loader.h"
 
 #include <algorithm>
@@ -97,6 +99,7 @@ Status FileLoader::account(const Status& made, std::span<const std::int64_t> lin
   if (made) {
     for (std::int64_t line : lines) bad_.see(line);
   }
+  // A rank sees its own share of the lines, and the bad labels of the whole file.
   const std::int64_t shard = file_->size() / options_.world_size + file_->unusable().count;
   const Status within = bad_.within(options_.max_bad_share, shard);
   return within ? made : within;

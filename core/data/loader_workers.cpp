@@ -1,3 +1,5 @@
+// A slot of the shared memory belongs to one worker and holds one batch. Two counters hand it to
+// and fro: the worker fills when `taken` has its turn, the reader takes when `filled` is beyond it.
 #include "core/data/loader_workers.h"
 
 #include <sys/mman.h>
@@ -37,6 +39,8 @@ void put_text(char (&to)[kTextBytes], const std::string& text) {
 
 // Ctrl-C reaches the whole group: the parent decides what it means.
 void become_worker(int worker) {
+  // The kernel ends the worker with its parent's thread; serve() asks for the parent as well, as it
+  // may have ended before this call.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, ("ocrtune-load" + std::to_string(worker)).c_str());
   release_interrupts();
@@ -193,6 +197,7 @@ Result<ReadyBatch> LoaderWorkers::take(std::int64_t sequence) {
     if (interrupted()) return Error{ErrorKind::interrupted, "interrupted while loading a batch"};
     OCRTUNE_TRY(check_worker(worker));
     sleep_on(ready.filled, filled, kLookMilliseconds);
+    // SIGCONT does nothing to a worker that runs.
     if (++looks % kLooksToWake == 0 && !pids_.empty()) ::kill(pids_[worker], SIGCONT);
   }
   const auto batch = static_cast<std::size_t>(maker_->order().max_images());

@@ -1,3 +1,5 @@
+// Taps of rows and columns are computed once for the image. Two rows are mixed and normalised in
+// one step, then each channel is read from the mixed row.
 #include "core/data/resize.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// What both sources share.
 #include "core/data/sample_source.h"
 
 #include <utility>

@@ -1,3 +1,5 @@
+// A missing labels.txt is told by its folder, with both forms that would do; other errors are those
+// of the source.
 #include "core/data/samples.h"
 
 #include <utility>

@@ -1,3 +1,5 @@
+// Widths are counted in bins of 16 pixels or more; dynamic programming over the bins finds the
+// edges with the least padding. The order then takes a batch from one bucket at a time.
 #include "core/data/width_buckets.h"
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 namespace ocrtune {
 namespace {
 
+// The networks halve the width at most four times, so other widths would be cut.
 constexpr int kWidthStep = 16;
 constexpr int kMaxBins = 256;  // the search looks at every pair of them
 
@@ -67,6 +70,7 @@ struct Search {
   void extend(std::size_t k, std::size_t j) {
     for (std::size_t i = 0; i < j; ++i) {
       const std::int64_t lines = lines_before[j] - lines_before[i];
+      // A bucket of fewer lines than a batch of all ranks would never be trained on.
       if (best[k - 1][i] == kImpossible || (lines != 0 && lines < min_lines)) continue;
       const std::int64_t cost = best[k - 1][i] + lines * histogram.edge(j - 1);
       if (cost >= best[k][j]) continue;

@@ -1,3 +1,4 @@
+// The rows of depthwise_tiles.h for 32-byte registers; CMakeLists.txt compiles this file for AVX2.
 #include "core/backends/onednn/depthwise_tiles.h"
 
 #if defined(__AVX2__)

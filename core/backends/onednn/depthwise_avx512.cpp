@@ -1,3 +1,5 @@
+// The rows of depthwise_tiles.h for 64-byte registers; CMakeLists.txt compiles this file for
+// AVX-512. A block of 8 channels fills half a register, so it takes the 32-byte tiles.
 #include "core/backends/onednn/depthwise_tiles.h"
 
 #if defined(__AVX512F__)

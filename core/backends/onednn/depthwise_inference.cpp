@@ -1,3 +1,5 @@
+// One row of the result at a time: run_row() finds the rows of the image that it sees and hands
+// them to the loop of this CPU's register width. Weights are packed once and kept.
 #include <memory>
 #include <vector>
 
@@ -39,6 +41,7 @@ class DepthwiseInference final : public Operator {
   const OperatorNeeds& needs() const override { return needs_; }
 
   Status forward(const OperatorCall& call) override {
+    // Weights that may change are packed for each call; fixed ones are shared by all shapes.
     if (!call.fixed_parameters || weights_ == nullptr || weights_for_ != call.parameters[0]) {
       const auto make = [&] { return pack(call.parameters[0]); };
       weights_ = call.fixed_parameters
@@ -82,6 +85,7 @@ class DepthwiseInference final : public Operator {
     line.block = block;
     for (int k = 0; k < conv_.kernel.h; ++k) {
       const int from = h * conv_.stride.h - conv_.pad.h + k;
+      // Rows of the padding are 0 and add nothing: they are left out.
       if (from < 0 || from >= in_.shape.h) continue;
       line.in[line.rows] = call.inputs[0] + row_start(in_, n, cb, from);
       line.weights[line.rows++] =

@@ -1,3 +1,5 @@
+// The loops for training. Strides of 1 and 2 and the kernel sizes are template arguments, so that
+// the compiler unrolls the taps; OCRTUNE_SIMD makes a clone for each register width.
 #include "core/backends/onednn/depthwise_kernels.h"
 
 #include <cstddef>

@@ -1,3 +1,5 @@
+// The input is one run of floats, whatever its layout, cut into chunks for the team. Four sums, the
+// gradients of the four numbers, are added up by lane, then by chunk in double.
 #include <algorithm>
 
 #include "core/backends/onednn/fast_operators.h"
@@ -7,6 +9,7 @@
 namespace ocrtune {
 namespace {
 
+// The size of a chunk is a guess: 16 KiB of floats.
 constexpr std::size_t kChunk = 4096;
 
 struct AffineNumbers {
@@ -83,6 +86,7 @@ class FastAffine final : public Operator {
     for (std::size_t chunk = 0; chunk < chunks(); ++chunk) {
       float sums[4 * kLanes] = {}, unwanted[kChunk];
       const std::size_t first = chunk * kChunk;
+      // The loop always writes dx; where nobody wants it, it goes to the stack.
       float* dx = call.input_gradients[0] == nullptr ? unwanted : call.input_gradients[0] + first;
       slope_range(activation_, numbers, call.inputs[0] + first, call.output_gradient + first, dx,
                   std::min(kChunk, floats_ - first), sums);
@@ -105,6 +109,7 @@ class FastAffine final : public Operator {
   static AffineNumbers numbers_of(const OperatorCall& call) {
     return {*call.parameters[0], *call.parameters[1], *call.parameters[2], *call.parameters[3]};
   }
+  // The shifts would put numbers into channels that only fill up the last block.
   void clear_padding(float* y) const {
     const auto block = static_cast<std::size_t>(in_.layout.block);
     const auto kept = block - static_cast<std::size_t>(in_.padded_channels() - in_.shape.c);

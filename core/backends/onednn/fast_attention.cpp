@@ -1,3 +1,5 @@
+// forward_head() and backward_head() hold the steps of one head of one sample. Matrices are padded
+// to 16 columns, for which small_gemm() is fast, or turned, as it takes no transposed B.
 #include <omp.h>
 
 #include <algorithm>
@@ -70,6 +72,7 @@ class FastAttention final : public Operator {
     const auto team = static_cast<std::size_t>(omp_get_max_threads());
     needs_.output_layout = Layout{in.c / 3};
     needs_.backward_reads_output = true;
+    // One number a row is kept, the logarithm of its sum: backward makes the weights again from it.
     needs_.saved_bytes = samples_ * heads_ * tokens_ * sizeof(float);
     // k turned, v; scores; results
     forward_floats_ =
@@ -185,6 +188,7 @@ class FastAttention final : public Operator {
       small_gemm(rows, wide_tokens_, size_, {dy + first * wide_size_, wide_size_, false},
                  values_turned, wide_tokens_, false, slopes, wide_tokens_);
       for (std::size_t i = 0; i < rows; ++i) {
+        // The sum of w_j (dy . v_j) over j is dy . y, as y is the sum of w_j v_j.
         const float mean =
             dot(dy + (first + i) * wide_size_, output + (first + i) * channels_, size_);
         slopes_of_row(weights + i * wide_tokens_, slopes + i * wide_tokens_, tokens_, factor_,

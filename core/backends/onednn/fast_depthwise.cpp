@@ -1,3 +1,5 @@
+// A result pixel is a sum over taps (a weight and a pixel). Inner columns see all taps and are done
+// in long runs; columns at the edges go one by one with the taps that they have.
 #include <omp.h>
 
 #include <algorithm>
@@ -172,6 +174,8 @@ class FastDepthwise final : public Operator {
       for (int n = 0; n < in_.shape.n; ++n) {
         for (int cb = 0; cb < in_.blocks(); ++cb) {
           for (int ih = 0; ih < in_.shape.h; ++ih) {
+            // With a stride, neighbours in dx see different taps; columns of one residue see the
+            // same.
             for (int residue = 0; residue < conv_.stride.w; ++residue) {
               backward_row(call, weights, n, cb, ih, residue, taps);
             }

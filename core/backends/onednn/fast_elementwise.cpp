@@ -1,3 +1,5 @@
+// Sum and activation run over all floats in chunks; concat and scaling know rows of tokens and
+// blocks of channels. Each is bound by memory, not by arithmetic.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -9,6 +11,7 @@
 namespace ocrtune {
 namespace {
 
+// The size of a chunk is a guess: 32 KiB of floats.
 constexpr std::size_t kChunk = 8192;
 
 OCRTUNE_SIMD void add_two(const float* __restrict a, const float* __restrict b,

@@ -1,3 +1,5 @@
+// Each row of tokens is normed by its own mean and deviation, which forward keeps for backward.
+// Gradients of scale and shift are summed per thread, in blocks of rows, then over the team.
 #include <omp.h>
 
 #include <algorithm>
@@ -16,6 +18,7 @@ struct RowScale {
 OCRTUNE_SIMD RowScale norm_row(const float* __restrict x, const float* __restrict gamma,
                                const float* __restrict beta, std::size_t count, float epsilon,
                                float* __restrict y) {
+  // Two passes: the mean first, then squares about it, which lose no digits.
   float sum = 0, squares = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::size_t c = 0; c < count; ++c) sum += x[c];

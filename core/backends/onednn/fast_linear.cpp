@@ -1,3 +1,5 @@
+// Forward and both gradients are one matrix product each. A bias is written into the result first
+// and the product adds to it.
 #include "core/backends/onednn/fast_operators.h"
 #include "core/backends/onednn/gemm.h"
 #include "core/backends/onednn/rows.h"

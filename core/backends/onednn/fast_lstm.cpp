@@ -1,3 +1,5 @@
+// Forward: one product gives the weighted inputs of all steps, then the steps add the recurrent
+// part. Backward walks the steps in reverse for the gates' gradients; large products do the rest.
 #include <omp.h>
 
 #include <algorithm>
@@ -131,6 +133,7 @@ class FastLstm final : public Operator {
   template <typename Run>
   void over_sequences(const Run& run) const {
     const auto team = static_cast<std::size_t>(omp_get_max_threads());
+    // Two directions for each group of samples: half as many groups as threads keep the team busy.
     const std::size_t groups = std::max<std::size_t>(1, (team + 1) / 2);
     const std::size_t share = (samples_ + groups - 1) / groups;
     const std::size_t rows = std::min(kMaxRows, share);
@@ -174,6 +177,8 @@ class FastLstm final : public Operator {
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t n = first + i;
         const std::size_t before = step == 0 ? 0 : cell_at(n, time(d, step - 1), d);
+        // The hidden states of the step before, in rows beside the gates, make the gradient of the
+        // recurrent weights one product.
         std::memcpy(shifted + cell_at(n, t, d), step == 0 ? zero.data() : call.output + before,
                     hidden_ * sizeof(float));
         step_gate_gradients(hidden_, step == 0 ? zero.data() : cells(call) + before,
@@ -194,6 +199,7 @@ class FastLstm final : public Operator {
     const auto* shifted = reinterpret_cast<const float*>(call.scratch);
     sum_columns(gates(call), rows, 8 * hidden_, 8 * hidden_, call.scratch + shifted_bytes_,
                 call.parameter_gradients[2]);
+    // Both biases are added to the same sum, so their gradients are equal.
     std::copy_n(call.parameter_gradients[2], 8 * hidden_, call.parameter_gradients[3]);
     for (std::size_t d = 0; d < 2; ++d) {
       const Status recurrent =

@@ -1,3 +1,5 @@
+// Two passes forward: measure() sums over all rows, apply() writes. Backward sums the slopes, then
+// writes dx = scale dz + slope x + constant. The row loops are in norm_kernels.h.
 #include <omp.h>
 
 #include <algorithm>
@@ -24,6 +26,7 @@ class FastNorm final : public Operator {
         lanes_(norm_lanes(in.layout.block)),
         team_(omp_get_max_threads()) {
     const bool takes_pool = block() == 16 || block() == 8 || block() == 1;
+    // A byte holds the place of the maximum; 255 means that ReLU let nothing through.
     OCRTUNE_CHECK(!pooled() || (takes_pool && pool_.h * pool_.w < 255));
     table_floats_ = size(in.blocks()) * size(lanes_);
     const std::size_t sums = size(team_) * 2 * table_floats_ * sizeof(double);

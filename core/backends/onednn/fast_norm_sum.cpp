@@ -1,3 +1,5 @@
+// Built as fast_norm.cpp, with tables for each branch and one offset for the sum of all. Branches
+// of one input lie one after another in its channels.
 #include <omp.h>
 
 #include <algorithm>
@@ -189,6 +191,7 @@ class FastNormSum final : public Operator {
     scale(call, b).set(c, static_cast<float>(factor));
     inverse(call, b).set(c, static_cast<float>(inverse_stddev));
     const double shift = call.parameters[pair(b) + 1][at] - factor * mean_value;
+    // Shifts of all branches add up to one, so apply() adds only one offset.
     LaneTable total = offset(call);
     total.set(c, of_channel(total, c) + static_cast<float>(shift));
   }

@@ -1,3 +1,5 @@
+// Windows do not overlap (stride = kernel). What a floor cuts off at the right and below has no
+// window and gets a gradient of 0.
 #include <algorithm>
 
 #include "core/backends/onednn/fast_operators.h"
@@ -181,6 +183,7 @@ class FastMaxPool final : public Operator {
     const std::size_t block = windows_.block();
     if (!windows_.covers_all()) std::fill_n(dx, windows_.input_floats(), 0.0F);
     windows_.over_outputs([&](std::size_t corner, std::size_t at) {
+      // The gradient goes to the first pixel that equals the maximum, as in the reference.
       std::vector<float> rest(call.output_gradient + at, call.output_gradient + at + block);
       windows_.over_window(corner, [&](std::size_t to) {
         give_to_largest(call.inputs[0] + to, call.output + at, block, rest.data(), dx + to);

@@ -1,3 +1,5 @@
+// gemm() is oneDNN's sgemm, with a detour for gradients of weights whose rows collide in the cache.
+// small_gemm() is our own tiles, chosen once by the register width of this CPU.
 #include "core/backends/onednn/gemm.h"
 
 #include <dnnl.h>
@@ -42,6 +44,7 @@ Status multiply(std::size_t rows, std::size_t columns, std::size_t depth, const 
 // over the rows runs at half its speed.
 bool collides(const MatrixView& view) { return view.stride % 512 == 0; }
 
+// The number of rows in a part is a guess; 16 floats more from row to row are one cache line.
 constexpr std::size_t kPart = 256, kApart = 16;
 
 // Room for kPart rows of a matrix of `columns`, if they collide.

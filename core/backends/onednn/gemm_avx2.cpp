@@ -1,3 +1,4 @@
+// The tiles of gemm_tiles.h for the 16 registers of 32 bytes that AVX2 has: 12 hold sums.
 #include "core/backends/onednn/gemm_tiles.h"
 
 #if defined(__AVX2__)

@@ -1,3 +1,4 @@
+// The tiles of gemm_tiles.h for the 32 registers of 64 bytes that AVX-512 has: 24 hold sums.
 #include "core/backends/onednn/gemm_tiles.h"
 
 #if defined(__AVX512F__)

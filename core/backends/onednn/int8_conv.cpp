@@ -1,3 +1,5 @@
+// Forward in three steps: find each sample's range, write the padded image as bytes, multiply it in
+// panels of channels. The zero point is taken off afterwards, by the sums of the weights.
 #include "core/backends/onednn/int8_conv.h"
 
 #include <algorithm>
@@ -45,6 +47,7 @@ class Int8Conv final : public Operator {
  public:
   Int8Conv(const Conv& conv, const ImageDesc& in, const Shape& out)
       : conv_(conv), in_(in), out_{out, {in.layout.block == 16 ? 16 : out.c}} {
+    // A product for each pixel needs no rows; long runs waste fewer pixels at the ends of tiles.
     if (conv.kernel == Extent{1, 1} && conv.stride == Extent{1, 1} && conv.pad == Extent{0, 0}) {
       in_.shape.w *= in_.shape.h;  // one long row
       out_.shape.w *= out_.shape.h;
@@ -112,6 +115,7 @@ class Int8Conv final : public Operator {
       float low = 0, high = 0;
       find_extremes(own, count, low, high);
       const float most = std::max(-low, high);
+      // Symmetric, from -127 to 127: weights have no zero point.
       const float scale = most > 0 ? most / 127 : 1;
       packed->scales[many(o)] = scale;
       const int block = o / kInt8Lanes, lane = o % kInt8Lanes;
@@ -186,6 +190,7 @@ class Int8Conv final : public Operator {
       const int o = first * kInt8Lanes + i;
       const bool has_bias = conv_.bias && o < out_.shape.c;
       factors[i] = scale.scale * weights_->scales[many(o)];
+      // sum w (x - zero) = sum w x - zero sum w.
       shifts[i] = (has_bias ? call.parameters[1][o] : 0) -
                   factors[i] * scale.zero * static_cast<float>(weights_->sums[many(o)]);
     }

@@ -1,3 +1,5 @@
+// Only the product needs intrinsics: VNNI's dpbusd adds four products of bytes to a 32-bit sum. The
+// other loops are plain and left to the compiler.
 #include "core/backends/onednn/int8_kernels.h"
 
 #include <cstring>
@@ -55,6 +57,7 @@ OCRTUNE_VNNI void int8_tile(const Int8Tile& tile, std::int32_t* out) {
 
 template <int kVectors>
 void int8_pixels(Int8Tile tile, int pixels, std::int32_t* sums) {
+  // 8 pixels by 3 vectors are 24 of the 32 registers; weights take three, the pixel one.
   if (pixels == kInt8Pixels) return int8_tile<kInt8Pixels, kVectors>(tile, sums);
   for (int p = 0; p < pixels; ++p) {
     int8_tile<1, kVectors>(tile, sums);
@@ -87,6 +90,7 @@ template <Activation kActivation>
 [[gnu::always_inline]] inline void quantise_run(const float* __restrict x, int count, float factor,
                                                 float zero, std::uint8_t* __restrict to) {
   for (int i = 0; i < count; ++i) {
+    // The conversion cuts off, so half is added first: right for numbers that are not negative.
     float value = x[i] * factor + (zero + 0.5F);
     value = value > 0.0F ? value : 0.0F;
     value = value < 255.0F ? value : 255.0F;

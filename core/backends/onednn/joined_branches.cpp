@@ -1,3 +1,5 @@
+// Forward centres x, finds S as the weight gradient of square_ and the norms' variances from it;
+// then it runs one convolution with the weights of all branches. Backward runs both again.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,3 +1,5 @@
+// Each loop is a lambda over (index, lane) that over_row() runs in vectors of 16. The max-pool
+// loops are in pool_kernels.cpp.
 #include "core/backends/onednn/norm_kernels.h"
 
 #include "core/backends/onednn/vector_activation.h"
@@ -111,6 +113,7 @@ OCRTUNE_SIMD void norm_measure_row(const RowShape& row, const float* __restrict 
     add_lanes(sum, (sums[0] + sums[1]) + (sums[2] + sums[3]));
     add_lanes(squares, (products[0] + products[1]) + (products[2] + products[3]));
   }
+  // `done` is a multiple of 64 floats and so of every block that divides 16.
   const RowShape rest{row.pixels - done / static_cast<std::size_t>(row.block), row.block};
   x += done;
   over_row(

@@ -1,3 +1,5 @@
+// Two visitors over the operations: WantedLayout says in which layout a layer takes its input,
+// Factory makes its operator. The order of the tests in Factory is the order of preference.
 #include "core/backends/onednn/onednn_backend.h"
 
 #include <variant>
@@ -63,6 +65,8 @@ struct Factory {
         is_depthwise_inference(conv, in())) {
       return make_depthwise_inference(conv, request);
     }
+    // With a bias oneDNN has only its reference for the weight gradient: 20 times slower, as
+    // measured on PP-OCRv4.
     const bool blocked = in().layout.block == 8 || in().layout.block == 16;
     if (is_fast_depthwise(conv, in().shape, request.training && blocked)) {
       return make_fast_depthwise(conv, request);

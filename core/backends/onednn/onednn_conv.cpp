@@ -1,3 +1,6 @@
+// A primitive is described once for a shape; each pass binds addresses at every call. The plan owns
+// all scratch, so primitives are made with user scratchpads. Differences of oneDNN 2 and 3 stand in
+// four functions at the top.
 #include "core/backends/onednn/onednn_conv.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Every function but steps_first() runs on the OpenMP team.
 #include "core/backends/onednn/rows.h"
 
 #include <omp.h>
@@ -47,6 +48,7 @@ std::size_t column_sum_scratch_bytes(std::size_t columns) {
 void sum_columns(const float* from, std::size_t rows, std::size_t columns, std::size_t stride,
                  std::byte* scratch, float* sums) {
   auto* partial = reinterpret_cast<float*>(scratch);
+  // The team may be smaller than when scratch was measured; only its own sums are added up.
   int team = 1;
 #pragma omp parallel
   {

@@ -1,3 +1,5 @@
+// One operator class for each operation; the loops are in the other headers of this folder. All
+// sums are in double and all layouts NCHW. Nothing is saved between passes but norms' scales.
 #include "core/backends/reference/reference_backend.h"
 
 #include <algorithm>
