@@ -1,3 +1,5 @@
+// The network of the GPU core is built on an Executor that has no memory and computes nothing; what
+// it would allocate is its plan. So the figures come from the code that runs on the GPU.
 #include "core/gpu/device_footprint.h"
 
 #include <memory>

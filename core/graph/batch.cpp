@@ -1,3 +1,4 @@
+// Shapes and noise alone: real batches are made in core/data.
 #include "core/graph/batch.h"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ std::vector<BatchShape> batch_shapes(int batch, int height, int width,
   if (heights.empty()) return {{batch, height, width}};
   std::vector<BatchShape> shapes;
   for (const int own : heights) {
+    // All shapes have one width, so equal pixels means equal rows.
     const std::int64_t rows = static_cast<std::int64_t>(batch) * heights.front();
     shapes.push_back({std::max(1, static_cast<int>(rows / std::max(1, own))), own, width});
   }

@@ -1,3 +1,5 @@
+// The file: magic line, version, model name, graph hash, steps, number of sections, each section's
+// length and floats, CRC-32 of all before it. Numbers are in the byte order of the machine.
 #include "core/graph/checkpoint.h"
 
 #include <array>
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::string_view kMagic = "ocrtune checkpoint\n";
 constexpr std::uint32_t kVersion = 1;
+// A longer name is a sign of damage: it is read before the checksum is known.
 constexpr std::uint32_t kLongestName = 256;
 
 constexpr std::array<std::uint32_t, 256> crc_table() {
@@ -146,6 +149,7 @@ Result<std::int64_t> read_checkpoint(const std::string& path, const CheckpointOw
   // First what it is: the wrong file may be many GiB of something else.
   const std::string start = OCRTUNE_TRY(read_file(path, kMagic.size() + sizeof(kVersion) + 4));
   OCRTUNE_TRY(check_format(path, start));
+  // The bound of 64 GiB is a guess.
   const std::string file = OCRTUNE_TRY(read_file(path, std::uint64_t{1} << 36));
   const std::string_view body = OCRTUNE_TRY(verified_body(path, file));
   Reader reader(body);
@@ -158,6 +162,7 @@ Result<std::int64_t> read_checkpoint(const std::string& path, const CheckpointOw
     parts.push_back(reader.take_bytes(section.size_bytes()));
   }
   if (reader.ended_early() || reader.left() != 0 || steps < 0) return invalid(path, "damaged");
+  // Nothing is copied before everything is verified: an error leaves the sections as they were.
   for (std::size_t i = 0; i < sections.size(); ++i) {
     std::memcpy(sections[i].data(), parts[i].data(), parts[i].size());
   }

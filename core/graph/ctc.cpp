@@ -1,3 +1,5 @@
+// Each sample is a lattice of time steps by symbols (the label with blanks between). alpha and beta
+// are log-probabilities in double; their sum at a cell gives the gradient.
 #include "core/graph/ctc.h"
 
 #include <algorithm>
@@ -85,6 +87,7 @@ class Lattice {
       std::fill(share.begin(), share.end(), 0.0);
       for (int s = 0; s < states_; ++s) {
         const double log_share = alpha_[cell(t, s)] + beta_[cell(t, s)] + loss;
+        // Shares below e^-80 vanish beside a share of 1.
         if (log_share > -80) share[symbol(s)] += std::exp(log_share);
       }
       const std::size_t row = static_cast<std::size_t>(t) * static_cast<std::size_t>(classes_);

@@ -1,3 +1,4 @@
+// A multiplication and an addition count as two. Norms, activations and pools count as nothing.
 #include "core/graph/flops.h"
 
 #include <vector>
@@ -21,9 +22,11 @@ double layer_flops(const Layer& layer, const Shape& input, const Shape& output) 
   }
   if (std::holds_alternative<Linear>(layer.operation)) return 2 * floats(output) * input.c;
   if (std::holds_alternative<Attention>(layer.operation)) {
+    // Two products, queries times keys and weights times values, each over all pixels.
     return 4 * floats(output) * pixels(input);
   }
   if (const auto* lstm = std::get_if<BiLstm>(&layer.operation)) {
+    // Four gates, each of the input and of the hidden state before.
     return 2 * floats(output) * 4 * (input.c + lstm->hidden);
   }
   return 0;

@@ -1,3 +1,5 @@
+// The builder numbers values and lays parameters into one flat buffer; each starts at a cache line.
+// Shapes, the hash and initial values follow from the finished list.
 #include "core/graph/graph.h"
 
 #include <algorithm>
@@ -52,6 +54,7 @@ Shape norm_sum_shape(int channels, std::span<const Shape> inputs) {
   return out;
 }
 
+// The constant is 2^64 divided by the golden ratio, as in SplitMix64.
 std::uint64_t hash_number(std::uint64_t hash, std::uint64_t number) {
   return mix_bits(hash ^ (number + 0x9E3779B97F4A7C15ULL));
 }
@@ -350,6 +353,7 @@ std::uint64_t graph_hash(const Graph& graph) {
 void fill_initial_parameters(const Graph& graph, std::uint64_t seed, float* parameters) {
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
     const Parameter& parameter = graph.parameters[i];
+    // A generator for each parameter: a layer that is appended changes no values before it.
     Random random(mix_bits(mix_bits(seed) + i));
     for (std::size_t j = 0; j < parameter.count; ++j) {
       parameters[parameter.offset + j] =

@@ -1,3 +1,5 @@
+// First each norm, sum of norms or affine is asked whether it folds into convolutions before it;
+// then the graph is rebuilt without what was folded away. fold_parameters() does the numbers.
 #include "core/graph/inference_form.h"
 
 #include <algorithm>
@@ -35,6 +37,7 @@ class Folder {
       producer_[at(layer.output)] = &layer;
       for (const int input : layer.inputs) ++uses_[at(input)];
     }
+    // The output is read by whoever asked for it: a layer that makes it is not folded away.
     ++uses_[at(trained.output)];
   }
 
@@ -238,6 +241,7 @@ class Folder {
 // One output channel of one branch, added to the folded weights [in / groups, kh, kw].
 void add_branch(const FoldedConv& conv, const FoldedBranch& branch, const Extent& kernel,
                 const float* weights, int channel, double scale, std::vector<double>& sums) {
+  // A smaller kernel stands in the middle of the largest.
   const int top = (kernel.h - branch.kernel.h) / 2, left = (kernel.w - branch.kernel.w) / 2;
   for (int i = 0; i < conv.in_per_group; ++i) {
     for (int h = 0; h < branch.kernel.h; ++h) {

@@ -1,3 +1,6 @@
+// A plan for each shape is made once and kept; all plans use one arena, as only one pass runs at a
+// time. Pass turns the plan's places into pointers. Inference goes through in parts that fit in the
+// cache.
 #include "core/graph/network.h"
 
 #include <omp.h>
@@ -96,6 +99,7 @@ class Pass {
   }
 
   Status backward_step(const PlanStep& step) {
+    // A null target means that the operator need not write this gradient.
     targets_.assign(step.inputs.size(), nullptr);
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       if (step.rules[k] == GradientRule::write) targets_[k] = gradient_pointer(step.inputs[k]);

@@ -1,3 +1,5 @@
+// Parameters are cut into chunks for the team; each chunk is one vector loop over gradient, moments
+// and parameter. The bias corrections are factors of the whole step.
 #include "core/graph/optimizer.h"
 
 #include <algorithm>
@@ -30,6 +32,7 @@ OCRTUNE_SIMD void update_range(const StepFactors& f, const float* __restrict gra
   }
 }
 
+// The size of a chunk is a guess: 64 KiB of floats.
 constexpr std::size_t kChunk = 16384;
 
 double sum_of_squares(const float* values, std::size_t count) {

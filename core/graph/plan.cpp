@@ -1,3 +1,5 @@
+// Planning takes four steps: the operators with their layouts, which gradients are wanted, the
+// times at which each place is needed, and offsets in the arena.
 #include "core/graph/plan.h"
 
 #include <algorithm>
@@ -100,6 +102,7 @@ class Planner {
           backend_.wanted_layout(first, offered, shapes[at(first.output)], static_cast<int>(i));
       step.inputs.push_back(convert(plan_value_[at(first.inputs[i])], wanted));
       request.inputs.push_back(plan_.values[at(step.inputs.back())].desc);
+      // Value 0 is the image, which has no gradient.
       if (step.inputs.back() != 0) request.wants_input_gradient = true;
     }
     step.op = OCRTUNE_TRY(backend_.create(request));
@@ -185,6 +188,7 @@ class Planner {
     PlanValue& output = plan_.values[at(plan_.output)];
     OCRTUNE_CHECK(output.wants_gradient);
     output.gradient = new_gradient(plan_.output, loss_time());
+    // In the order of backward: the first consumer met writes the gradient, later ones add to it.
     for (int i = step_count() - 1; i >= 0; --i) {
       PlanStep& step = plan_.steps[at(i)];
       const PlanValue& result = plan_.values[at(step.output)];
@@ -287,6 +291,7 @@ std::size_t assign_offsets(std::vector<Place>& places) {
       if (other->last < place.first || place.last < other->first) continue;
       if (other->offset > end) {
         const std::size_t gap = other->offset - end;
+        // The smallest gap that fits; without one the place goes behind all that overlap in time.
         if (gap >= place.bytes && (!found || gap < best_gap)) {
           best = end;
           best_gap = gap;

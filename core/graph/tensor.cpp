@@ -1,3 +1,4 @@
+// Memory comes from mmap(), so that it is zeroed, starts at a page and goes back at once.
 #include "core/graph/tensor.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// Greedy decoding and the edit distance with one row of the table (Wagner and Fischer 1974).
 #include "core/infer/decode.h"
 
 #include <algorithm>
@@ -69,6 +70,7 @@ void LabelErrors::add(std::span<const int> read, std::span<const int> truth) {
 }
 
 void LabelErrors::add_text(std::string_view read, std::string_view truth) {
+  // Both texts share the numbering, so that equal characters are equal numbers.
   std::map<std::string, int> numbers;
   const auto numbered = [&](std::string_view text) {
     std::vector<int> line;

@@ -1,3 +1,5 @@
+// A model is a row of the table or an ONNX file. Both ways give the same two things: a graph, and
+// weights for it.
 #include "core/infer/initial_model.h"
 
 #include <algorithm>
@@ -25,6 +27,7 @@ Status fill_initial_weights(const std::string& model, int height, const Graph& g
     return Status();
   }
   const auto file = OCRTUNE_TRY(load_onnx_recognizer(model, {height, ""}));
+  // The file is read twice, for the graph and for the weights.
   if (graph_hash(file.graph) != graph_hash(graph)) {
     return Error{ErrorKind::invalid, model + " has changed while it was read"};
   }

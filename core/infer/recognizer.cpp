@@ -1,3 +1,6 @@
+// One class for all places of computation: logits come from a LogitMaker, which is a backend of the
+// CPUs or is given from outside. Lines are sorted into buckets of one width, read in batches and
+// put back in their order.
 #include "core/infer/recognizer.h"
 
 #include <omp.h>
@@ -100,6 +103,7 @@ Status NetworkRecognizer::prepare() {
   parameters_ = {weights_.floats(), floats};
   statistics_ = {weights_.floats() + floats, form_.graph.statistic_floats};
   {
+    // The trained form is given back before the network takes its memory.
     const auto trained = OCRTUNE_TRY(trained_weights());
     fold_parameters(form_, trained_, trained.floats(), trained.floats() + trained_.parameter_floats,
                     parameters_.data(), statistics_.data());
@@ -268,6 +272,7 @@ double relative_difference(std::span<const float> ours, std::span<const float> t
 }
 
 double max_reading_error(const std::string& precision) {
+  // Some way above what right results reach (recognizer.h), so that no right one is refused.
   return precision == "bf16" || precision == "int8" ? 0.25 : precision == "tf32" ? 0.05 : 0.002;
 }
 

@@ -1,3 +1,4 @@
+// A stem, the blocks of two rep layers each, then the neck of svtr_model.h and the classes.
 #include "core/models/lcnet_model.h"
 
 #include <string>

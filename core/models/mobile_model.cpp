@@ -1,3 +1,5 @@
+// Rows of sizes, then the blocks that are made of them. square_conv(), add_conv_norm() and
+// add_squeeze_excite() are shared with the other models.
 #include "core/models/mobile_model.h"
 
 #include <string>
@@ -51,6 +53,7 @@ int add_squeeze_excite(GraphBuilder& net, const std::string& name, int x) {
 Mv3Sizes crnn_mv3_sizes() {
   constexpr Activation kRelu = Activation::relu, kSwish = Activation::hard_swish;
   Mv3Sizes sizes;
+  // MobileNetV3-large's channels times 0.5, rounded to multiples of 8.
   sizes.units = {
       {3, 8, 8, false, kRelu, {1, 1}},     {3, 32, 16, false, kRelu, {2, 1}},
       {3, 40, 16, false, kRelu, {1, 1}},   {5, 40, 24, true, kRelu, {2, 1}},

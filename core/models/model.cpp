@@ -1,3 +1,4 @@
+// The table of models and the CRNN; the other networks have files of their own.
 #include "core/models/model.h"
 
 #include <fmt/core.h>
@@ -45,6 +46,8 @@ const ModelRow* find_model(std::string_view name) {
 }
 
 Graph build_crnn(int classes, const CrnnSizes& sizes) {
+  // The width is halved twice, so a step of CTC is 4 pixels wide. The last pool takes the rest of
+  // the height.
   constexpr Extent kPools[] = {{2, 2}, {2, 2}, {2, 1}, {0, 1}};
   GraphBuilder net("crnn", 3);
   int x = net.image();

@@ -1,3 +1,4 @@
+// Blocks of the backbone norm after each sum; blocks of the neck norm what each part reads.
 #include "core/models/svtr_model.h"
 
 #include <string>
@@ -9,6 +10,7 @@
 namespace ocrtune {
 namespace {
 
+// The second is of the norms behind the convolutions that shrink the grid.
 constexpr double kNormEpsilon = 1e-6, kSampleNormEpsilon = 1e-5;
 
 Conv make_conv(int out, Extent kernel, Extent stride, bool bias, int groups = 1) {

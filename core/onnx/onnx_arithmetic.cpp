@@ -34,12 +34,14 @@ bool joins(const Tensor& x, const Tensor& gate, Tensor& joined) {
     joined.activation = Activation::swish;
     return true;
   }
+  // A gate with a shift behind it (t1) would leave a term that hard swish has not.
   if (gate.state == State::feature && gate.activation == Activation::hard_sigmoid &&
       same_inner(x, gate) && gate.t1 == 0) {
     joined.activation = Activation::hard_swish;
     joined.s1 = gate.s1;
     return true;
   }
+  // s1 = t1 makes the gate s1 (1 + erf(...)), the only form in which it is a GELU.
   if (gate.state != State::erf || gate.s0 == 0 || !nearly(gate.s1, gate.t1)) return false;
   joined.activation = Activation::gelu;
   joined.s0 = gate.s0 * std::numbers::sqrt2;
@@ -74,6 +76,7 @@ Result<Tensor> Translator::with_number(const OnnxNode& node, Tensor x, double nu
   const bool multiplies =
       operation == "Mul" || (operation == "Div" && !number_first && number != 0);
   const double factor = operation == "Div" ? 1 / number : number;
+  // Exporters scale q, k or the scores; attend() asks for 1 / sqrt(width) in all.
   if (multiplies && (x.part >= 0 || x.state == State::scores)) {
     x.factor *= factor;
     return x;
@@ -279,6 +282,7 @@ Result<Tensor> Translator::mat_mul(const OnnxNode& node) {
 
 Result<Tensor> Translator::attend(const OnnxNode& node, const Tensor& weights,
                                   const Tensor& values) {
+  // The engine's attention scales by 1 / sqrt(width) and by nothing else.
   const std::int64_t heads = values.dims[1], width = values.dims[3];
   if (!nearly(weights.factor * std::sqrt(static_cast<double>(width)), 1) || values.factor != 1) {
     return refusal(
@@ -293,6 +297,7 @@ Result<Tensor> Translator::attend(const OnnxNode& node, const Tensor& weights,
 
 Result<Tensor> Translator::softmax(const OnnxNode& node) {
   Tensor x = OCRTUNE_TRY(input(node, 0));
+  // The default axis of Softmax changed with opset 13.
   if (!is_last(x, integer_of(node, "axis", file_.opset < 13 ? 1 : -1))) {
     return refusal(node, "not over the last dimension");
   }

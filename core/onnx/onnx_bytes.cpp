@@ -1,3 +1,5 @@
+// Wire types of protobuf: 0 is a varint, 2 is a length and bytes, 5 is four bytes, the lowest first
+// (protobuf.dev/programming-guides/encoding).
 #include "core/onnx/onnx_bytes.h"
 
 #include <bit>

@@ -1,3 +1,6 @@
+// Walks the layers of an inference form and appends protobuf bytes of nodes and constants; the
+// graph is put around them at the end. A value is turned between image and tokens only where a
+// layer wants the other form, and once.
 #include "core/onnx/onnx_export.h"
 
 #include <algorithm>
@@ -238,6 +241,7 @@ class OnnxExporter {
     for (const std::size_t direction : {0, 1}) {
       for (const std::size_t i : {2, 3}) append_gates(parameter(i), direction, h, bias);
     }
+    // ONNX's LSTM takes [steps, lines, channels] and gives [steps, directions, lines, hidden].
     const std::string x = node("Transpose", {tokens(input())}, attribute("perm", Numbers{1, 0, 2}));
     const std::string both = node(
         "LSTM",
@@ -264,6 +268,7 @@ class OnnxExporter {
   }
   Status add(const Linear& linear) {
     const std::size_t ins = place_of(in().c), outs = place_of(linear.out_channels);
+    // MatMul multiplies from the right: its weights are [in, out], the engine's [out, in].
     std::vector<float> turned(ins * outs);
     for (std::size_t o = 0; o < outs; ++o) {
       for (std::size_t i = 0; i < ins; ++i) turned[i * outs + o] = parameter(0)[o * ins + i];
@@ -286,6 +291,7 @@ class OnnxExporter {
   }
   Status add(const Attention& attention) {
     const std::int64_t c = in().c / 3, width = c / attention.heads;
+    // [N, T, 3C] becomes [3, N, heads, T, width], of which Gather takes q, k and v.
     const std::string heads =
         node("Reshape", {tokens(input()), integers({0, -1, 3, attention.heads, width})});
     const std::string parts = node("Transpose", {heads}, attribute("perm", Numbers{2, 0, 3, 1, 4}));

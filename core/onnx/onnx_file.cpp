@@ -1,3 +1,5 @@
+// Numbers in the switches are field numbers of onnx.proto3. Unknown fields are passed over, so that
+// files of newer versions can be read. A length is checked against what is left before it is used.
 #include "core/onnx/onnx_file.h"
 
 #include <cstring>
@@ -52,6 +54,7 @@ class Message {
 
   std::uint64_t varint() {
     std::uint64_t value = 0;
+    // A varint of 64 bits has at most ten bytes.
     for (int shift = 0; shift < 70 && !rest_.empty(); shift += 7) {
       const auto byte = static_cast<unsigned char>(rest_.front());
       rest_.remove_prefix(1);
@@ -120,6 +123,7 @@ Status add_raw(std::string_view bytes, std::vector<To>& to) {
   if (bytes.size() % sizeof(From) != 0) return damaged();
   to.reserve(to.size() + bytes.size() / sizeof(From));
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(From)) {
+    // raw_data has its lowest byte first; this reads it in the byte order of the machine.
     From value{};
     std::memcpy(&value, bytes.data() + at, sizeof value);
     to.push_back(static_cast<To>(value));
@@ -307,6 +311,7 @@ Result<OnnxFile> parse_onnx(std::string_view bytes) {
     return Status();
   });
   if (!read) return read.error();
+  // An empty message parses as well: a model has nodes and an opset.
   if (file.nodes.empty() || file.opset == 0) return damaged();
   return file;
 }

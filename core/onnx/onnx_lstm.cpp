@@ -52,6 +52,7 @@ Result<Tensor> Translator::lstm(const OnnxNode& node) {
   if (!plain) return refusal(node, "only bidirectional ones with their usual gates are read");
   const Tensor x = OCRTUNE_TRY(input(node, 0));
   if (x.axes != "TNC") return refusal(node, "its input is not [steps, lines, channels]");
+  // The engine's LSTM begins with zeros; exporters often write them out.
   for (const std::size_t state : {kHidden, kCell}) {
     if (!has_input(node, state)) continue;
     const OnnxTensor* start = OCRTUNE_TRY(floats(node, state));
@@ -80,6 +81,7 @@ Result<Tensor> Translator::lstm(const OnnxNode& node) {
     if (given->dims != Dims{2, 8 * h}) return refusal(node, "a bias of another size");
     bias = given->floats;
   }
+  // ONNX has both biases of a direction in one row, those of the input first.
   for (const std::size_t first : {std::size_t{0}, 4 * hidden}) {
     weights.parameters.push_back(with_gates_in_order(bias, hidden, 1, 8 * hidden, first));
   }

@@ -1,3 +1,5 @@
+// Reads in this order: the file, its opset and input, the height, the graph by the translator and
+// its weights. The alphabet comes last, as it must fit the classes of the graph.
 #include "core/onnx/onnx_recognizer.h"
 
 #include <algorithm>
@@ -15,6 +17,7 @@ namespace ocrtune {
 namespace {
 
 constexpr int kMinOpset = 11, kMaxOpset = 20;
+// PP-OCRv3 and later take lines of this height.
 constexpr int kUsualHeight = 48;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{2} << 30;  // protobuf's own limit
 // Of the sample batch, where the model leaves them open: no weight has these extents.
@@ -109,6 +112,8 @@ Status choose_alphabet(const OnnxFile& file, const OnnxFacts& facts, int classes
   const auto lines =
       OCRTUNE_TRY(dictionary_lines(facts.dictionary.empty() ? own->second : facts.dictionary));
   const auto count = static_cast<int>(lines.size());
+  // One class is the blank. Where one more is missing it is the space, which PaddleOCR adds behind
+  // the dictionary.
   model.space_added = count + 2 == classes;
   if (count + 1 != classes && !model.space_added) {
     return Error{

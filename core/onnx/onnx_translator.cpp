@@ -1,3 +1,5 @@
+// The structure: constants, shapes, convolutions, norms and pools. run() takes the nodes in the
+// order of the file, which ONNX asks to be topological, and looks each up in table().
 #include "core/onnx/onnx_translator.h"
 
 #include <algorithm>
@@ -31,6 +33,7 @@ const std::vector<std::int64_t>* integers_of(const OnnxNode& node, const char* a
 Result<Extent> extent_of(const OnnxNode& node, const char* attribute, int otherwise) {
   const auto* numbers = integers_of(node, attribute);
   if (numbers == nullptr) return Extent{otherwise, otherwise};
+  // A bound against damaged files; the value is a guess.
   constexpr std::int64_t kMost = 4096;
   const bool fits = numbers->size() == 2 && (*numbers)[0] > 0 && (*numbers)[1] > 0 &&
                     (*numbers)[0] <= kMost && (*numbers)[1] <= kMost;
@@ -459,6 +462,7 @@ Result<Tensor> Translator::reshape(const OnnxNode& node) {
   if (x.state == State::product) x = feature(OCRTUNE_TRY(value_of(node, x)), x.axes);
   std::int64_t known = 1;
   for (std::size_t i = 0; i < dims.size(); ++i) {
+    // ONNX: 0 keeps the dimension, -1 stands for what is left.
     if (dims[i] == 0 && i < x.dims.size()) dims[i] = x.dims[i];
     if (dims[i] > (1 << 30)) return refusal(node, "a dimension of impossible size");
     if (dims[i] > 0 && known < (1 << 30)) known *= dims[i];
@@ -523,6 +527,7 @@ Result<Tensor> Translator::conv(const OnnxNode& node) {
   weights.parameters.push_back(value != 0 ? weight->floats
                                           : with_red_first(weight->floats, conv.out_channels,
                                                            at(weight->dims[2] * weight->dims[3])));
+  // The channels are turned round within a kernel, which groups would part.
   if (value == 0 && groups != 1) return refusal(node, "groups of image channels");
   if (conv.bias) weights.parameters.push_back(OCRTUNE_TRY(floats(node, 2))->floats);
   return feature(OCRTUNE_TRY(add(node, conv, {value}, std::move(weights))), "NCHW");

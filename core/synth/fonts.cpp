@@ -1,3 +1,4 @@
+// Folders are searched by file names alone; LinePainter finds out which fonts can be used.
 #include "core/synth/fonts.h"
 
 #include <algorithm>

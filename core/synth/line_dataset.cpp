@@ -1,3 +1,5 @@
+// Threads claim lines in order, and a line depends on its number alone, so that the bytes are the
+// same for any number of threads. labels.txt is written last.
 #include "core/synth/line_dataset.h"
 
 #include <fcntl.h>
@@ -66,6 +68,7 @@ Status Drawing::draw_line(LinePainter& painter, std::int64_t index) {
   const DrawnLine line = OCRTUNE_TRY(painter.draw(index));
   Random random = Random(mix_bits(options_.draw.seed)).fork(static_cast<std::uint64_t>(index));
   const bool jpeg = random.uniform() < options_.jpeg_share;
+  // It is drawn for PNG lines too, or the share of JPEG would change the other lines.
   const int quality = static_cast<int>(random.integer(60, 95));
   const Result<std::string> bytes =
       jpeg ? encode_jpeg(line.image, quality) : encode_png(line.image);
@@ -97,6 +100,7 @@ void Drawing::draw_until_done(LinePainter& painter) {
 
 void Drawing::watch(int threads, const std::function<void(std::int64_t)>& progress) {
   std::unique_lock lock(mutex_);
+  // `progress` is called from this thread alone, ten times a second.
   while (!finished_.wait_for(lock, std::chrono::milliseconds(100),
                              [&] { return finished_threads_ == threads; })) {
     if (progress) progress(drawn_);

@@ -1,3 +1,5 @@
+// A line is made in six steps: its look, its text, glyphs, one sheet of them, blur, and the painted
+// picture. All draw from the line's own generator in this order, which is part of the result.
 #include "core/synth/line_images.h"
 
 #include <ft2build.h>
@@ -15,6 +17,7 @@
 namespace ocrtune {
 namespace {
 
+// FT_Set_Transform() does not reach embedded bitmaps, so outlines alone are asked for.
 constexpr FT_Int32 kLoadFlags = FT_LOAD_RENDER | FT_LOAD_NO_HINTING | FT_LOAD_NO_BITMAP;
 
 struct Glyph {
@@ -62,6 +65,7 @@ Look choose_look(Random& random, const DrawOptions& options, std::size_t fonts) 
   Look look;
   look.font = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(fonts) - 1));
   look.height = static_cast<int>(random.integer(options.height, options.height * 3 / 2));
+  // These ranges and those of the colours are guesses at what scans and photographs show.
   look.fill = random.uniform(0.62, 0.9);
   const double degrees = std::clamp(random.normal() * 1.2, -3.0, 3.0);
   look.rotation = degrees * std::numbers::pi / 180;
@@ -288,6 +292,7 @@ std::vector<float> lay_out(Random& random, const Look& look, const std::vector<G
         const int at_y = glyph.top - top + shift_y + y;
         float& ink = sheet[index_of(at_x, at_y, width)];
         const std::size_t from = index_of(x, y, glyph.width);
+        // Glyphs may overlap where they slant: the darker one counts.
         ink = std::max(ink, static_cast<float>(glyph.coverage[from]) / 255.0F);
       }
     }

@@ -1,3 +1,4 @@
+// The rate is a closed form of the step; nothing is kept between steps.
 #include "core/train/learning_schedule.h"
 
 #include <algorithm>

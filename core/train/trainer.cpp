@@ -1,3 +1,5 @@
+// A step is forward and backward, the mean over ranks, then AdamW; each part is timed. Parameters,
+// moments and statistics are one allocation, gradients lie in the Comm's buffer.
 #include "core/train/trainer.h"
 
 #include <omp.h>
@@ -127,6 +129,7 @@ class TrainerOnGraph final : public Trainer {
       const Status prepared = network_.prepare({shape.count, 3, shape.height, shape.width}, true);
       if (!prepared) return prepared;
     }
+    // Plans come first: the exchange begins only where this rank has memory for its activations.
     gradients_ = OCRTUNE_TRY(comm_.gradient_buffer(floats));
     if (options_.accumulate > 1) sums_ = OCRTUNE_TRY(Memory::allocate(floats * sizeof(float)));
     return Status();
@@ -185,6 +188,7 @@ class TrainerOnGraph final : public Trainer {
       check.width_per_step = row->width_per_step;
     }
     return gradient_error(check, [&](const Batch& batch, std::span<float> gradients) {
+      // A copy: the check must not move the running statistics.
       std::vector<float> statistics(statistics_.begin(), statistics_.end());
       return network_.train(batch, parameters_, statistics, gradients);
     });
@@ -336,6 +340,7 @@ Result<std::uint64_t> Trainer::footprint_bytes(const TrainerOptions& options) {
     if (!own) return own.error();
     arena = std::max(arena, *own);
   }
+  // Parameters, gradients, two moments, and the sums of held gradients.
   const std::size_t copies = options.accumulate > 1 ? 5 : 4;
   const std::size_t state =
       (copies * graph.parameter_floats + graph.statistic_floats) * sizeof(float);

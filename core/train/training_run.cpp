@@ -1,3 +1,5 @@
+// prepare() settles memory, then lets ranks meet, then makes the trainer; the loader is there
+// before, as its workers are forked before the first OpenMP region. run() is the loop over steps.
 #include "core/train/training_run.h"
 
 #include <algorithm>
@@ -148,6 +150,7 @@ Status TrainingRun::prepare() {
   trainer.height = options_.loader.height;
   trainer.width = options_.loader.width;
   trainer.heights = options_.loader.heights;
+  // Everything of a batch comes from the loader, which knows the data.
   trainer.schedule_steps = options_.steps;
   trainer.classes = static_cast<int>(loader_->alphabet().size()) + 1;
   plan_width_buckets(trainer, loader_->width_buckets());
@@ -248,6 +251,7 @@ Result<TrainingOutcome> TrainingRun::run(
   double since = steady_clock().now_seconds();
   std::int64_t since_step = trainer_->steps();
   while (trainer_->steps() < options_.steps && !interrupted()) {
+    // A diverged run keeps its last checkpoint; any other failure saves what was learned.
     if (Status done = step(loss_sum, data_seconds); !done) {
       if (done.error().kind == ErrorKind::interrupted) break;
       if (!diverged_) (void)save();  // what was learned until here

@@ -27,6 +27,7 @@
 namespace ocrtune {
 namespace {
 
+// Both values are guesses.
 constexpr int kDrawnLines = 20;
 constexpr int kDrawnWidth = 640;
 

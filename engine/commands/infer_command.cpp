@@ -62,6 +62,7 @@ Status choose_infer_gpus(InferFlags& flags, const Machine& machine) {
   for (int i = 0; i < flags.nproc; ++i) {
     job.gpus.push_back(choice.gpus[static_cast<std::size_t>(i % count)].uuid);
   }
+  // 97 classes are assumed, whatever the alphabet.
   const auto bytes = OCRTUNE_TRY(device_reading_bytes(job.spec.recognizer, 97));
   const auto most = static_cast<std::uint64_t>((flags.nproc + count - 1) / count);
   if (bytes * most > choice.memory_bytes) {
@@ -307,6 +308,7 @@ Result<int> infer(InferFlags flags) {
   if (job.chunk == 0) {
     // A short list is shared out as well.
     const auto lines = static_cast<int>(std::min<std::size_t>(list.paths.size(), 1 << 20));
+    // Two chunks for each process at least, so that none waits for the last.
     job.chunk = std::min(chunk_for(recognizer.batch), std::max(1, lines / (2 * flags.nproc)));
     job.max_chunk = max_chunk_for(recognizer.batch);
   }

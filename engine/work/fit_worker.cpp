@@ -13,6 +13,7 @@
 namespace ocrtune {
 namespace {
 
+// FitOptions::silent_seconds, after which the starter gives up, is far above this.
 constexpr double kWordSeconds = 5;  // a sign of life at least so often
 
 class Speaker {

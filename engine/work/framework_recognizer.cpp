@@ -143,6 +143,7 @@ Result<std::vector<DecodedLine>> FrameworkRecognizer::ask(const Batch& batch, st
     if (frame.kind != 'L') {
       return Error{ErrorKind::unsupported, options_.backend + ": " + frame.body};
     }
+    // A batch is filled up with empty lines; their answers are read and dropped.
     if (i < lines) decoded[i] = OCRTUNE_TRY(line_of(frame.body));
   }
   return decoded;

@@ -1,3 +1,5 @@
+// The lines of a chunk are decoded by the team, read in batches of one width, and answered when the
+// chunk is done. The recogniser is opened and checked before 'H' says that the worker is ready.
 #include "trial/workloads/engine_infer/infer_worker.h"
 
 #include <omp.h>
@@ -22,6 +24,7 @@
 namespace ocrtune {
 namespace {
 
+// The value is a guess.
 constexpr std::size_t kMaxPendingBytes = std::size_t{64} << 20;  // of decoded pictures
 
 struct Request {
@@ -121,6 +124,7 @@ Status InferWorker::read_chunk() {
     if (pending_bytes_ < kMaxPendingBytes && first + together < chunk_.size()) continue;
     OCRTUNE_TRY(read_pending(answers));
   }
+  // The place is said again after each chunk, as it tells the memory that is taken by now.
   if (device_ != nullptr) append_frame(answers, 'P', gpu_place_body(device_->place()));
   append_frame(answers, 'D', CpuSet(cpus_).text());
   chunk_.clear();

@@ -1,3 +1,5 @@
+// As many missing images as the loader replaces (max_bad_share) are a note; more are an error
+// before any process is started.
 #include "engine/work/label_images.h"
 
 #include <cstdio>

@@ -1,3 +1,5 @@
+// The order is fixed: the loader forks its workers, hello runs the first OpenMP region, and the
+// ranks meet. Then the trainer takes its memory and is checked, and steps are reported to the end.
 #include "trial/workloads/engine_train/worker.h"
 
 #include <omp.h>
@@ -28,6 +30,7 @@ namespace ocrtune {
 namespace {
 
 // Above this the result is wrong: Trainer::check_against_reference says what is right.
+// The limits are some way above what right kernels reach, so that no right one is refused.
 double max_error(const std::string& precision) {
   return precision == "bf16" ? 0.25 : precision == "tf32" ? 0.05 : 0.02;
 }
@@ -133,6 +136,7 @@ bool Worker::fail(const Error& error) {
         event.cause = "setting";
         break;
       default:
+        // A rank that lost another one is a witness; the other rank says what went wrong.
         event.cause = comm_ != nullptr && comm_->lost_peer() ? "peer" : "error";
     }
   }
@@ -234,6 +238,7 @@ void Worker::say_memory() {
 
 // Noise and random words: the arithmetic of a step does not depend on what is in the images.
 void Worker::draw_batches() {
+  // Each rank draws another batch; the factor is a prime.
   Random random(spec_.seed + 1000003ULL * static_cast<std::uint64_t>(spec_.place.rank));
   const int longest = std::max(1, spec_.width / 16);
   for (const BatchShape& shape :
