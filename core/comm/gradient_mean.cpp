@@ -35,6 +35,7 @@ constexpr std::size_t kMinParallel = 1 << 18;
       const float* slice = slices[r] + at;
       for (std::size_t i = 0; i < length; ++i) sum[i] += slice[i];
     }
+    // The last slice is added and scaled in one pass.
     const float* last = slices.back() + at;
     for (std::size_t i = 0; i < length; ++i) sum[i] = (sum[i] + last[i]) * scale;
     for (float* slice : slices) std::memcpy(slice + at, sum, length * sizeof(float));

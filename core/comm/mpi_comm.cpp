@@ -307,6 +307,7 @@ Status MpiComm::finish_means(double* wait_seconds) {
     const double before = steady_clock().now_seconds();
     OCRTUNE_TRY(advance());
     const double now = steady_clock().now_seconds();
+    // The time of a turn that ended a part counts as adding, all other time as waiting.
     if (parts_.size() != left) {
       left = parts_.size();
       last_progress = now;

@@ -45,6 +45,7 @@ std::vector<int> RankWatch::dead_ranks() const {
   std::vector<int> dead_ranks;
   std::vector<pollfd> polls;
   for (int descriptor : descriptors_) polls.push_back({descriptor, POLLIN, 0});
+  // poll() passes over negative descriptors: those ranks are looked up in /proc below.
   ::poll(polls.data(), polls.size(), 0);
   for (std::size_t rank = 0; rank < pids_.size(); ++rank) {
     if (pids_[rank] == ::getpid()) continue;

@@ -210,6 +210,7 @@ Result<Image> decode_png(std::string_view bytes) {
     return Error{ErrorKind::invalid, "PNG: " + std::to_string(png.image.width) + " x " +
                                          std::to_string(png.image.height) + " pixels are too many"};
   }
+  // libpng converts every kind of file to this; alpha is laid over white below.
   png.image.format = PNG_FORMAT_RGB;
   Image image;
   image.width = static_cast<int>(png.image.width);

@@ -157,6 +157,7 @@ LoaderCounts FileLoader::counts() const {
 
 Status check_options(const LoaderOptions& options) {
   const auto refuse = [](const std::string& what) { return Error{ErrorKind::usage, what}; };
+  // The upper bounds are guesses: they catch typing errors before memory is asked for.
   if (options.batch < 1 || options.batch > 65'536) return refuse("batch is 1 to 65536");
   if (options.height < 1 || options.width < 1 || options.height > 4096 || options.width > 65'536) {
     return refuse("images are at most 4096 high and 65536 wide");

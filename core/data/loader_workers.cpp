@@ -159,6 +159,7 @@ void LoaderWorkers::fill(Slot& slot, std::int64_t sequence) {
       maker_->make(sequence, {slot.images(batch), image_floats(shape)}, {slot.lines(), count}, bad);
   slot.error[0] = '\0';
   if (!made) put_text(slot.error, made.error().what);
+  // What has no room is not counted as bad.
   slot.bad_count = static_cast<std::uint32_t>(std::min(bad.size(), Slot::max_bad(batch)));
   for (std::size_t i = 0; i < slot.bad_count; ++i) {
     slot.bad(batch)[i].line = bad[i].line;

@@ -135,6 +135,7 @@ class BucketOrder final : public BatchOrder {
     const std::int64_t number = options_.first_batch + sequence;
     const std::uint64_t epoch = mix_bits(options_.seed + 0xB0CCE7) ^
                                 mix_bits(static_cast<std::uint64_t>(number / per_epoch_) + 1);
+    // Batches of all buckets are numbered through, and the numbers are mixed.
     const std::int64_t turn = permuted(number % per_epoch_, per_epoch_, epoch);
     Place place;
     while (turn >= last_batch_[place.bucket]) ++place.bucket;

@@ -153,6 +153,7 @@ Result<std::int64_t> read_checkpoint(const std::string& path, const CheckpointOw
   const std::string file = OCRTUNE_TRY(read_file(path, std::uint64_t{1} << 36));
   const std::string_view body = OCRTUNE_TRY(verified_body(path, file));
   Reader reader(body);
+  // The hash comes before the sections: another model's would be of other lengths.
   OCRTUNE_TRY(check_owner(path, owner, reader));
   const auto steps = reader.take<std::int64_t>();
   if (reader.take<std::uint32_t>() != sections.size()) return invalid(path, "damaged");

@@ -274,6 +274,7 @@ Graph GraphBuilder::finish(int output) {
 
 Result<Shape> output_shape(const Layer& layer, std::span<const Shape> inputs) {
   const Shape& in = inputs[0];
+  // A side of 0 says that the layer cannot take these inputs.
   const Shape out = std::visit(
       Overloaded{
           [&](const Conv& conv) { return conv_shape(conv, in); },
@@ -335,6 +336,7 @@ std::uint64_t graph_hash(const Graph& graph) {
   std::uint64_t hash = hash_text(1, graph.name);
   for (const Layer& layer : graph.layers) {
     hash = hash_text(hash, layer.name);
+    // Numbers of an operation without a parameter (stride, activation, epsilon) are not hashed.
     hash = hash_number(hash, layer.operation.index());
     for (const int input : layer.inputs)
       hash = hash_number(hash, static_cast<std::uint64_t>(input));

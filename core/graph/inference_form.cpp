@@ -95,6 +95,7 @@ class Folder {
       if (conv->branches != 1) return std::nullopt;
     }
     const auto* norm = std::get_if<BatchNorm>(&before->operation);
+    // With a pool between them, convolution and affine do not follow one another.
     const bool pools = norm != nullptr && norm->pool != Extent{1, 1};
     if (!folding || pools || folding->conv.activation != Activation::none || folding->conv.affine) {
       return std::nullopt;
@@ -118,6 +119,7 @@ class Folder {
 
   // The convolutions must differ in their kernels alone, and read what the identity reads.
   std::optional<Folding> fold_sum(const Layer& layer, const NormSum& norm) const {
+    // The widest kernel is the one into which the others are added.
     const Layer* widest = nullptr;
     for (const int input : layer.inputs) {
       const Layer* conv = sole_conv(input);
@@ -301,6 +303,8 @@ void fold_parameters(const InferenceForm& form, const Graph& trained, const floa
       double shift = outer_shift;
       for (const FoldedBranch& branch : conv.branches) {
         const std::size_t c = at(branch.first + channel);
+        // y = s0 (gamma / deviation (W x + b - mean) + beta) + t0: `scale` is all that W is
+        // multiplied by.
         double scale = outer_scale;
         double before = branch.bias < 0 ? 0.0 : trained_at(branch.bias)[c];
         if (branch.scale >= 0) {

@@ -218,6 +218,7 @@ struct Network::State {
       forget_oldest();
       Plan plan = OCRTUNE_TRY(make_plan(graph, backend, shape, training));
       found = plans.emplace(key(shape, training), PlanEntry{std::move(plan), 0, {}}).first;
+      // The watch of train() is told these after each step of backward.
       found->second.final_from = final_gradients(graph, found->second.plan);
     }
     found->second.last_use = ++uses;

@@ -144,6 +144,7 @@ class Planner {
   }
 
   void place_values() {
+    // A value is needed until its last reader; in training that may be a step of backward.
     std::vector<int> last(plan_.values.size(), 0);
     const auto extend = [&](int value, int time) {
       last[at(value)] = std::max(last[at(value)], time);

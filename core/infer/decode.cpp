@@ -35,6 +35,7 @@ std::vector<DecodedLine> greedy_decode(std::span<const float> logits, int steps,
       const auto frame = logits.subspan((t * lines + n) * width, width);
       const auto best =
           static_cast<int>(std::max_element(frame.begin(), frame.end()) - frame.begin());
+      // Of a run of equal frames the first one's probability counts.
       if (best != 0 && best != before) {
         line.classes.push_back(best);
         line.confidence += probability_of(frame, best);

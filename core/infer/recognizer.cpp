@@ -198,6 +198,7 @@ Result<std::vector<ReadText>> read_in_batches(const RecognizerOptions& options,
                                               const Alphabet& alphabet,
                                               std::span<const Image> images, Batch& batch,
                                               const BatchReader& reader) {
+  // Only lines of one padded width share a batch.
   std::map<int, std::vector<std::size_t>> buckets;
   for (std::size_t i = 0; i < images.size(); ++i)
     buckets[bucket_of(images[i], options)].push_back(i);

@@ -286,6 +286,7 @@ Result<int> Translator::value_of(const OnnxNode& node, const Tensor& x) {
                    "its input is only known as a step of a layer norm, of attention or of an LSTM");
   }
   if (x.activation == Activation::none && x.s0 == 1 && x.t0 == 0) return x.value;
+  // A function that several nodes read becomes one layer.
   const auto key = std::tuple(x.value, x.s0, x.t0, x.activation, x.s1, x.t1);
   const auto made = made_.find(key);
   if (made != made_.end()) return made->second;
@@ -424,6 +425,7 @@ Result<Tensor> Translator::concat(const OnnxNode& node) {
 Result<Tensor> Translator::squeeze(const OnnxNode& node) {
   Tensor x = OCRTUNE_TRY(input(node, 0));
   const auto axes = OCRTUNE_TRY(integers(node, 1, "axes"));
+  // A constant keeps its numbers, and its dimensions stay as they were.
   if (x.state == State::constant) return x;
   const auto rank = static_cast<std::int64_t>(x.dims.size());
   const std::int64_t axis = axes.size() != 1 ? -1 : axes[0] < 0 ? axes[0] + rank : axes[0];
@@ -478,6 +480,7 @@ Result<Tensor> Translator::reshape(const OnnxNode& node) {
     return refusal(node, fmt::format("no reshape from [{}] to [{}] is known",
                                      fmt::join(x.dims, ", "), fmt::join(dims, ", ")));
   }
+  // A pending activation or scale becomes a layer before q, k and v are told apart.
   if (axes == "NTQGD") x = feature(OCRTUNE_TRY(value_of(node, x)), x.axes);
   x.axes = axes;
   x.dims = std::move(dims);

@@ -177,6 +177,7 @@ Status TrainingRun::prepare() {
 
 // A loss that is no number on another rank is in this one's weights before it is in its loss.
 Status TrainingRun::check_weights() {
+  // A lone rank has seen its own loss, and no batch means that no weight has changed.
   if (options_.place.world_size == 1 || batch_.count == 0) return Status();
   const auto logits = OCRTUNE_TRY(trainer_->logits(batch_));
   if (std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); })) {
@@ -218,6 +219,7 @@ Status TrainingRun::step(double& loss_sum, double& data_seconds) {
   }
   loss_sum += report.loss;
   outcome_.impossible_labels += report.impossible_labels;
+  // All ranks have batches of one shape.
   samples_ += static_cast<std::int64_t>(batch_.count) * options_.place.world_size;
   return Status();
 }

@@ -64,6 +64,7 @@ Result<TrainedModel> with_checkpoint(OnnxRecognizer model, const std::string& pa
     return Error{ErrorKind::invalid,
                  path + " was trained with another alphabet than the model has"};
   }
+  // A checkpoint is read whole: the optimiser's moments are read and dropped.
   std::vector<float> moments(2 * model.parameters.size());
   const std::span<float> both(moments);
   OCRTUNE_TRY(
@@ -78,6 +79,7 @@ Result<TrainedModel> with_checkpoint(OnnxRecognizer model, const std::string& pa
   TrainedModel trained;
   trained.bytes = OCRTUNE_TRY(
       write_onnx_recognizer(form.graph, parameters, statistics, model.alphabet, model.height));
+  // What was written is read back, so that the comparison covers writer and reader.
   trained.model = OCRTUNE_TRY(read_onnx_recognizer(trained.bytes, {}));
   Random random(1);
   const Batch batch = noise_batch({1, model.height, kDrawnWidth / 2}, random);

@@ -73,6 +73,7 @@ Status choose_infer_gpus(InferFlags& flags, const Machine& machine) {
                              format_bytes(bytes), format_bytes(choice.memory_bytes))};
   }
   job.program = gpu_worker_program("", process_environment());
+  // More than the default: a GPU's context and libraries are slow to start.
   job.silence_seconds = 180;
   return Status();
 }
@@ -151,6 +152,7 @@ Status choose_masks(InferFlags& flags) {
     for (const CpuPlace& place : machine.cpu.places) {
       if (machine.cpu.allowed.contains(place.cpu)) cores.insert(place.core);
     }
+    // One process for each allowed core, fewer where a quota gives fewer CPUs.
     const auto quota = static_cast<int>(machine.cpu.usable_cpus.value_or(1e6));
     flags.nproc = std::max(1, std::min(static_cast<int>(cores.size()), quota) / threads);
   }

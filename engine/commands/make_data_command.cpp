@@ -32,6 +32,7 @@ Result<int> make_data(MakeDataFlags flags) {
                                                              : Alphabet::from_name(flags.alphabet));
   auto fonts = OCRTUNE_TRY(find_fonts(flags.fonts.empty() ? font_folders() : flags.fonts));
   dataset.draw.fonts = std::move(fonts);
+  // The upper bound is a guess.
   dataset.threads = std::clamp(current_affinity().count(), 1, 16);
   Result<DatasetReport> report = Error{};
   {

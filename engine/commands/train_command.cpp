@@ -150,6 +150,7 @@ Result<TrainingOutcome> train_on_gpus(TrainingRunOptions run, const DeviceChoice
     std::printf("on one GPU alone, several cannot train together: %s\n", choice.no_nccl.c_str());
     gpus.resize(1);
   }
+  // The GPU computes; the process itself needs one thread.
   run.trainer.threads = 1;
   run.memory_bytes = choice.memory_bytes;
   std::printf("training on %s", join(gpus, ", ").c_str());

@@ -81,6 +81,7 @@ Status FrameworkRecognizer::start() {
   }
   process.input = request_out.number;
   process.descriptors = {answer_in.number};
+  // The variable was set for this process's team; the framework keeps its own default.
   process.environment = {{kSpinVariable, std::nullopt}};
   process_ = OCRTUNE_TRY(Process::start(process));
   answer_in = Descriptor();  // so that its end is seen
@@ -92,6 +93,7 @@ Status FrameworkRecognizer::start() {
 Result<Frame> FrameworkRecognizer::next_frame() {
   while (taken_ == frames_.size()) {
     (void)process_->read_output(nullptr);
+    // The pipe's end comes before the process can be waited for; 5 s are a guess.
     if (reader_.ended()) {
       const auto exit = process_->wait(5);
       return Error{ErrorKind::failed, fmt::format("{} ended: {}", options_.backend,
@@ -104,6 +106,8 @@ Result<Frame> FrameworkRecognizer::next_frame() {
 }
 
 Result<DecodedLine> FrameworkRecognizer::line_of(std::string_view body) const {
+  // The framework sends the best class of each step and its probability, all classes first. Repeats
+  // and blanks are dropped here, as greedy_decode() does it.
   constexpr std::size_t kStepBytes = sizeof(std::int32_t) + sizeof(float);
   const std::size_t steps = body.size() / kStepBytes;
   std::vector<std::int32_t> classes(steps);

@@ -10,6 +10,7 @@
 namespace ocrtune {
 namespace {
 
+// Both values are guesses; the model is the default of TrainerOptions.
 constexpr int kStepBatch = 8;
 constexpr int kStepLetters = 10;  // of a line
 

@@ -212,6 +212,7 @@ Status Worker::say_hello() {
   hello.pid = ::getpid();
   hello.host = host_name();
   hello.cpus = current_affinity().text();
+  // The first OpenMP region of this process: the loader's workers are forked by now.
   omp_set_num_threads(spec_.threads);
 #pragma omp parallel
   {
@@ -269,6 +270,7 @@ Status Worker::check() {
   for (int steps = 0; steps < 2 || now() - begin < spec_.warm_up_seconds; ++steps) {
     if (interrupted() || pipe_closed_) return Status();
     const StepEvent event = OCRTUNE_TRY(step());
+    // Where learning is compared every step counts, those of the warm-up too.
     if (spec_.learning) say(event);
   }
   say_memory();
@@ -329,6 +331,7 @@ bool Worker::train() {
     } else {
       open = *one;
     }
+    // Short steps are joined: an event for each of them would flood the pipe.
     if (open->seconds >= spec_.report_seconds) {
       say(*open);
       open.reset();

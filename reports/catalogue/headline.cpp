@@ -504,6 +504,7 @@ Bilingual headline(const RunRecord& run) {
   }
   if (answer == Answer::inconclusive) {
     Bilingual open = open_sentence(run);
+    // Texts and recipe are said of an open answer only where they are known for good.
     const bool ended = result.found && run.state != "running";
     const Bilingual texts = ended || result.other_text ? text_words(run) : Bilingual();
     const bool learned = result.beyond_recipe && result.beyond_recipe->worth;

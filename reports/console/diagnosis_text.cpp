@@ -252,6 +252,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
   for (const Cause& cause : diagnosis.causes) {
     if (shown.size() == kMaxCauses || cause.confidence < kWorthTelling) continue;
     if (!diagnosis.failed && cause.row->kind == CauseKind::failure) {
+      // Where nothing failed one suspect is enough, the first.
       if (!std::exchange(suspected, true)) text += suspect_text(cause, chinese, quoted);
       continue;
     }

@@ -51,6 +51,7 @@ std::vector<std::string> broken_lines(const std::string& text, int columns) {
   std::string line;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = piece_end(text, at);
+    // A mark is taken along with the piece that it belongs to.
     while (end < text.size() && text[end - 1] != ' ' &&
            holds_together(std::string_view(text).substr(at, end - at),
                           std::string_view(text).substr(end))) {

@@ -59,6 +59,7 @@ std::string identity(const Machine& machine) {
   std::vector<std::string> parts;
   if (machine.source != "this machine") parts.push_back(machine.source);
   const std::string architecture = setting_text(machine, "architecture");
+  // The usual architecture is not worth a word.
   const std::string other = architecture == "x86_64" ? "" : architecture;
   for (const std::string& part : {machine.host, machine.cpu.model, other, machine.os}) {
     if (!part.empty()) parts.push_back(part);

@@ -213,6 +213,7 @@ Result<Deployment> deployment_of(const RunRecord& run) {
   if (launch.directory.empty()) launch.directory = run.job.program().directory;
   launch.arguments = with_scratch(masked_arguments(launch.arguments), launch.scratch);
   for (std::string& argument : launch.arguments) {
+    // In the line for PaddleOCR this word stands for the reader's own file.
     if (argument == "CONFIG.yml" && run.job.command().empty()) argument = "<CONFIG>";
     const std::size_t mask = argument.find(kMask);
     if (mask != std::string::npos) {

@@ -230,6 +230,7 @@ std::string write_hosts(const Deployment& deployment) {
     replace_all(script, "<NODE_RANK>", fmt::format("{}", i));
     replace_all(script, "<MASTER_ADDR>", names[0]);
     replace_all(script, "<HOSTLIST>", join(names, ","));
+    // -n: ssh would read the input of this script.
     text += "ssh -n " + shell_quote(deployment.hosts[i]) + " " + shell_quote(script) +
             " & pids=\"$pids $!\"\n";
   }
@@ -316,6 +317,7 @@ Status fits_systemd(const Deployment& deployment) {
 
 std::string write_systemd(const Deployment& deployment) {
   std::string text = head(deployment, "Use: /etc/systemd/system/ocr.service");
+  // Type=exec: a program that cannot be started is an error of the unit.
   text += fmt::format("[Unit]\nDescription=OCR, run {}\n\n[Service]\nType=exec\nUser=<USER>\n",
                       deployment.run_id);
   std::string folder = folder_text(deployment);
@@ -356,6 +358,7 @@ std::string k8s_resources(const Deployment& deployment) {
           : "";
   const std::string gpus =
       deployment.gpus > 0 ? fmt::format(", nvidia.com/gpu: \"{}\"", deployment.gpus) : "";
+  // Requests equal limits: Kubernetes then puts the pod into the class Guaranteed.
   const std::string amounts = fmt::format("{{cpu: \"{}\"{}{}}}", deployment.cpus, memory, gpus);
   return fmt::format("          resources:\n            requests: {0}\n            limits: {0}\n",
                      amounts);

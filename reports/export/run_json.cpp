@@ -33,6 +33,7 @@ Json texts_json(const std::vector<std::string>& texts) {
 // Counts as numbers, categories as text; the user's own dimensions under "dims". What does not
 // reach the command is null.
 Json knobs_json(const Knobs& knobs) {
+  // Knobs come from the table, so that a new one has its key here at once.
   Json json = Json::object();
   for (const KnobRow& row : knob_table()) {
     json[row.name] =

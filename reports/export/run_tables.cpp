@@ -242,6 +242,7 @@ Table trials_table(const RunRecord& run) {
   const std::vector<const Trial*> trials = all_trials(run);
   for (std::size_t place = 0; place < trials.size(); ++place) {
     const Trial& trial = *trials[place];
+    // A row is head, window, then `reproduce`, `round` and what the window rests on.
     const std::vector<Cell> head = trial_cells(run.id, place, trial, dims);
     // A trial without windows leaves the window's columns empty: they lie between head and tail.
     const std::size_t behind = 2 + observation_cells(trial, 0).size();

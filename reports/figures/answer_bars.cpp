@@ -144,6 +144,7 @@ std::string rate_bars(const RunRecord& run) {
                          strip("bar-interval", row.rate.low, row.rate.high, end),
                      html_text(rate_text(row.rate)) + times);
   }
+  // An open answer has its bars in another colour.
   const char* const css =
       run.result.verdict.answer == Answer::inconclusive ? "open-bars" : "rate-bars";
   return figure(css, say("Rate of each setting, with its 95 % interval"),

@@ -86,6 +86,7 @@ Grid grid_of(const TuneResult& result) {
   for (const SettingSummary& setting : result.settings) {
     Content& cell = cell_of(setting.knobs);
     const double rate = setting.samples_per_second.median;
+    // A failed setting has the rate 0, so any that works takes its place.
     if (cell.measured == nullptr || rate > cell.measured->samples_per_second.median) {
       cell.measured = &setting;
     }
@@ -147,6 +148,7 @@ class MapDrawing {
       }
     }
     draw_memory_lines();
+    // Marks are drawn over the cells, and the star over all.
     draw_rules();
     if (run_.result.found) draw_star();
     draw_axes();

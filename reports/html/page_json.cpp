@@ -111,6 +111,7 @@ std::vector<bool> logs_that_fit(const std::vector<Trial>& trials) {
 }
 
 StepTimes mean_step(const Trial& trial) {
+  // Windows count alike here; figures/bottleneck.cpp weighs them by their steps.
   StepTimes sum;
   double count = 0;
   for (const Sample& sample : trial.samples) {

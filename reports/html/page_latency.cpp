@@ -295,6 +295,7 @@ std::optional<LatencyDocument> latency_of(const RunRecord& run) {
   const Trial* best = nullptr;
   for (const Trial& trial : run.trials) {
     if (trial.service.loads.empty()) continue;
+    // Without a recommendation any trial with loads will do.
     if (run.result.found && trial.knobs != run.result.recommendation.knobs) continue;
     const auto more = [](const Trial& one) { return one.service.loads.size(); };
     // The trial with the most loads tells the most; of equal ones the last.

@@ -93,6 +93,7 @@ Rows memory_rows(const Machine& machine) {
            [](double v) { return fmt::format("{:.1f} GB/s", v / 1e9); });
   add_fact(rows, "/dev/shm", memory.shm_bytes, format_bytes);
   for (const SystemSetting& setting : machine.settings) {
+    // This takes in "memory_node_bandwidth" too.
     if (starts_with(setting.name, "memory_node")) {
       add_row(rows, "NUMA node", sentence_html(setting.value), setting.source);
     }

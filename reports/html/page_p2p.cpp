@@ -71,6 +71,7 @@ std::string matrix(const Machine& machine, const PeerDocument* peers) {
   std::string out =
       fmt::format("<div class=\"wide\"><table class=\"peers\"><thead><tr><th scope=\"col\">{}</th>",
                   say("from ↓ to →"));
+  // GPUs beyond these have neither row nor column.
   const std::size_t count = std::min(machine.gpus.size(), kMaxGpus);
   for (std::size_t i = 0; i < count; ++i) {
     out += fmt::format("<th scope=\"col\">GPU {}</th>", machine.gpus[i].index);

@@ -17,6 +17,7 @@
 namespace ocrtune {
 namespace {
 
+// Both are guesses.
 constexpr std::size_t kMaxSettings = 4;
 constexpr int kMaxColumns = 300;  // of a text that is shown
 

@@ -74,6 +74,7 @@ IndexRow index_row(const RunRecord& run) {
   row.subject = subject(run);
   row.host = plain_line(run.machine.host, 200);
   row.unit = rate_unit(run);
+  // Where one of these differs the rates of two runs cannot be compared.
   row.workload = join({row.subject.english, run.job.program().directory, row.unit, run.job.slo(),
                        run.machine.fingerprint},
                       "\n");

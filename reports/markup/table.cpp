@@ -42,6 +42,7 @@ void append_cell(std::string& out, const Cell& cell) {
   } else if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
     fmt::format_to(std::back_inserter(out), "{}", *whole);
   } else if (const auto* number = std::get_if<double>(&cell)) {
+    // Ten digits are more than a measurement has, and hide the noise of binary fractions.
     if (std::isfinite(*number)) fmt::format_to(std::back_inserter(out), "{:.10g}", *number);
   }
 }

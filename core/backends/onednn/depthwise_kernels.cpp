@@ -42,6 +42,7 @@ template <int kLanes, int kInStep>
   for (; j + kTile <= row.pixels; j += kTile) {
     sum_taps<kLanes, kInStep, kTile>(taps, tap_count, j, out, row.out_step);
   }
+  // What is left of a row goes pixel by pixel.
   for (; j < row.pixels; ++j) {
     sum_taps<kLanes, kInStep, 1>(taps, tap_count, j, out, row.out_step);
   }

@@ -46,6 +46,7 @@ OCRTUNE_SIMD void norm_row_gradient(const RowScale& scale, const float* __restri
     dgamma[c] += dy[c] * normal;
     dbeta[c] += dy[c];
   }
+  // dx = inverse (g - mean(g) - normal mean(g normal)) with g = dy gamma.
   const float share = 1.0F / static_cast<float>(count);
   for (std::size_t c = 0; c < count; ++c) {
     const float normal = (x[c] - mean) * inverse;

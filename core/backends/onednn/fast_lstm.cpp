@@ -45,6 +45,7 @@ OCRTUNE_SIMD void step_gate_gradients(std::size_t h, const float* __restrict cel
                                       float* __restrict gates) {
   for (std::size_t k = 0; k < h; ++k) {
     const float i = gates[k], f = gates[h + k], g = gates[2 * h + k], o = gates[3 * h + k];
+    // The gates are there as values, so the slope of a sigmoid s is s (1 - s), of a tanh t 1 - t^2.
     const float squashed = fast_tanh(cell[k]);
     const float dh = dy[k] + dhidden[k];
     const float dc = dcell[k] + dh * o * (1.0F - squashed * squashed);

@@ -230,6 +230,8 @@ class FastNorm final : public Operator {
       call.parameter_gradients[1][c] = static_cast<float>(sum);
       const double scale = call.parameters[0][c] * inverse;
       const double mean = tables.mean.of_block(c / block())[c % block()];
+      // dx = scale (dz - sum / n - normal product / n) with normal = inverse (x - mean). It is
+      // sorted by dz, x and constants here.
       const double k = -scale * inverse * product / count();
       slope.set(c, static_cast<float>(k));
       constant.set(c, static_cast<float>(-scale * sum / count() - k * mean));

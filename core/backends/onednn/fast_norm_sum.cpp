@@ -226,6 +226,7 @@ class FastNormSum final : public Operator {
         call.parameter_gradients[pair(b)][at] = static_cast<float>(product);
         call.parameter_gradients[pair(b) + 1][at] = static_cast<float>(sum);
         const double factor = of_channel(scale(call, b), c);
+        // The coefficients are those of fast_norm.cpp.
         const double k = -factor * inverse_stddev * product / count();
         slope.set(c, static_cast<float>(k));
         constant.set(

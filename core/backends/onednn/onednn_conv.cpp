@@ -283,6 +283,7 @@ class ForwardPass {
   }
   bool plain_loops() const { return plain_loops_; }
   void run(const OperatorCall& call) {
+    // Scratch has three parts, one behind the other: source, weights, the primitive's own.
     std::byte* room = call.scratch;
     std::byte* weight_room = room + source_.scratch_bytes();
     std::unordered_map<int, memory> arguments = {
@@ -500,6 +501,8 @@ Result<std::unique_ptr<Operator>> make_onednn_conv(const Conv& conv, const Opera
     const ImageDesc& in = request.inputs[0];
     const bool tokens = keeps_tokens(conv, in);
     const Type type = options.bf16 ? Type::bf16 : Type::f32;
+    // The first description asks in which layout oneDNN wants the result; the second is the one
+    // that is run, with that layout.
     memory::desc dst(image_dims(request.output), Type::f32, tokens ? Tag::nhwc : Tag::any);
     const ImageDesc out{
         request.output,

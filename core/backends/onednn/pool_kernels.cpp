@@ -45,6 +45,7 @@ template <int kBlock>
     Ints bits;
     load_lanes(bits, reinterpret_cast<const std::int32_t*>(&best));
     const Ints positive = bits > Ints{};
+    // Without ReLU the maximum may be negative and still gets the gradient.
     if (relu) {
       place = positive ? place : Ints{} + kNoPlace;
       best = positive ? best : Floats{};
