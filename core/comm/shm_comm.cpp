@@ -129,7 +129,7 @@ Status ShmComm::wait_for_all() {
   for (std::uint32_t seen = control.attached; seen < static_cast<std::uint32_t>(world_size());
        seen = control.attached) {
     if (Status trouble = attach_trouble(steady_clock().now_seconds() - started); !trouble) {
-      // Nobody else would remove it once this rank gives up.
+      // No other rank removes it once this one gives up.
       (void)segment_.remove_name();
       return trouble;
     }
@@ -186,7 +186,7 @@ Status ShmComm::wait_for_peer(int peer, std::uint32_t goal, double started) {
   RankSlot& theirs = slot(peer);
   while (!spin_for(theirs.arrivals, goal)) {
     if (steady_clock().now_seconds() - started < kSpinSeconds) continue;
-    // The owner wakes only if somebody sleeps; the counter is read again after it is known.
+    // The owner wakes nobody where `sleepers` is 0, so it is raised before the last look.
     ++theirs.sleepers;
     const std::uint32_t seen = theirs.arrivals;
     if (!at_or_past(seen, goal) && theirs.left == 0) {

@@ -17,7 +17,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4f435253;  // "OCRS"
-// Raised whenever the layout of the control part changes, as ranks may be of different builds.
+// A rank of a build with another layout of the control part is refused by this number.
 constexpr std::uint32_t kVersion = 4;
 constexpr std::size_t kPageBytes = 64 << 10;  // the largest of any kernel: some of ARM's have it
 constexpr std::size_t kPartsOffset =

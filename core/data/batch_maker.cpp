@@ -8,7 +8,7 @@
 namespace ocrtune {
 namespace {
 
-// A guess: so many bad lines in a row mean a wrong folder.
+// The value is a guess: so many bad lines in a row mean a wrong folder.
 constexpr int kMaxAttempts = 100;
 
 }  // namespace

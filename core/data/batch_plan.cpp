@@ -41,7 +41,7 @@ std::int64_t permuted(std::int64_t index, std::int64_t size, std::uint64_t key) 
   auto value = static_cast<std::uint64_t>(index);
   do {
     std::uint64_t left = value >> half, right = value & mask;
-    // The number of rounds is a guess; the source asks for some, not for so many.
+    // The number of rounds is a guess.
     for (std::uint64_t round = 0; round < 6; ++round) {
       const std::uint64_t mixed = mix_bits(key ^ mix_bits(right + (round << 56) + 1)) & mask;
       const std::uint64_t next = left ^ mixed;

@@ -83,7 +83,7 @@ Result<std::unique_ptr<LabelFile>> LabelFile::open(const std::string& path) {
 }
 
 Result<ImageSearch> LabelFile::look_for_images(const std::string& path) {
-  // A guess: enough to see that the files are no images at all.
+  // The value is a guess, enough to see that the files are no images at all.
   constexpr std::int64_t kToOpen = 8;
   const auto file = OCRTUNE_TRY(open(path));
   ImageSearch search;

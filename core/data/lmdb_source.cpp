@@ -33,7 +33,7 @@ thread_local sigjmp_buf* t_way_out = nullptr;
 // A disk error or a cut file is SIGBUS, a bad pointer SIGSEGV, a page size of 0 SIGFPE; SIGVTALRM
 // is our own timer.
 constexpr std::array kFaults = {SIGBUS, SIGSEGV, SIGFPE, SIGVTALRM};
-// Of CPU time, so that a slow disk does not count. The value is a guess.
+// The limit is CPU time, so that a slow disk does not count. Its value is a guess.
 constexpr time_t kMaxCpuSeconds = 2;
 std::array<struct sigaction, kFaults.size()> g_before;
 

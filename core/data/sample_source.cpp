@@ -1,4 +1,4 @@
-// What both sources share.
+// This file has what the two sources share.
 #include "core/data/sample_source.h"
 
 #include <utility>

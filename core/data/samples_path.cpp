@@ -9,7 +9,7 @@
 namespace ocrtune {
 namespace {
 
-// A guess; it also ends a walk through links that go in circles.
+// The value is a guess; it also ends a walk through links that go in circles.
 constexpr int kDeepest = 8;
 
 void add_folders(const std::string& path, int depth, std::vector<std::string>& found) {

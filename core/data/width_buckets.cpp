@@ -17,7 +17,6 @@
 namespace ocrtune {
 namespace {
 
-// The networks halve the width at most four times, so other widths would be cut.
 constexpr int kWidthStep = 16;
 constexpr int kMaxBins = 256;  // the search looks at every pair of them
 

@@ -37,7 +37,7 @@ class Folder {
       producer_[at(layer.output)] = &layer;
       for (const int input : layer.inputs) ++uses_[at(input)];
     }
-    // The output is read by whoever asked for it: a layer that makes it is not folded away.
+    // The output counts as one more reader: a layer that makes it is not folded away.
     ++uses_[at(trained.output)];
   }
 

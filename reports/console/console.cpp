@@ -66,7 +66,7 @@ Bilingual rate_basis(const RunRecord& run) {
 // Of the last trial on several hosts, the one that the others wait for; empty: none.
 Bilingual slow_host(const RunRecord& run) {
   for (auto trial = run.trials.rbegin(); trial != run.trials.rend(); ++trial) {
-    // From the end: the last trial on several hosts saw them as they are now.
+    // The last trial on several hosts saw them as they are now, so the search begins at the end.
     if (!trial->ok() || nodes_of(trial->knobs) < 2) continue;
     const SlowHost& slow = trial->slow_host;
     if (slow.name.empty()) return {};

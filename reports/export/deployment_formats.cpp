@@ -230,7 +230,7 @@ std::string write_hosts(const Deployment& deployment) {
     replace_all(script, "<NODE_RANK>", fmt::format("{}", i));
     replace_all(script, "<MASTER_ADDR>", names[0]);
     replace_all(script, "<HOSTLIST>", join(names, ","));
-    // -n: ssh would read the input of this script.
+    // Without -n ssh would read the input of this script.
     text += "ssh -n " + shell_quote(deployment.hosts[i]) + " " + shell_quote(script) +
             " & pids=\"$pids $!\"\n";
   }

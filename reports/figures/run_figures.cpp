@@ -105,7 +105,7 @@ std::string pareto_figure(const RunRecord& run) {
     fastest = std::max(fastest, rate);
   }
   if (dots.size() < 3) return "";
-  // By memory: the front is then the dots that are faster than all before them.
+  // In the order of memory the front is the dots that are faster than all before them.
   std::sort(dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.bytes < b.bytes; });
   const double limit = static_cast<double>(run.result.recommendation.limit_bytes);
   // A limit far away would press all dots to the left edge.

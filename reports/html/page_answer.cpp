@@ -1,4 +1,4 @@
-// Words come from the same helpers as the terminal's (catalogue/headline.h, verdict.h), so that
+// Words come from the same functions as the terminal's (catalogue/headline.h, verdict.h), so that
 // page and terminal say the same. What only the page has: badges' meanings, tables and cures.
 #include "reports/html/page_answer.h"
 

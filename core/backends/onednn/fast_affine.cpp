@@ -86,7 +86,7 @@ class FastAffine final : public Operator {
     for (std::size_t chunk = 0; chunk < chunks(); ++chunk) {
       float sums[4 * kLanes] = {}, unwanted[kChunk];
       const std::size_t first = chunk * kChunk;
-      // The loop always writes dx; where nobody wants it, it goes to the stack.
+      // The loop always writes dx; where it is not wanted, it goes to the stack.
       float* dx = call.input_gradients[0] == nullptr ? unwanted : call.input_gradients[0] + first;
       slope_range(activation_, numbers, call.inputs[0] + first, call.output_gradient + first, dx,
                   std::min(kChunk, floats_ - first), sums);
