@@ -1,5 +1,5 @@
 // Sum and activation run over all floats in chunks; concat and scaling know rows of tokens and
-// blocks of channels. Each is bound by memory, not by arithmetic.
+// blocks of channels.
 #include <algorithm>
 #include <cstring>
 #include <vector>

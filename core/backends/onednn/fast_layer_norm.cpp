@@ -18,7 +18,7 @@ struct RowScale {
 OCRTUNE_SIMD RowScale norm_row(const float* __restrict x, const float* __restrict gamma,
                                const float* __restrict beta, std::size_t count, float epsilon,
                                float* __restrict y) {
-  // Two passes: the mean first, then squares about it, which lose no digits.
+  // Two passes: the mean first, then squares about it, which lose fewer digits.
   float sum = 0, squares = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::size_t c = 0; c < count; ++c) sum += x[c];
