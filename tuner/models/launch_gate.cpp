@@ -72,8 +72,6 @@ bool dominates_memory(const Space& space, int x, int y) {
   if (high.nproc < low.nproc || high.workers < low.workers || high.threads < low.threads) {
     return false;
   }
-  if (high.nproc * high.batch < low.nproc * low.batch) return false;
-  if (high.nproc * high.workers < low.nproc * low.workers) return false;
   for (std::size_t a = 0; a < space.axes().size(); ++a) {
     const std::string& name = space.axes()[a].name;
     if (name == "nproc" || name == "batch" || name == "workers" || name == "threads") continue;
@@ -132,23 +130,27 @@ bool LaunchGate::same_text_axes(int x, int y) const {
       text_axes_, [&](std::size_t a) { return space_->place(x)[a] == space_->place(y)[a]; });
 }
 
-// What the choice at `point` is to blame for, by all that ran.
-void LaunchGate::blame_text(int point) {
-  const auto alike = [&](int other) { return same_text_axes(point, other); };
-  std::erase_if(blamed_, alike);
-  const auto right = [&](int ok) { return alike(ok) && !other_text_.contains(ok); };
-  if (std::ranges::any_of(works_, right)) return;
-  // `again`: the choice reads otherwise in a second shape. `proved`: another choice ran in one of
-  // these shapes, so that the shape alone is not to blame.
-  bool again = false, proved = false;
-  for (const int other : other_text_) {
-    if (!alike(other)) continue;
-    const Knobs& knobs = space_->knobs(other);
-    again = again || !same_shape(knobs, space_->knobs(point));
-    proved = proved || std::ranges::any_of(
-                           works_, [&](int ok) { return same_shape(knobs, space_->knobs(ok)); });
+// What is to blame where settings read another text, by all that ran: the choice of text_axes_,
+// unless no other choice ran in the same shape, or the choice has read right in another one.
+void LaunchGate::blame_texts() {
+  blamed_.clear();
+  blamed_shapes_.clear();
+  for (const int point : other_text_) {
+    const Knobs& knobs = space_->knobs(point);
+    const auto alike = [&](int other) { return same_text_axes(point, other); };
+    const auto right = [&](int ok) { return !other_text_.contains(ok); };
+    const bool proved = std::ranges::any_of(works_, [&](int ok) {
+      return right(ok) && !alike(ok) && same_shape(knobs, space_->knobs(ok));
+    });
+    if (!proved) continue;
+    blamed_shapes_.push_back(point);
+    const bool elsewhere =
+        std::ranges::any_of(works_, [&](int ok) { return right(ok) && alike(ok); });
+    const bool again = std::ranges::any_of(other_text_, [&](int other) {
+      return alike(other) && !same_shape(knobs, space_->knobs(other));
+    });
+    if (again && !elsewhere) blamed_.push_back(point);
   }
-  if (again && proved) blamed_.push_back(point);
 }
 
 // Would `point` run short of the same, if more is needed where the numbers are larger?
@@ -193,7 +195,7 @@ void LaunchGate::tell(int point, const Trial& trial) {
     other_text_.insert(point);
   }
   // A success blames nothing, and yet may be what proves an earlier doubt.
-  for (const int other : other_text_) blame_text(other);
+  if (!other_text_.empty()) blame_texts();
 }
 
 void LaunchGate::tell_success(int point, const Trial& trial) {
@@ -301,6 +303,10 @@ LaunchGate::Refusal LaunchGate::ruled_out(int point) const {
   if (failed != failures_.end() && failed->second > 1) return {Refusal::failed_twice, point};
   for (const int blamed : blamed_) {
     if (same_text_axes(blamed, point)) return {Refusal::other_text, blamed};
+  }
+  for (const int blamed : blamed_shapes_) {
+    const bool same = same_shape(space_->knobs(blamed), space_->knobs(point));
+    if (same && same_text_axes(blamed, point)) return {Refusal::other_text, blamed};
   }
   const int cap = process_cap();
   if (cap > 0 && space_->knobs(point).nproc > cap) return {Refusal::capped, point};

@@ -101,7 +101,8 @@ class LaunchGate {
   std::set<int> works_, near_works_;
   std::vector<std::size_t> text_axes_;  // what decides the text, whatever the shape of a launch
   std::set<int> other_text_;            // points that read another text than the present setting
-  std::vector<int> blamed_;             // one point of each choice of text_axes_ that does
+  std::vector<int> blamed_;             // points whose choice of text_axes_ does so in any shape
+  std::vector<int> blamed_shapes_;      // whose choice does so in their own shape at least
   int max_processes_ok_ = 0;
   int point_to_confirm_ = -1;
   int lightest_ = -1;
@@ -112,7 +113,7 @@ class LaunchGate {
   bool speaks_against(const Failure& failure, int point) const;
   bool about_as_large(int point, int stopped) const;  // by the forecasts of their memory
   bool same_text_axes(int x, int y) const;
-  void blame_text(int point);
+  void blame_texts();
 
   // What failures say of a point: `by` is the point that failed.
   struct Refusal {
