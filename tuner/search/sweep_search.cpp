@@ -71,6 +71,7 @@ class SweepSearch : public Search {
   bool by_model_ = false;  // the budget does not hold every setting
   Random random_;
   Race race_;
+  int rounds_before_ = 0;  // of other races, which were run at another time
 
   std::optional<Proposal> stop(std::string reason) {
     board_.stop_reason = std::move(reason);
@@ -116,6 +117,7 @@ class SweepSearch : public Search {
     // The race gets what the whole sweep may have less what it has run.
     const int allowed = std::min(left, std::max(most, kReserve) - board_.ledger.trials());
     if (!race_.started()) {
+      rounds_before_ = board_.last_round;
       std::vector<int> leaders = possible_best();
       if (leaders.empty()) return stop("no setting works");
       race_ = Race(std::move(leaders),
@@ -123,7 +125,10 @@ class SweepSearch : public Search {
     }
     const auto point = race_.next(board_.ledger, board_.own_standing(), allowed);
     if (!point) return stop(left < 1 ? "budget" : "all settings tried and the leaders raced");
-    return board_.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
+    Proposal turn =
+        board_.propose(*point, "race", fmt::format("round {} of the leaders", race_.round()));
+    turn.round = rounds_before_ + race_.round();
+    return turn;
   }
 
   std::vector<int> possible_best() const {

@@ -165,6 +165,23 @@ TEST(SmallBudget, IsPlannedFromTrialsThatWorked) {
   EXPECT_DOUBLE_EQ(ledger.expected_trial_seconds(5), 8);
 }
 
+TEST(SmallBudget, ASweepTellsTheRoundsOfItsRace) {
+  const Space space({grid_setting(1, 1, 8), grid_setting(2, 1, 8)});
+  const auto search = make_search(space, options_of(grid_setting(1, 1, 8)));
+  int raced = 0;
+  for (double left = 480; left > 0; left -= 20) {
+    const auto proposal = search->next(left);
+    if (!proposal) break;
+    Trial trial = observed(proposal->knobs);
+    trial.phase = proposal->phase;
+    trial.round = proposal->round;
+    raced += trial.phase == "race" ? 1 : 0;
+    EXPECT_EQ(trial.phase == "race", trial.round > 0) << proposal->why;
+    search->tell(trial);
+  }
+  EXPECT_GT(raced, 0);
+}
+
 TEST(SmallBudget, IsSpentOnWhatCanWin) {
   const Space space = space_of_two_cpus();
   const auto search = make_search(space, options_of(grid_setting(1, 1, 8)));
@@ -176,6 +193,7 @@ TEST(SmallBudget, IsSpentOnWhatCanWin) {
     const bool two_busy = proposal->knobs.nproc * proposal->knobs.threads == kTwoCpus;
     const bool base = proposal->phase == "baseline" || proposal->phase == "race";
     slow += two_busy || base ? 0 : 1;
+    EXPECT_EQ(proposal->phase == "race", proposal->round > 0) << proposal->why;
     Trial trial = observed(proposal->knobs);
     trial.phase = proposal->phase;
     trial.round = proposal->round;
