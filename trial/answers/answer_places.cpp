@@ -59,6 +59,32 @@ Matched match(const AnswerPlaces::Pattern& pattern, const std::string& line, std
   return matched;
 }
 
+struct WrittenFile {
+  std::string path, name;
+};
+
+// Files that match and were last changed between these: those of earlier trials and of other
+// programs stay out. The name is the file's own where the pattern leaves it open; where each folder
+// has a file of one name it is the path below the folders that the pattern names. It goes by the
+// pattern alone, for a trial may end before all files are there.
+std::vector<WrittenFile> written_files(const std::string& pattern, double begin, double end) {
+  constexpr const char* kWildcards = "*?[";
+  std::vector<WrittenFile> files;
+  const bool names_differ = base_name(pattern).find_first_of(kWildcards) != std::string::npos;
+  const std::size_t fixed = 1 + pattern.rfind('/', pattern.find_first_of(kWildcards));
+  glob_t found{};
+  const bool any = ::glob(pattern.c_str(), 0, nullptr, &found) == 0;
+  for (std::size_t i = 0; any && i < found.gl_pathc; ++i) {
+    const std::string path = found.gl_pathv[i];
+    struct stat facts {};
+    if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+    if (changed_seconds(facts) < begin || changed_seconds(facts) > end) continue;
+    files.push_back({path, names_differ ? base_name(path) : path.substr(fixed)});
+  }
+  ::globfree(&found);
+  return files;
+}
+
 }  // namespace
 
 Result<AnswerPlaces> AnswerPlaces::parse(const std::vector<std::string>& places) {
@@ -168,24 +194,14 @@ void AnswerCollector::end_run() {
 void AnswerCollector::read_files(const std::vector<std::string>& patterns, double begin,
                                  double end) {
   for (const std::string& pattern : patterns) {
-    glob_t found{};
-    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-      for (std::size_t i = 0; i < found.gl_pathc; ++i) {
-        const std::string path = found.gl_pathv[i];
-        struct stat facts {};
-        if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
-        // Files of earlier trials and of other programs stay out by their time of change.
-        if (changed_seconds(facts) < begin || changed_seconds(facts) > end) continue;
-        const auto text = read_file(path, kMaxFileBytes);
-        // A file of that length was cut by read_file(), and half an answer would differ.
-        if (!text || text->size() == kMaxFileBytes) continue;
-        const bool json = nlohmann::json::parse(*text, nullptr, false).is_structured();
-        answers_.json = answers_.json || json;
-        // The name alone: files of one name in several folders become answers to one input.
-        add(base_name(path), json ? *text : text_answer(split(*text, '\n')));
-      }
+    for (const auto& [path, name] : written_files(pattern, begin, end)) {
+      const auto text = read_file(path, kMaxFileBytes);
+      // A file of that length was cut by read_file(), and half an answer would differ.
+      if (!text || text->size() == kMaxFileBytes) continue;
+      const bool json = nlohmann::json::parse(*text, nullptr, false).is_structured();
+      answers_.json = answers_.json || json;
+      add(name, json ? *text : text_answer(split(*text, '\n')));
     }
-    ::globfree(&found);
   }
 }
 

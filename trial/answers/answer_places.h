@@ -6,7 +6,8 @@
 //   lines            each line of its output is a text, in no order
 //   not:PATTERN      lines that are none of the others'
 //   FILES            shell pattern of the files that it writes, {placeholders} included; a file's
-//                    name is the input's. FILES#PATH: of JSON, these strings alone
+//                    name is the input's, with its folders where the pattern leaves those
+//                    open and not the name. FILES#PATH: of JSON, these strings alone
 #pragma once
 
 #include <cstddef>

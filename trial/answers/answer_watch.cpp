@@ -88,11 +88,7 @@ void AnswerWatch::use(AnswerReference reference) {
     const InputReference& input = reference_.inputs()[kind];
     if (input.body.empty() || input.characters == 0) continue;
     inputs_[kind].seen.push_back(make_seen(input.body, input.texts));
-    const std::uint64_t hash = inputs_[kind].seen[0].hash;
-    if (input.characters < kTellingCharacters) continue;
-    // A text of several inputs names none of them, so it proves no swap.
-    const auto added = owners_.emplace(hash, static_cast<std::int64_t>(kind));
-    if (!added.second) added.first->second = -2;
+    own(kind, inputs_[kind].seen[0]);
   }
   // What was asked here is this setting's own variation at one in flight, and counts there.
   for (std::size_t kind = 0; learnt_here_ && kind < inputs_.size(); ++kind) {
@@ -102,6 +98,17 @@ void AnswerWatch::use(AnswerReference reference) {
     inputs_[kind].seen[0].answers[0] = input.askings - input.differing;
     inputs_[kind].unlisted[0] = input.differing;
   }
+}
+
+// A text that is short, or of several inputs, names none of them: it proves no swap.
+void AnswerWatch::own(std::size_t kind, const Seen& text) {
+  std::int64_t characters = 0;
+  for (const std::string& one : text.texts) {
+    characters += static_cast<std::int64_t>(characters_of(one).size());
+  }
+  if (characters < kTellingCharacters) return;
+  const auto [owner, added] = owners_.emplace(text.hash, static_cast<std::int64_t>(kind));
+  if (!added && owner->second != static_cast<std::int64_t>(kind)) owner->second = -2;
 }
 
 AnswerWatch::Seen AnswerWatch::make_seen(std::string_view body,
@@ -217,7 +224,7 @@ std::string AnswerWatch::check(int kind, std::string_view body, int in_flight) {
       input.own = static_cast<std::int64_t>(found.index);
       input.own_level = level;
       // A swap between two inputs is then seen by this setting's own texts as well.
-      owners_.emplace(input.seen[found.index].hash, kind);
+      own(at, input.seen[found.index]);
     }
     if (input.own == static_cast<std::int64_t>(found.index)) return "";
   }

@@ -87,6 +87,7 @@ class AnswerWatch {
     bool swapped = false;   // the text of another input
   };
   Found find_seen(std::size_t kind, std::string_view body);
+  void own(std::size_t kind, const Seen& text);
   std::int64_t owner_of(std::size_t kind, std::uint64_t hash) const;
   static std::size_t level_at(int in_flight);
   std::size_t level_of(int in_flight);

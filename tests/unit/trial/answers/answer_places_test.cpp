@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "trial/ipc/copy_mark.h"
 
 namespace ocrtune {
@@ -80,6 +81,29 @@ TEST(AnswerPlacesTest, LinesThatAreNoTextAreNamed) {
   const CommandAnswers answers = read({"lines", "not:^Estimating"}, {"Estimating 150", "one", ""});
   ASSERT_EQ(answers.passes.size(), 1U);
   EXPECT_THAT(answers.passes[0], ElementsAre("one"));
+}
+
+// A page has a folder, and every one of them a file of the same name.
+TEST(AnswerPlacesTest, FilesOfOneNameAreToldApartByTheirFolders) {
+  const std::string folder = make_temporary_directory("answers").value();
+  const auto inputs = [&](const std::string& pattern) {
+    const AnswerPlaces places;
+    AnswerCollector collector(places);
+    collector.read_files({join_path(folder, pattern)}, 0, 1e12);
+    return collector.take().inputs;
+  };
+  const auto write = [&](const std::string& page) {
+    ASSERT_TRUE(make_folder(join_path(folder, page)));
+    ASSERT_TRUE(write_file(join_path(folder, page + "/result.txt"), page));
+    ASSERT_TRUE(write_file(join_path(folder, page + "/of_" + page + ".txt"), page));
+  };
+  write("p1");
+  EXPECT_THAT(inputs("*/result.txt"), ElementsAre("p1/result.txt")) << "whatever comes later";
+  write("p2");
+  EXPECT_THAT(inputs("*/result.txt"), ElementsAre("p1/result.txt", "p2/result.txt"));
+  EXPECT_THAT(inputs("*/of_*.txt"), ElementsAre("of_p1.txt", "of_p2.txt"));
+  EXPECT_THAT(inputs("p2/result.txt"), ElementsAre("result.txt"));
+  ASSERT_TRUE(remove_tree(folder));
 }
 
 TEST(AnswerPlacesTest, APatternWithoutATextIsRefused) {
