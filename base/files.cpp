@@ -28,17 +28,16 @@ namespace {
 namespace fs = std::filesystem;
 
 // The path that a chain of links ends at; a link to what does not exist yet counts too.
-std::string link_target(const std::string& path) {
-  // As many as the kernel follows (path_resolution(7)); a circle of links ends here too.
-  constexpr int kMaxLinks = 40;
+Result<std::string> link_target(const std::string& path) {
+  constexpr int kMaxLinks = 40;  // as many as the kernel follows (path_resolution(7))
   fs::path target = path;
   std::error_code code;
   for (int i = 0; i < kMaxLinks; ++i) {
     const fs::path next = fs::read_symlink(target, code);
-    if (code) break;
+    if (code) return target.string();
     target = target.parent_path() / next;  // an absolute `next` replaces all of it
   }
-  return target.string();
+  return system_error(ELOOP, "write " + path);
 }
 
 Status sync_and_close(Descriptor& file, const std::string& path) {
@@ -150,6 +149,13 @@ Status write_all(int descriptor, std::string_view contents, const std::string& n
   return Status();
 }
 
+bool is_still_at(int descriptor, const std::string& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 double changed_seconds(const struct stat& facts) {
   return static_cast<double>(facts.st_mtim.tv_sec) +
          1e-9 * static_cast<double>(facts.st_mtim.tv_nsec);
@@ -189,7 +195,7 @@ Status write_file(const std::string& path, std::string_view contents) {
     return Error{ErrorKind::usage, path + " is a block device; name a file"};
   }
   if (exists && !S_ISREG(old.st_mode)) return write_in_place(path, contents);
-  const std::string target = link_target(path);
+  const std::string target = OCRTUNE_TRY(link_target(path));
   const Status status = replace_file(target, exists ? &old : nullptr, contents);
   // A folder that may not be written to, and a file that is a mount point of its own (a container's
   // bind mount), leave no other way.
@@ -310,21 +316,13 @@ int lock_directory(const std::string& path) {
   return -1;
 }
 
-// Between open and flock the folder may have been removed and another made under its name.
-bool is_at(int directory, const std::string& path) {
-  struct stat locked {};
-  struct stat there {};
-  return ::fstat(directory, &locked) == 0 && ::lstat(path.c_str(), &there) == 0 &&
-         locked.st_dev == there.st_dev && locked.st_ino == there.st_ino;
-}
-
 void remove_orphaned_directories(const std::string& base, const std::string& prefix) {
   for (const std::string& name : list_directory(base).value_or({})) {
     if (name.rfind(prefix, 0) != 0) continue;
     const std::string path = join_path(base, name);
     const int lock = lock_directory(path);
     if (lock < 0) continue;
-    if (is_at(lock, path)) static_cast<void>(remove_tree(path));
+    if (is_still_at(lock, path)) static_cast<void>(remove_tree(path));
     ::close(lock);
   }
 }
@@ -340,7 +338,7 @@ Result<std::string> make_temporary_directory(const std::string& tag) {
   const char* variable = std::getenv("TMPDIR");
   const std::string base = variable != nullptr && *variable != '\0' ? variable : "/tmp";
   std::erase_if(locks, [](const auto& one) {
-    const bool gone = !is_at(one.second, one.first);
+    const bool gone = !is_still_at(one.second, one.first);
     if (gone) ::close(one.second);
     return gone;
   });
@@ -351,7 +349,7 @@ Result<std::string> make_temporary_directory(const std::string& tag) {
     if (::mkdtemp(path.data()) == nullptr) return system_error(errno, "create folder " + path);
     const int lock = lock_directory(path);
     if (lock < 0 && errno != EWOULDBLOCK && errno != ENOENT) return path;  // nobody else gets one
-    if (lock >= 0 && is_at(lock, path)) {
+    if (lock >= 0 && is_still_at(lock, path)) {
       locks[path] = lock;
       return path;
     }

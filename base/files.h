@@ -29,6 +29,10 @@ class Descriptor {
   int number = -1;
 };
 
+// Whether `path` still names the open file or folder: between open() and a lock it may have been
+// removed, and another made under its name.
+bool is_still_at(int descriptor, const std::string& path);
+
 double changed_seconds(const struct stat& facts);  // when it was last written, since the epoch
 
 // The whole file, at most `max_bytes` of it. Works for /proc and /sys, whose sizes read as 0.

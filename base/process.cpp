@@ -73,8 +73,8 @@ bool limit(__rlimit_resource_t resource, std::uint64_t bytes) {
   if (bytes == 0) return true;
   rlimit current{};
   if (::getrlimit(resource, &current) != 0) return false;
-  // The soft limit alone, at most up to the hard one, which an unprivileged process cannot raise.
-  current.rlim_cur = std::min<rlim_t>(bytes, current.rlim_max);
+  // The soft limit alone, and never above the one that the user has set.
+  current.rlim_cur = std::min<rlim_t>(bytes, current.rlim_cur);
   return ::setrlimit(resource, &current) == 0;
 }
 

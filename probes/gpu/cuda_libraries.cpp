@@ -28,7 +28,6 @@ void* open_library(const std::string& named, const std::string& folders) {
 std::vector<std::string> children(const std::string& folder) {
   auto names = list_directory(folder);
   if (!names) return {};
-  std::sort(names->begin(), names->end());
   for (std::string& name : *names) name = join_path(folder, name);
   return std::move(*names);
 }

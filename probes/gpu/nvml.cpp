@@ -91,10 +91,16 @@ std::vector<std::string> slices_of(const NvmlApi& api, NvmlDevice device) {
 
 std::vector<NvmlProcess> processes_of(int (*call)(NvmlDevice, unsigned*, NvmlProcess*),
                                       NvmlDevice device) {
-  // A guess above any real count: with more the call fails and nothing is told.
-  std::vector<NvmlProcess> found(256);
+  if (call == nullptr) return {};
+  std::vector<NvmlProcess> found(64);
   auto count = static_cast<unsigned>(found.size());
-  if (call == nullptr || call(device, &count, found.data()) != kNvmlSuccess) return {};
+  int code = call(device, &count, found.data());
+  if (code == kNvmlInsufficientSize) {
+    found.resize(count + 64);  // processes may come between the two calls
+    count = static_cast<unsigned>(found.size());
+    code = call(device, &count, found.data());
+  }
+  if (code != kNvmlSuccess) return {};
   found.resize(std::min<std::size_t>(count, found.size()));
   return found;
 }

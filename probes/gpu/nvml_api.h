@@ -35,7 +35,6 @@ using NvmlDevice = void*;
 
 // nvmlReturn_t, those that are told apart.
 inline constexpr int kNvmlSuccess = 0;
-inline constexpr int kNvmlNotSupported = 3;
 inline constexpr int kNvmlInsufficientSize = 7;
 inline constexpr int kNvmlDriverNotLoaded = 9;
 inline constexpr int kNvmlVersionMismatch = 18;

@@ -69,13 +69,6 @@ int open_lock_file(const std::string& path) {
   return file;
 }
 
-bool is_still_at(int file, const std::string& path) {
-  struct stat opened {};
-  struct stat named {};
-  return ::fstat(file, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
-         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
-}
-
 struct flock whole_file() {
   struct flock lock {};
   lock.l_type = F_WRLCK;

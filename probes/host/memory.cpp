@@ -52,25 +52,27 @@ std::optional<double> stat_value(const FileRoot& root, const std::string& path,
 }
 
 struct MemoryFiles {
-  const char* limits[2];
-  const char* usage;
+  struct {
+    const char *limit, *usage;
+  } counted[2];
   const char* inactive;
 };
 
 // memsw: memory and swap together, so memory too.
-constexpr MemoryFiles kFilesV1 = {{"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"},
-                                  "memory.usage_in_bytes",
+constexpr MemoryFiles kFilesV1 = {{{"memory.limit_in_bytes", "memory.usage_in_bytes"},
+                                   {"memory.memsw.limit_in_bytes", "memory.memsw.usage_in_bytes"}},
                                   "total_inactive_file"};
 // memory.high does not kill but slows to a crawl: for a launch it is as good as a limit.
-constexpr MemoryFiles kFilesV2 = {{"memory.max", "memory.high"}, "memory.current", "inactive_file"};
+constexpr MemoryFiles kFilesV2 = {
+    {{"memory.max", "memory.current"}, {"memory.high", "memory.current"}}, "inactive_file"};
 
 void read_level(const FileRoot& root, const CgroupLevel& level, const MemoryFiles& files,
                 MemoryFacts& facts, Notes& notes) {
-  for (const char* file : files.limits) {
+  for (const auto& [file, used] : files.counted) {
     const auto limit = read_cgroup_number(root, level.folder + "/" + file, &notes);
     if (!limit || *limit < 0 || *limit >= kUnlimited) continue;
     facts.limits.push_back({*limit, fmt::format("{} of {}", file, level.name)});
-    const auto usage = read_cgroup_number(root, level.folder + "/" + files.usage);
+    const auto usage = read_cgroup_number(root, level.folder + "/" + used);
     if (!usage || facts.available_bytes == 0) continue;
     const double cache =
         stat_value(root, level.folder + "/memory.stat", files.inactive).value_or(0);

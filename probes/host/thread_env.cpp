@@ -55,9 +55,7 @@ constexpr Row kRows[] = {
     {"OMP_PLACES", Kind::placement, "names the places of OpenMP threads", "GOMP_CPU_AFFINITY"},
     {"GOMP_CPU_AFFINITY", Kind::placement, "pins libgomp threads to CPUs", ""},
     {"KMP_AFFINITY", Kind::placement,
-     "pins Intel/LLVM OpenMP threads, and forked workers with "
-     "them",
-     ""},
+     "pins Intel/LLVM OpenMP threads, and forked workers with them", ""},
     {"KMP_HW_SUBSET", Kind::placement, "restricts Intel/LLVM OpenMP to part of the machine", ""},
     {"OMP_WAIT_POLICY", Kind::waiting, "how idle OpenMP threads wait", ""},
     {"GOMP_SPINCOUNT", Kind::waiting, "how long idle libgomp threads spin", ""},
