@@ -14,6 +14,6 @@ Clock& steady_clock();  // CLOCK_MONOTONIC, the one of the machine
 
 inline double steady_seconds() { return steady_clock().now_seconds(); }
 
-double wall_seconds();  // seconds since 1970-01-01 UTC, for dates in reports only
+double wall_seconds();  // seconds since 1970-01-01 UTC, for dates of reports and files
 
 }  // namespace ocrtune

@@ -24,7 +24,7 @@ double median_absolute_deviation(const std::vector<double>& values);  // x 1.482
 double median_error(double deviation, int count);
 
 // Standard errors from the middle to either end of a 95 % interval, when the error itself comes
-// from `freedom` degrees of freedom (at least 1): 12.7 for 1, 2.78 for 4, 1.96 for many.
+// from `dof` degrees of freedom (at least 1): 12.7 for 1, 2.78 for 4, 1.96 for many.
 double t_quantile_95(double dof);
 
 // Bootstrap percentile interval of the median. One value gives low = high = median; use the

@@ -2,6 +2,7 @@
 // cli/commands/. Those of the extras come to it by cli/extras.h.
 #include <algorithm>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/engine_commands.h"
 #include "cli/extras.h"
@@ -157,6 +158,15 @@ std::vector<const Command*> members_of(const CommandGroup& group) {
     if (std::string_view(group.name) == command.section) members.push_back(&command);
   }
   return members;
+}
+
+std::string nearest_command(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Command& command : command_table()) {
+    if (!command.hidden()) names.emplace_back(command.name);
+  }
+  for (const CommandGroup& group : kGroups) names.emplace_back(group.name);
+  return nearest_name(lower(name), names);
 }
 
 const Command* find_command(std::string_view name) {

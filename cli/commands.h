@@ -50,6 +50,8 @@ inline constexpr const char* kHidden = "";
 // In the order of the program's help.
 const std::vector<Command>& command_table();
 std::vector<const Command*> members_of(const CommandGroup& group);
+// The command or group whose name is nearest in spelling; empty: none is.
+std::string nearest_command(std::string_view name);
 const Command* find_command(std::string_view name);  // null if there is none
 // Runs a command by its words, as on a command line: what `show --why` and `runs rm` do.
 Result<int> run_command(const char* name, const std::vector<std::string>& arguments);

@@ -126,8 +126,7 @@ Result<Table> formats(const std::string& /*database*/) {
 }
 
 Result<Table> runs(const std::string& database) {
-  const auto store =
-      Store::open(database.empty() ? Store::default_path() : database, Store::Mode::read);
+  const auto store = Store::open(database, Store::Mode::read);
   if (!store) return store.error();
   const auto listings = OCRTUNE_TRY((*store)->list_runs());
   Table table({"run", "name", "started", "state", "trials", "verdict", "host", "command"});

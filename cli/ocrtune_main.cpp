@@ -50,13 +50,7 @@ std::string lacks_extra(const std::string& name) {
 int unknown_command(const std::string& name) {
   if (starts_with(name, "-")) return usage_error("no option " + name + " (ocrtune --help)");
   if (const std::string lacks = lacks_extra(name); !lacks.empty()) return usage_error(lacks);
-  std::vector<std::string> names;
-  for (const Command& command : command_table()) {
-    if (!command.hidden()) names.emplace_back(command.name);
-  }
-  names.emplace_back(kEngineGroup);
-  names.emplace_back(kHostsGroup);
-  const std::string near = nearest_name(lower(name), names);
+  const std::string near = nearest_command(name);
   return usage_error(
       "no command '" + name + "'" +
       (near.empty() ? "; ocrtune --help lists them" : "; did you mean '" + near + "'?"));

@@ -36,8 +36,8 @@ struct CauseRow {
   Remedy remedy = Remedy::none;
 };
 
-// Of rows of text in three files (base/rows.h): "name outcome remedy meaning", below it "? what
-// would confirm it" and "- fix", the most likely one first.
+// Of rows of text in three files (base/tables/rows.h): "name outcome remedy meaning", below it "?
+// what would confirm it" and "- fix", the most likely one first.
 const std::vector<CauseRow>& cause_table();
 extern const std::string_view kProgramCauses, kServiceCauses;
 const CauseRow& find_cause(std::string_view name);  // the row "unknown" when there is none

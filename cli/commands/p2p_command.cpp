@@ -165,7 +165,8 @@ Result<int> climb(const P2pFlags& flags, const Machine& machine, const P2pFacts&
     interrupted = interrupted || sweep.interrupted;
     // The answer before the file: it is what the user waits for, and a full disk takes none of it.
     code = tell_p2p(flags, machine, answer.verdict, &sweep);
-    OCRTUNE_TRY(write_sweep(flags, sweep));
+    const Status kept = write_sweep(flags, sweep);
+    if (code && !kept) code = kept.error();
   } else {
     code = tell_p2p(flags, machine, answer.verdict);
   }

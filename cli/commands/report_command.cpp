@@ -132,10 +132,9 @@ Result<std::vector<std::unique_ptr<Store>>> stores_for(std::size_t runs, const s
 // The index and, beside it, a page for each run.
 Result<int> report_all(const ReportFlags& flags) {
   const std::string index = flags.html.empty() ? "ocrtune-reports/index.html" : flags.html;
-  const std::string database = flags.database.empty() ? Store::default_path() : flags.database;
-  const auto first = OCRTUNE_TRY(Store::open(database, Store::Mode::read));
+  const auto first = OCRTUNE_TRY(Store::open(flags.database, Store::Mode::read));
   const auto listings = OCRTUNE_TRY(first->list_runs());
-  const auto stores = OCRTUNE_TRY(stores_for(listings.size(), database));
+  const auto stores = OCRTUNE_TRY(stores_for(listings.size(), flags.database));
   OCRTUNE_TRY(make_output_folder(parent_path(index)));
   std::vector<IndexRow> rows(listings.size());
   std::mutex mutex;  // guards what follows

@@ -20,9 +20,8 @@ struct RmFlags {
 
 // All are looked up before the first one goes: a mistyped name removes nothing.
 Result<int> remove_runs(const RmFlags& flags) {
-  const std::string path = flags.database.empty() ? Store::default_path() : flags.database;
-  OCRTUNE_TRY(Store::open(path, Store::Mode::read));  // removing makes no store
-  const auto store = OCRTUNE_TRY(Store::open(path, Store::Mode::write));
+  OCRTUNE_TRY(Store::open(flags.database, Store::Mode::read));  // removing makes no store
+  const auto store = OCRTUNE_TRY(Store::open(flags.database, Store::Mode::write));
   std::set<std::string> ids;
   for (const std::string& run : flags.runs) ids.insert(OCRTUNE_TRY(store->full_id(run)));
   const auto listings = OCRTUNE_TRY(store->list_runs());

@@ -27,9 +27,7 @@ CommandRun declare_help(Flags& flags) {
     }
     const Command* command = find_command(*topic);
     if (command == nullptr && !topic->empty()) {
-      std::vector<std::string> names;
-      for (const Command& each : command_table()) names.emplace_back(each.name);
-      const std::string near = nearest_name(lower(*topic), names);
+      const std::string near = nearest_command(*topic);
       return Error{ErrorKind::usage, "no command '" + *topic + "'" +
                                          (near.empty() ? "; ocrtune help lists them"
                                                        : "; did you mean " + near + "?")};

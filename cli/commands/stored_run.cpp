@@ -8,8 +8,7 @@
 namespace ocrtune {
 
 Result<RunRecord> judged_run(const std::string& database, const std::string& id) {
-  const auto store =
-      Store::open(database.empty() ? Store::default_path() : database, Store::Mode::read);
+  const auto store = Store::open(database, Store::Mode::read);
   if (!store) return store.error();
   return judged_run(**store, id);
 }

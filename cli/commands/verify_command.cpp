@@ -182,8 +182,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   request.options.seconds = *seconds;
   request.options.tolerance = flags.tolerance;
   request.wait = !flags.no_wait;
-  const auto store = OCRTUNE_TRY(Store::open(
-      flags.database.empty() ? Store::default_path() : flags.database, Store::Mode::read));
+  const auto store = OCRTUNE_TRY(Store::open(flags.database, Store::Mode::read));
   // Before anything is measured: a folder that cannot be made is told now.
   if (!flags.junit.empty()) OCRTUNE_TRY(make_output_folder(parent_path(flags.junit)));
   VerifyLines lines;

@@ -70,8 +70,7 @@ void write_why_not(const WhyNot& answer) {
 }
 
 Result<int> why_not_answer(const WhyNotFlags& flags) {
-  const auto store =
-      Store::open(flags.db.empty() ? Store::default_path() : flags.db, Store::Mode::read);
+  const auto store = Store::open(flags.db, Store::Mode::read);
   if (!store) return store.error();
   auto run = OCRTUNE_TRY((*store)->load_run(flags.run));
   // The search is built again with its model, from which settings that never ran are predicted.

@@ -368,9 +368,8 @@ void say_unread(const Trial& trial, ErrorKind kind, const TuneFlags& flags,
 // Where the run will be kept, nothing with --dry-run; what would be refused at its end is refused
 // now: a name that is taken, a folder that cannot be made.
 Result<std::unique_ptr<Store>> open_store(const TuneFlags& flags) {
-  const std::string path = flags.db.empty() ? Store::default_path() : flags.db;
   if (!flags.dry_run) OCRTUNE_TRY(make_output_folder(parent_path(flags.db)));
-  auto store = Store::open(path, flags.dry_run ? Store::Mode::read : Store::Mode::write);
+  auto store = Store::open(flags.db, flags.dry_run ? Store::Mode::read : Store::Mode::write);
   if (!store && flags.dry_run) return std::unique_ptr<Store>();
   if (!store) return store.error();
   if (!flags.name.empty()) OCRTUNE_TRY((*store)->check_name_free(flags.name));

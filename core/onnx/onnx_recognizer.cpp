@@ -87,6 +87,7 @@ Status choose_height(const OnnxFile& file, const OnnxValue& image, const OnnxFac
 
 Result<std::vector<std::string>> dictionary_lines(std::string_view text) {
   std::vector<std::string> lines;
+  if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);  // as Alphabet::load()
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);

@@ -48,7 +48,7 @@ struct InferFlags {
 };
 
 // One process for each GPU, or several where that was asked for, and proof that they may run.
-Status choose_infer_gpus(InferFlags& flags, const Machine& machine) {
+Status choose_infer_gpus(InferFlags& flags, const Machine& machine, int classes) {
   InferJob& job = flags.job;
   const auto choice = OCRTUNE_TRY(choose_device(flags.device, machine, process_environment()));
   if (!choice.gpu) return Status();
@@ -62,8 +62,7 @@ Status choose_infer_gpus(InferFlags& flags, const Machine& machine) {
   for (int i = 0; i < flags.nproc; ++i) {
     job.gpus.push_back(choice.gpus[static_cast<std::size_t>(i % count)].uuid);
   }
-  // 97 classes are assumed, whatever the alphabet.
-  const auto bytes = OCRTUNE_TRY(device_reading_bytes(job.spec.recognizer, 97));
+  const auto bytes = OCRTUNE_TRY(device_reading_bytes(job.spec.recognizer, classes));
   const auto most = static_cast<std::uint64_t>((flags.nproc + count - 1) / count);
   if (bytes * most > choice.memory_bytes) {
     return Error{ErrorKind::exhausted,
@@ -306,7 +305,7 @@ Result<int> infer(InferFlags flags) {
     if (widest > 0) recognizer.width = widest;
   }
   job.spec.alphabet = choice.alphabet;
-  OCRTUNE_TRY(choose_masks(flags));
+  OCRTUNE_TRY(choose_masks(flags, choice.classes));
   if (job.chunk == 0) {
     // A short list is shared out as well.
     const auto lines = static_cast<int>(std::min<std::size_t>(list.paths.size(), 1 << 20));

@@ -60,7 +60,7 @@ Status FrameworkRecognizer::start() {
   }
   if (!names_onnx_file(options_.model) || !options_.checkpoint.empty()) {
     return Error{ErrorKind::usage,
-                 fmt::format("{} reads with --model FILE.onnx alone; ocrtune import --checkpoint "
+                 fmt::format("{} reads with --model FILE.onnx alone; ocrtune import --weights "
                              "writes the weights of a checkpoint into one",
                              row.backend)};
   }

@@ -342,7 +342,7 @@ double rate_error(const NodeMeasurement& node) {
   const Interval& stated = node.stated_rate;
   if (stated.low <= 0 || stated.high <= stated.low) return repeats;
   // Of a 95 % interval.
-  return std::max(repeats, std::log(stated.high / stated.low) / (2 * 1.96));
+  return std::max(repeats, std::log(stated.high / stated.low) / (2 * kNormal95));
 }
 
 double planning_cores(const Machine& machine) {

@@ -114,6 +114,18 @@ class StoreCheck {
 
 }  // namespace
 
+const char* predicted_figure_name(PredictedFigure figure) {
+  switch (figure) {
+    case PredictedFigure::rate:
+      return "rate";
+    case PredictedFigure::more_processes:
+      return "more processes";
+    case PredictedFigure::served:
+      break;
+  }
+  return "served in time";
+}
+
 std::vector<StoreBackTest> store_back_tests(const std::vector<RunRecord>& runs, double confidence) {
   return StoreCheck(runs, confidence).tests();
 }

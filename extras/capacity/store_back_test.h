@@ -17,6 +17,7 @@
 namespace ocrtune {
 
 enum class PredictedFigure { rate, more_processes, served };
+const char* predicted_figure_name(PredictedFigure figure);
 
 struct StoreBackTest {
   PredictedFigure figure = PredictedFigure::rate;

@@ -230,8 +230,7 @@ void Comparison::check_learning_rate(double global_batch) {
   if (!lr_nproc_) {
     result_.notes.push_back(fmt::format(
         "learning rate {} at a global batch of {}; PaddleOCR does not rescale it when the number "
-        "of "
-        "processes changes (its own configs are made for 8; say --lr-for N to have it checked)",
+        "of processes changes (its own configs are made for 8; say --lr-for N to have it checked)",
         *rate, global_batch));
   } else if (*lr_nproc_ != world) {
     const double scaled = *rate * world / *lr_nproc_;

@@ -47,8 +47,7 @@ std::vector<std::string> remote_command(Launcher launcher, const std::string& ho
   const std::string path = shell_quote(program), rest = shell_join(arguments);
   const std::string script = fmt::format(
       "if [ -x {0} ]; then exec {0} {1}; elif command -v ocrtune >/dev/null; then exec ocrtune "
-      "{1}; "
-      "else echo 'no ocrtune there, neither '{0}' nor in PATH: unpack the archive of "
+      "{1}; else echo 'no ocrtune there, neither '{0}' nor in PATH: unpack the archive of "
       "scripts/portable' >&2; exit 127; fi",
       path, rest);
   switch (launcher) {

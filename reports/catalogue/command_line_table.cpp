@@ -215,8 +215,7 @@ const std::vector<Phrase>& command_line_table() {
        "请求由 libcurl.so.4 发送，但此处没有它：apt-get install libcurl4，或 pip install "
        "ocrtune-engine（其中包含它）"},
       {"the built-in OCR engine is not installed: pip install ocrtune-engine, or put "
-       "ocrtune-engine "
-       "into {}",
+       "ocrtune-engine into {}",
        "未安装内置 OCR 引擎：pip install ocrtune-engine，或将 ocrtune-engine 放入 {}"},
       {"{} '{}': an empty value; write values as {}", "{} '{}'：空值；请写成 {}"},
       {"{} '{}': needs a whole number", "{} '{}'：需要整数"},
@@ -238,8 +237,7 @@ const std::vector<Phrase>& command_line_table() {
       {"run {} is of {} and run {} of {}: their rates cannot be compared",
        "运行 {} 测量的是 {}，而运行 {} 测量的是 {}：两者的速率无法比较"},
       {"run {} measured steps/s and was not told how many images a step takes: tune with "
-       "--baseline "
-       "batch=N, the batch of the command",
+       "--baseline batch=N, the batch of the command",
        "运行 {} 测量的是步/秒，而一步有多少图像未知：请用 --baseline batch=N（命令的 batch）调优"},
       {"run {} measured whole runs and was not told what one of them takes: tune with --log-reader "
        "runs:N, N being its images or pages",

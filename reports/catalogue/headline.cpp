@@ -390,9 +390,8 @@ Bilingual ranks_note(const RunRecord& run) {
   const Knobs& found = run.result.recommendation.knobs;
   if (run.job.program().preset != "paddleocr" || used.nproc == found.nproc) return {};
   return phrase(
-      "batch-norm statistics are of one rank's batch ({} instead of {}) unless "
-      "Global.use_sync_bn is set, drop_last leaves out the incomplete batch of each rank, and rank "
-      "0 evaluates alone",
+      "batch-norm statistics are of one rank's batch ({} instead of {}) unless Global.use_sync_bn "
+      "is set, drop_last leaves out the incomplete batch of each rank, and rank 0 evaluates alone",
       {fmt::format("{}", found.batch), fmt::format("{}", used.batch)});
 }
 

@@ -186,8 +186,7 @@ const std::vector<Phrase>& phrase_table() {
       {"UNFINISHED", "未完成"},
       {"EXTRAPOLATED", "外推"},
       {"Measured on a drawn batch without a data path; reading your data may be what limits. Tune "
-       "with "
-       "--data.",
+       "with --data.",
        "在渲染的一个 batch 上测量，不含数据读取；读取您的数据可能才是瓶颈。请使用 --data 调优。"},
       {"MEMORY LIMIT UNKNOWN", "内存上限未知"},
       {"MEMORY GROWS", "内存增长"},
@@ -204,8 +203,7 @@ const std::vector<Phrase>& phrase_table() {
        "其部分试验崩溃或挂起，所有配置皆然。"},
       {"LOADED HOST", "主机有其他负载"},
       {" If it trains, that is another recipe (global batch {} instead of {}), and what a sample "
-       "is "
-       "worth then is not known.",
+       "is worth then is not known.",
        "若该命令在训练，则训练方案已变（全局 batch size {}，而非 {}），此时每个样本的价值未知。"},
       {" --baseline batch=N keeps your batch.", "--baseline batch=N 可保持您的 batch size。"},
       {" The recipe is unchanged (global batch {}).", "训练方案不变（全局 batch size {}）。"},
@@ -380,8 +378,7 @@ const std::vector<Phrase>& phrase_table() {
       {"{} trials in {}; the best rate is {} {}", "{} 次试验，用时 {}；最佳速度为 {} {}"},
       {"seconds →", "秒 →"},
       {"Each dot is a trial at its rate, a ring one that other programs disturbed, × a failure; "
-       "the "
-       "line is the best undisturbed rate so far.",
+       "the line is the best undisturbed rate so far.",
        "每个点为一次试验的速度，空心圆为受其他程序干扰的试验，× 为失败；"
        "折线为当前未受干扰的最佳速度。"},
       {"first look", "初始设计"},
@@ -515,10 +512,8 @@ const std::vector<Phrase>& phrase_table() {
       {"driver: yes", "驱动：是"},
       {"driver: {}", "驱动：{}"},
       {"Level: NVL NVLink, PIX one PCIe switch, PXB several, PHB the CPU's root complex, SYS "
-       "between "
-       "sockets. The driver's yes is no proof: copies, an in-kernel handshake and a real "
-       "collective "
-       "are.",
+       "between sockets. The driver's yes is no proof: copies, an in-kernel handshake and a real "
+       "collective are.",
        "级别：NVL 为 NVLink，PIX 为同一 PCIe 交换机，PXB 为多个交换机，PHB 为 CPU 根复合体，SYS "
        "为跨插槽。"
        "驱动的肯定答复不是证据：拷贝、内核握手和真实的集合通信才是。"},

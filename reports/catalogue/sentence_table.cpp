@@ -16,14 +16,11 @@ const std::vector<Phrase>& sentence_table() {
       {"{} {0:process|processes} on {}", "{} 个进程，在 {} 上"},
       {"{} processes, in turn, on {}", "{} 个进程，轮流分配到 {}"},
       {"GPUs without work: {} while {} {1:process|processes} shared the rest; start each process "
-       "through "
-       "'ocrtune "
-       "rank-exec --gpu auto --', or name the GPUs in the command.",
+       "through 'ocrtune rank-exec --gpu auto --', or name the GPUs in the command.",
        "没有工作的 GPU：{}，而 {} 个进程挤在其余 GPU 上；请用 'ocrtune rank-exec --gpu auto --' "
        "启动每个进程，或在命令中写明 GPU。"},
       {"GPUs without work: {}; start each process through 'ocrtune rank-exec --gpu auto --', or "
-       "name "
-       "the GPUs in the command.",
+       "name the GPUs in the command.",
        "没有工作的 GPU：{}；请用 'ocrtune rank-exec --gpu auto --' 启动每个进程，或在命令中写明 "
        "GPU。"},
       {"GPUs without work: {}; the command used none of them.",
@@ -62,12 +59,10 @@ const std::vector<Phrase>& sentence_table() {
       {"no rate was proved to keep p{} under {} before the {} ended the search",
        "在搜索因{2}结束之前，没有证实任何速率能使 p{0} 低于 {1}"},
       {"no rate keeps p{} under {}: one request at a time already takes {} ms at p{}, {} ms too "
-       "long ({} "
-       "times the target)",
+       "long ({} times the target)",
        "没有速率能使 p{} 低于 {}：逐个请求时 p{3} 已需 {2} 毫秒，超出 {4} 毫秒（目标的 {5} 倍）"},
       {"no rate worth serving keeps p{} under {}: one request alone takes {} ms at p{}, which "
-       "leaves no "
-       "time to wait for another",
+       "leaves no time to wait for another",
        "没有值得提供服务的速率能使 p{} 低于 {}：单个请求 p{3} 需 {2} 毫秒，没有时间等待其他请求"},
       {"p{} under {} holds up to {} requests/s and is not proved at {}/s (the search ended early)",
        "p{} 低于 {}：最高可达 {} 请求/秒，在 {}/秒 时未能证实（搜索提前结束）"},
@@ -322,12 +317,10 @@ const std::vector<Phrase>& sentence_table() {
       {"mdb_stat -e FOLDER; copy or build the whole LMDB anew: no single sample is at fault",
        "mdb_stat -e FOLDER；重新复制或构建整个 LMDB：并非个别样本的问题"},
       {"docker login, or a mirror of the registry; the limit is of an hour or some, of an address "
-       "or "
-       "an account",
+       "or an account",
        "docker login，或使用镜像站；该限制按地址或账户、以小时计"},
       {"ask for access on the model's page and accept its licence, with the account that the token "
-       "is "
-       "of",
+       "is of",
        "用该 token 所属的账户，在模型页面申请访问并接受其许可证"},
       {"create what is named, in the same namespace", "在同一命名空间中创建所指的对象"},
       {"docker build --platform linux/amd64   # if it says exec format error",
@@ -456,8 +449,7 @@ const std::vector<Phrase>& sentence_table() {
        "该容器的 seccomp 配置对 clone3 返回 EPERM：glibc 2.34 及更新的程序无法创建线程"
        "（'Operation not permitted'）；请使用 Docker 20.10.10 或更新版本，或返回 ENOSYS 的配置"},
       {"the seccomp profile of this container refuses memory policies: numactl --membind and "
-       "--interleave fail with EPERM; start it with --cap-add SYS_NICE, or bind with "
-       "--cpuset-mems",
+       "--interleave fail with EPERM; start it with --cap-add SYS_NICE, or bind with --cpuset-mems",
        "该容器的 seccomp 配置拒绝内存策略调用：numactl --membind 和 --interleave 会因 EPERM 失败；"
        "请以 --cap-add SYS_NICE 启动，或用 --cpuset-mems 绑定"},
       {"the seccomp profile of this container refuses sched_setaffinity: taskset and ocrtune's "
@@ -522,8 +514,7 @@ const std::vector<Phrase>& sentence_table() {
        "将 '{}' 读作整个任务的 {}（{}）；各 rank 共用一批：以 {global_batch} 代替 {batch} "
        "可保持训练方案"},
       {"read '{}' as {} ({}); its ranks share their batch: {global_batch} in place of {batch} "
-       "keeps "
-       "the recipe",
+       "keeps the recipe",
        "将 '{}' 读作{}（{}）；各 rank 共用一批：以 {global_batch} 代替 {batch} 可保持训练方案"},
       {"the command ended after {}, and as many steps take more samples by a larger batch: let it "
        "train for a minute or longer, or --log-reader runs where a run reads the same by any batch",

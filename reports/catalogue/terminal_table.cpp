@@ -128,8 +128,7 @@ const std::vector<Phrase>& terminal_table() {
       {"Print one JSON document on standard output", "在标准输出打印一个 JSON 文档"},
       {"Use this store of runs", "使用此运行存储文件"},
       {"Total time of the trials, at least two of each setting; up to twice that while the result "
-       "is "
-       "undecided",
+       "is undecided",
        "试验的总时间，每个配置至少两次；未有定论时最多加倍"},
       {"Accept a change of the rate by this share", "允许速率变化的比例"},
       {"Write the answer as JUnit's XML too, for CI", "同时写出 JUnit XML，供 CI 使用"},

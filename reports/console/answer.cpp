@@ -107,12 +107,12 @@ void add_reasons(LabelLines& lines, const RunRecord& run) {
   const auto groups = failure_groups(run);
   for (std::size_t i = 0; i < groups.size() && i < kMostFailures; ++i) {
     const FailureGroup& group = groups[i];
-    lines.add(
-        is_excluded(group.outcome) ? "excluded" : "failed",
-        fmt::format("{}x {}: {}: {}", group.trials.size(),
-                    sentence(outcome_reason(group.outcome), lines.language()),
-                    in(failed_settings_text(group), lines.language()), group.trials.back()->reason),
-        is_excluded(group.outcome) ? Tone::neutral : Tone::bad);
+    lines.add(is_excluded(group.outcome) ? "excluded" : "failed",
+              fmt::format("{}x {}: {}: {}", group.trials.size(),
+                          sentence(outcome_reason(group.outcome), lines.language()),
+                          in(failed_settings_text(group), lines.language()),
+                          said(group.trials.back()->reason, lines.language())),
+              is_excluded(group.outcome) ? Tone::neutral : Tone::bad);
   }
 }
 

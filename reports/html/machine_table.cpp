@@ -95,8 +95,7 @@ const std::vector<Phrase>& machine_table() {
       {"a Paddle flag", "Paddle 的标志"},
       // Warnings and unknowns.
       {"/dev/shm has only {}: loader workers and NCCL die of 'Bus error' when it is full; start "
-       "the "
-       "container with --shm-size=8g or --ipc=host",
+       "the container with --shm-size=8g or --ipc=host",
        "/dev/shm 只有 {}：写满后数据加载进程和 NCCL 会因“Bus error”退出；请用 --shm-size=8g 或 "
        "--ipc=host 启动容器"},
       {"/dev/shm has {}: start the container with --shm-size=8g",
@@ -106,8 +105,7 @@ const std::vector<Phrase>& machine_table() {
       {"{} are swapped out already: measurements here will spread",
        "已有 {} 被换出：此处的测量会有较大离散"},
       {"tasks waited for {} during {} % of the last 10 s: the machine is busy, and figures "
-       "measured "
-       "now come out low",
+       "measured now come out low",
        "过去 10 秒中有 {1} % 的时间任务在等待 {0}：机器繁忙，此时测得的数值偏低"},
       {"memory.oom.group of control group {} is 1: when memory runs out, the kernel kills every "
        "process in it, ocrtune included, and nothing restarts the run; leave a margin below the "
@@ -136,8 +134,7 @@ const std::vector<Phrase>& machine_table() {
       {"GPUs: {}", "GPU：{}"},
       // Why trials fail (bench/).
       {"{} {0:rank|ranks} x {} {1:thread|threads} need {} {2:CPU|CPUs} of the {} allowed ({}): "
-       "binding=none lets ranks share "
-       "CPUs",
+       "binding=none lets ranks share CPUs",
        "{} 个进程 × {} 个线程需要 {} 个 CPU，允许 {} 个（{}）：binding=none 可让进程共享 CPU"},
       {"the kernel's out-of-memory killer struck ({})", "被内核的内存不足处理程序终止（{}）"},
       {"stopped at {} of a limit of {}", "在 {} 处停止，上限为 {}"},

@@ -101,6 +101,7 @@ class LatencyDrawing {
     }
     const double first = slowest < kFromZero * rate ? 0 : 0.95 * slowest;
     rate_ = {first, std::max(rate, 1e-9), kLeft, kWidth - kLeft - kRight, false};
+    if (high <= 0) low = high = 1;  // no latency is known, and the axis has a logarithm
     seconds_ = {std::min(low, high) * 0.8, high * 1.3, kHeight - kBottom,
                 -(kHeight - kBottom - kTop), true};
   }

@@ -163,8 +163,7 @@ void RateCheck::look(std::string_view line, double now_seconds, double ranks, Lo
       noted_ = true;
       note_ = fmt::format(
           "the log says that a step takes {}, and a line came each {}: the number may be a total "
-          "or "
-          "a mean of another time",
+          "or a mean of another time",
           format_duration(1 / *reading.steps_per_second), format_duration(between));
     }
   }

@@ -254,7 +254,9 @@ class TrialWatch {
     if (plan_.part.follows || part_measured_) return std::nullopt;  // its end is another's
     if (now() - begin_ <= limits_.max_seconds) {
       auto hung = silence_.look(now());
-      if (hung) trial_.evidence = wait_states(tree_.members());
+      for (std::string& state : hung ? wait_states(tree_.members()) : std::vector<std::string>()) {
+        trial_.evidence.push_back(std::move(state));
+      }
       return hung;
     }
     std::string reason = fmt::format("no measurement within {}: {} measured, {} needed",

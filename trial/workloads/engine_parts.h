@@ -2,7 +2,7 @@
 //
 // The engine is a program of its own, ocrtune-engine, which holds these parts; `ocrtune` links none
 // of the libraries that they need, and hands what asks for them over to that program
-// (cli/start_engine.h).
+// (cli/engine_commands.h).
 #pragma once
 
 #include <cstdint>

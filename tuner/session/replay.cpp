@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/normal.h"
 #include "tuner/session/tune_loop.h"
 
 namespace ocrtune {
@@ -40,7 +41,7 @@ void score_forecasts(const RecordedTable& table, const Search& search, ReplaySco
     if (rate.median <= 0) return;
     const double error = std::log(row->samples_per_second / rate.median);
     // The interval is taken for that of a normal at 95 %.
-    const double stddev = std::log(rate.high / rate.low) / (2 * 1.96);
+    const double stddev = std::log(rate.high / rate.low) / (2 * kNormal95);
     errors += error * error;
     surprises += error * error / (stddev * stddev + 1e-12);
   }

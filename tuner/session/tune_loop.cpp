@@ -53,8 +53,7 @@ void forgive_cut(Trial& trial, double cut_seconds, bool only_trial) {
   if (trial.outcome != Outcome::timed_out || trial.seconds < cut_seconds) return;
   if (trial.cause == "no_metric" && only_trial) {
     trial.reason += fmt::format(
-        "; the budget ended after {} of it: a program that starts slowly "
-        "needs a longer one",
+        "; the budget ended after {} of it: a program that starts slowly needs a longer one",
         format_duration(trial.seconds));
     return;
   }

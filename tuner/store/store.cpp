@@ -173,7 +173,8 @@ Store::~Store() = default;
 
 std::string Store::default_path() { return join_path(default_data_directory(), "runs.sqlite"); }
 
-Result<std::unique_ptr<Store>> Store::open(const std::string& path, Mode mode) {
+Result<std::unique_ptr<Store>> Store::open(const std::string& named, Mode mode) {
+  const std::string path = named.empty() ? default_path() : named;
   auto sqlite =
       OCRTUNE_TRY(mode == Mode::write ? open_store_to_write(path) : open_store_to_read(path));
   auto connection = std::make_unique<Connection>(Connection{std::move(sqlite)});
@@ -234,9 +235,9 @@ Status Store::take_run(const std::string& run_id, const SearchRequest& search) {
     RunHolder holder;
     const auto state = OCRTUNE_TRY(read_holder(sqlite, run_id, holder));
     if (state == HolderState::alive) {
-      return Error{ErrorKind::failed, fmt::format("run {} is still being measured by process {}; "
-                                                  "wait for its end, or end it first",
-                                                  run_id, holder.pid)};
+      return Error{ErrorKind::usage, fmt::format("run {} is still being measured by process {}; "
+                                                 "wait for its end, or end it first",
+                                                 run_id, holder.pid)};
     }
     Statement row = sqlite.prepare(
         "UPDATE run SET state = 'running', verdict = '', holder = ?, search = ? WHERE id = ?");

@@ -37,6 +37,7 @@ class Store {
   // needed; in read mode nothing is written, unless a process died while it wrote. Errors: usage (a
   // folder), denied, exhausted, missing (read mode), invalid (not ours, damaged, or of a newer
   // version).
+  // An empty path: default_path().
   static Result<std::unique_ptr<Store>> open(const std::string& path, Mode mode);
   static std::string default_path();  // <default_data_directory()>/runs.sqlite
 

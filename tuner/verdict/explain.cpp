@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/normal.h"
 #include "base/stats.h"
 #include "trial/observe/thread_runtimes.h"
 #include "trial/workloads/command/command_fill.h"
@@ -18,7 +19,6 @@
 namespace ocrtune {
 namespace {
 
-constexpr double kWide = 1.96;
 constexpr std::size_t kMaxClose = 5;
 // Further apart than this, two settings that the trials cannot tell apart are not alike: it is
 // open.
@@ -29,7 +29,7 @@ constexpr double kRivalChance = 0.2, kClearlyFaster = 1.05;
 // Repeats of each of two settings that would tell this difference of logarithms from nothing.
 int rounds_to_settle(double difference, double noise) {
   // n repeats of both have an error of noise sqrt(2 / n): this solves for n.
-  const double each = kWide * noise * std::sqrt(2.0) / std::max(difference, 0.002);
+  const double each = kNormal95 * noise * std::sqrt(2.0) / std::max(difference, 0.002);
   return std::clamp(static_cast<int>(std::ceil(each * each)), 2, 1000);
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/normal.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "trial/observe/memory_sampler.h"
@@ -59,7 +60,7 @@ void set_slope(const std::vector<TracePoint>& points, Growth& growth) {
   const auto n = static_cast<double>(points.size());
   const auto total = static_cast<double>(slopes.size());
   // The variance of Kendall's statistic without ties.
-  const double half = 1.96 * std::sqrt(n * (n - 1) * (2 * n + 5) / 18) / 2;
+  const double half = kNormal95 * std::sqrt(n * (n - 1) * (2 * n + 5) / 18) / 2;
   const auto at = [&](double rank) {
     return slopes[static_cast<std::size_t>(std::clamp(rank, 0.0, total - 1))];
   };

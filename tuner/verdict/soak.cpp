@@ -101,7 +101,7 @@ Reason soak_falls(const std::vector<Trial>& soaks, const std::vector<Trial>& tri
   if (!(share > 0) || share > std::min(1 - kFalls, std::exp(-kFarOff * noise))) return {};
   const double minutes = soak->measured_seconds() / 60;
   return reason<ReasonCode::rate_falls>(as_rate(usual), as_rate(share * usual),
-                                        as_rate((1 - share) * usual / minutes));
+                                        in_percent(std::min(1.0, (1 - share) / minutes)));
 }
 
 }  // namespace ocrtune

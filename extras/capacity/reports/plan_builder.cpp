@@ -396,18 +396,6 @@ class Builder {
   PlanDocument out_;
 };
 
-const char* figure_phrase(PredictedFigure figure) {
-  switch (figure) {
-    case PredictedFigure::rate:
-      return "rate";
-    case PredictedFigure::more_processes:
-      return "more processes";
-    case PredictedFigure::served:
-      break;
-  }
-  return "served in time";
-}
-
 }  // namespace
 
 PlanTable store_test_table(const std::vector<StoreBackTest>& tests) {
@@ -419,7 +407,7 @@ PlanTable store_test_table(const std::vector<StoreBackTest>& tests) {
                           interval_text(test.predicted), number(test.measured),
                           fmt::format("{:+.1f} %", 100 * test.error()),
                           phrase(test.held() ? "held" : "outside"),
-                          phrase(figure_phrase(test.figure)), test.from, test.against});
+                          phrase(predicted_figure_name(test.figure)), test.from, test.against});
   }
   return table;
 }

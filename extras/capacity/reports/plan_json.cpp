@@ -83,18 +83,6 @@ Json back_test_json(const BackTest& test) {
           {"covered", test.covered}};
 }
 
-const char* figure_name(PredictedFigure figure) {
-  switch (figure) {
-    case PredictedFigure::rate:
-      return "rate";
-    case PredictedFigure::more_processes:
-      return "more processes";
-    case PredictedFigure::served:
-      break;
-  }
-  return "served in time";
-}
-
 Json tests_json(const std::vector<StoreBackTest>& tests) {
   const StoreBackTestSummary summary = summary_of(tests);
   Json json = {{"answer", store_test_words(tests).english},
@@ -104,7 +92,7 @@ Json tests_json(const std::vector<StoreBackTest>& tests) {
                {"p90_error", summary.p90_error},
                {"rows", Json::array()}};
   for (const StoreBackTest& test : tests) {
-    json["rows"].push_back({{"figure", figure_name(test.figure)},
+    json["rows"].push_back({{"figure", predicted_figure_name(test.figure)},
                             {"from", test.from},
                             {"against", test.against},
                             {"knobs", knobs_text(test.knobs)},
@@ -275,7 +263,7 @@ Table back_test_table(const std::vector<StoreBackTest>& tests) {
   Table table({"figure", "from", "against", "setting", "promise", "predicted", "predicted_low",
                "predicted_high", "measured", "error", "held"});
   for (const StoreBackTest& test : tests) {
-    table.add_row({std::string(figure_name(test.figure)), test.from, test.against,
+    table.add_row({std::string(predicted_figure_name(test.figure)), test.from, test.against,
                    knobs_text(test.knobs), test.slo, test.predicted.median, test.predicted.low,
                    test.predicted.high, test.measured, test.error(), std::int64_t{test.held()}});
   }

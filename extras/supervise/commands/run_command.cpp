@@ -179,8 +179,7 @@ void take_run_name(RunFlags& flags) {
   const auto dashes = std::find(flags.words.begin(), flags.words.end(), "--");
   if (std::find(flags.words.begin(), dashes, word) == dashes) return;
   if (word != "last" && find_executable(word)) return;
-  const auto store = Store::open(flags.database.empty() ? Store::default_path() : flags.database,
-                                 Store::Mode::read);
+  const auto store = Store::open(flags.database, Store::Mode::read);
   if (!store || !(*store)->load_run(word)) return;
   flags.from = word;
   flags.command.erase(flags.command.begin());

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <functional>
@@ -73,10 +72,6 @@ std::string file_tails(const std::string& folder, int depth = 0) {
     }
   }
   return tails;
-}
-
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 // Hands each line to somebody else as well, before the reader of the speed gets it.

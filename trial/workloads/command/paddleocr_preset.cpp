@@ -151,8 +151,7 @@ void warn(PreparedCommand& command, const PaddleOcrConfig& config, const Machine
   if (groups > 1) {
     warnings.push_back(
         fmt::format("the command has {} -o groups, of which PaddleOCR reads the last only; they "
-                    "are merged into "
-                    "one",
+                    "are merged into one",
                     groups));
   }
   const auto paddle = installed_paddle(command.workload);

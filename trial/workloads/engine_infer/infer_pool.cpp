@@ -90,6 +90,7 @@ class InferPool {
   std::vector<std::optional<LiveWorker>> live_;
   std::vector<int> deaths_in_a_row_;
   InferOutcome outcome_;
+  std::string last_end_;  // of the worker that died last
   std::optional<Error> fatal_;
   bool checked_ = false;
   double started_ = 0, first_ready_ = 0, last_look_ = 0;
@@ -231,7 +232,7 @@ void InferPool::wait_for_answers() {
 Status InferPool::died(std::size_t worker, const ProcessExit& exit) {
   while (!live_[worker]->reader.ended()) hear(worker);  // what it still said counts
   InferWorkerReport& report = outcome_.workers[worker];
-  report.last_end = exit.text();
+  report.last_end = last_end_ = exit.text();
   live_[worker].reset();
   const std::vector<std::int64_t> unreadable = queue_.lose(static_cast<int>(worker));
   for (std::int64_t line : unreadable) {
@@ -325,8 +326,7 @@ void InferPool::explain_open_lines() {
   } else if (outcome_.interrupted) {
     outcome_.stopped_by = "interrupted";
   } else {
-    outcome_.stopped_by =
-        "every worker died again and again, the last: " + outcome_.workers.back().last_end;
+    outcome_.stopped_by = "every worker died again and again, the last: " + last_end_;
   }
 }
 

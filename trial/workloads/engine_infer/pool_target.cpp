@@ -60,7 +60,8 @@ Status PoolTarget::start_worker(std::size_t index) {
 }
 
 Status PoolTarget::wait_until_ready() {
-  const double end = steady_seconds() + std::max(kReadySeconds, job_.start_seconds);
+  const double most = std::max(kReadySeconds, job_.start_seconds);
+  const double end = steady_seconds() + most;
   const auto all_ready = [&] {
     return std::all_of(workers_.begin(), workers_.end(), [](const auto& one) { return one.ready; });
   };
@@ -70,8 +71,9 @@ Status PoolTarget::wait_until_ready() {
     if (!hung_.empty()) return Error{ErrorKind::failed, hung_};
     if (fatal_) return *fatal_;
     if (!failure_.empty()) return Error{ErrorKind::failed, failure_};
-    if (steady_seconds() > end)
-      return Error{ErrorKind::failed, "a worker was not ready within 2 min"};
+    if (steady_seconds() > end) {
+      return Error{ErrorKind::failed, "a worker was not ready within " + format_duration(most)};
+    }
   }
   return Status();
 }

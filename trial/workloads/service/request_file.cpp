@@ -99,8 +99,11 @@ std::vector<VariantPlace> variant_places(const std::string& body) {
 
 std::string media_type(const std::string& path) {
   const std::string name = lower(path);
-  if (ends_with(name, ".png")) return "image/png";
-  if (ends_with(name, ".jpg") || ends_with(name, ".jpeg")) return "image/jpeg";
+  for (const char* type : {"png", "jpeg", "gif", "bmp", "webp", "tiff"}) {
+    if (ends_with(name, std::string(".") + type)) return std::string("image/") + type;
+  }
+  if (ends_with(name, ".jpg")) return "image/jpeg";
+  if (ends_with(name, ".tif")) return "image/tiff";
   if (ends_with(name, ".json")) return "application/json";
   if (ends_with(name, ".pdf")) return "application/pdf";
   return "application/octet-stream";
@@ -155,8 +158,14 @@ Result<HttpBody> json_body(const RequestFile& request, const Values& values) {
 Result<HttpBody> form_body(const RequestFile& request, const Values& values,
                            const std::string& bytes) {
   std::string boundary = "ocrtune";
-  // The file may hold any bytes, so the boundary is made longer until it is not among them.
-  while (bytes.find("--" + boundary) != std::string::npos) boundary += "-";
+  // File and texts may hold any bytes, so the boundary is made longer until it is not among them.
+  const auto in_a_text = [&](const auto& field) {
+    return field.second.find("--" + boundary) != std::string::npos;
+  };
+  while (bytes.find("--" + boundary) != std::string::npos ||
+         std::ranges::any_of(request.form, in_a_text)) {
+    boundary += "-";
+  }
   HttpBody body;
   body.content_type = "multipart/form-data; boundary=" + boundary;
   for (const auto& [name, text] : request.form) {

@@ -44,16 +44,13 @@ std::string words_of(const std::vector<MetricsReading>& readings, const std::str
     if (grown <= 0 && !told_always) return "";
     return fmt::format("{} {:.3g}/s", name, std::max(0.0, grown) / (last.seconds - first.seconds));
   }
-  double sum = 0, most = value(first, name), least = most;
+  std::vector<double> values;
   for (const MetricsReading& reading : readings) {
-    const double now = value(reading, name);
-    sum += now;
-    most = std::max(most, now);
-    least = std::min(least, now);
+    if (const double now = value(reading, name); !std::isnan(now)) values.push_back(now);
   }
+  const auto [least, most] = std::ranges::minmax(values);
   if (most == least && !told_always) return "";
-  return fmt::format("{} {:.3g} (at most {:.3g})", name, sum / static_cast<double>(readings.size()),
-                     most);
+  return fmt::format("{} {:.3g} (at most {:.3g})", name, mean(values), most);
 }
 
 }  // namespace
