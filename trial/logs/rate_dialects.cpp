@@ -98,16 +98,25 @@ std::optional<double> number_of(std::string_view text, std::size_t begin, std::s
   return other ? behind->value : before->value;
 }
 
+// "/work/h/pages/page1.png", "images/s/001.png", "img/s2" and "img/s_avg" hold no unit between
+// these: they are paths and names.
+bool is_of_a_path(std::string_view text, std::size_t begin, std::size_t end) {
+  if (begin > 0 && std::string_view("/\\.~").find(text[begin - 1]) != std::string_view::npos) {
+    return true;
+  }
+  if (end >= text.size()) return false;
+  const bool goes_on =
+      end + 1 < text.size() && (is_letter(text[end + 1]) || is_decimal_digit(text[end + 1]));
+  return is_decimal_digit(text[end]) || text[end] == '_' || text[end] == '-' || text[end] == '/' ||
+         (text[end] == '.' && goes_on);
+}
+
 // The unit around the slash at `slash`, with its number.
 std::optional<Rate> rate_at(std::string_view text, std::size_t slash) {
   std::size_t right = slash + 1;
   while (right < text.size() && text[right] == ' ') ++right;
   std::size_t right_end = right;
   while (right_end < text.size() && is_letter(text[right_end])) ++right_end;
-  // "img/s2" and "img/s_avg" are names and no units.
-  if (right_end < text.size() && (is_decimal_digit(text[right_end]) || text[right_end] == '_')) {
-    return std::nullopt;
-  }
   std::size_t left_end = slash;
   while (left_end > 0 && text[left_end - 1] == ' ') --left_end;
   std::size_t left = left_end;
@@ -131,6 +140,7 @@ std::optional<Rate> rate_at(std::string_view text, std::size_t slash) {
     ++right_end;  // "/gpu", "/card"
     while (right_end < text.size() && is_letter(text[right_end])) ++right_end;
   }
+  if (is_of_a_path(text, left, right_end)) return std::nullopt;
   const auto value = number_of(text, left, right_end);
   if (!value || *value <= 0) return std::nullopt;
   rate.value = *value;

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -70,6 +71,7 @@ class TrialWatch {
   std::set<int> ready_;     // ranks
   double first_step_ = -1;  // when; -1: not yet
   bool measuring_ = false, stopped_ = false, part_measured_ = false;
+  bool impossible_ = false;  // a step was told that is
   double next_window_ = -1;  // of one that is only listened to
 
   double now() const { return clock_.now_seconds(); }
@@ -183,7 +185,22 @@ class TrialWatch {
                             plan_.of_user() ? plan_.given() : Environment());
   }
 
+  // No step takes longer than its program has run; the factor is for rates that are rounded and for
+  // several pieces of work at once. A guess.
+  bool is_impossible(const StepEvent& step) const {
+    constexpr double kMostTimes = 3;
+    return plan_.reader != nullptr && step.seconds > kMostTimes * (now() - begin_);
+  }
+
   void on_step(const StepEvent& step) {
+    if (is_impossible(step)) {
+      if (!std::exchange(impossible_, true)) {
+        note(fmt::format("a line tells of {} for {}, after {}: it is passed over",
+                         format_duration(step.seconds), how_many(step.samples, "sample"),
+                         format_duration(now() - begin_)));
+      }
+      return;
+    }
     if (first_step_ < 0) first_step_ = now();
     silence_.add_step(step.seconds / static_cast<double>(step.steps));
     learning_.add(step);

@@ -2,12 +2,17 @@
 
 #include <memory>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "trial/logs/log_reader.h"
 #include "trial/logs/reader_finder.h"
 
 namespace ocrtune {
 namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
 // Twenty seconds for each of the machine's.
 struct FastClock : Clock {
@@ -32,6 +37,24 @@ TEST(TrialWatch, StagesOfACommandThatIsOnlyListenedToAreSeen) {
   EXPECT_GT(trial.threads.alive, 0);
   EXPECT_GT(trial.stages.looks, 0);
   EXPECT_EQ(trial.stages.busiest_process, "sh");
+}
+
+// A page of an hour, told in the first seconds of a program, was a trial of one window of an hour.
+TEST(TrialWatch, AStepThatTookLongerThanItsProgramRanIsPassedOver) {
+  const auto reader = make_log_reader("torch", LogContext()).value();
+  ProcessOptions told;
+  told.arguments = {"sh", "-c", "while :; do echo '1 h/page'; echo '20 pages/s'; sleep 0.01; done"};
+  TrialPlan plan;
+  plan.processes = {told};
+  plan.reader = reader.get();
+  TrialLimits limits;
+  limits.measure_seconds = 4;
+  limits.max_seconds = 60;
+  FastClock clock;
+  const Trial trial = watch_trial(plan, limits, clock);
+  ASSERT_TRUE(trial.ok()) << trial.reason;
+  for (const Sample& sample : trial.samples) EXPECT_LT(sample.seconds, 60);
+  EXPECT_THAT(trial.evidence, Contains(HasSubstr("it is passed over")));
 }
 
 TEST(TrialWatch, WhatALauncherSetForItsWorkerIsSeen) {

@@ -273,6 +273,9 @@ TEST(RateReader, ReadsTheLinesOfManyPrograms) {
       {"Downloading: 100%|###| 12.3M/45.0M [00:05<00:05, 2.3MB/s]", 0},
       {"memory throughput: 3.2 GB/s", 0},
       {"the latest /s/it/s path a/b/s", 0},
+      {"/work/h/pages/page1.png ['invoice', 'total']", 0},
+      {"h/pages/page2.png: 7 lines", 0},
+      {"12 images/s/001.png", 0},
       {"nan samples/s", 0},
       {"-412.5 samples/s", 0},
   };
