@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -58,7 +59,8 @@ const std::vector<ThreadRuntime>& thread_runtime_table() {
       {"Go", {}, "GOMAXPROCS", "GOMAXPROCS", ""},
       {"Tesseract", {"/libtesseract"}, "", "", "OMP_THREAD_LIMIT"},
       {"ONNX Runtime", {"onnxruntime"}, "", "", "intra_op_num_threads"},
-      {"OpenVINO", {"/libopenvino"}, "", "", "inference_num_threads"},
+      // Wheels of Paddle 3.2 link it.
+      {"OpenVINO", {"/libopenvino"}, "", "", "inference_num_threads", "/paddle/libs/"},
       {"oneTBB", {"/libtbb"}, "", "", "tbb::global_control"},
   };
   return kTable;
@@ -77,6 +79,8 @@ std::set<std::string> mapped_runtimes(const std::string& maps) {
         // A folder named "tensorflow" holds data files as well: only shared objects count.
         return path.find(part) != std::string::npos && path.find(".so") != std::string::npos;
       });
+      const std::string_view carrier = runtime.carried_in;
+      if (!carrier.empty() && path.find(carrier) != std::string::npos) continue;
       if (has) names.insert(runtime.name);
     }
     last = std::move(path);

@@ -24,6 +24,8 @@ struct ThreadRuntime {
   const char* word;                    // in a program that holds it statically; "": none does
   const char* variable;                // sizes its pool; "": there is none
   const char* sized_by;                // where there is none: what sizes its pool
+  const char* carried_in = "";         // folder of a framework that links its own copy of it and
+                                       // does not compute with it by itself
 };
 
 const std::vector<ThreadRuntime>& thread_runtime_table();

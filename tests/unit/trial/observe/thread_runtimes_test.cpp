@@ -27,6 +27,13 @@ TEST(ThreadRuntimes, AreFoundAmongMappedLibraries) {
   EXPECT_TRUE(mapped_runtimes("").empty());
 }
 
+TEST(ThreadRuntimes, WhatAFrameworkOnlyCarriesIsNotTold) {
+  const std::string packages = "7f0-7f1 r-xp 0 08:01 5 /venv/lib/python3.11/site-packages/";
+  EXPECT_TRUE(mapped_runtimes(packages + "paddle/libs/libopenvino.so.2500\n").empty());
+  EXPECT_THAT(mapped_runtimes(packages + "openvino/libs/libopenvino.so.2640\n"),
+              ElementsAre("OpenVINO"));
+}
+
 TEST(ThreadRuntimes, OnlyWhatIsReadStays) {
   const auto unread = unread_thread_variables({"OpenBLAS", "ONNX Runtime"});
   EXPECT_THAT(unread, Contains("MKL_NUM_THREADS"));
