@@ -251,7 +251,9 @@ void CauseRanker::hear_log(int index) {
 }
 
 void CauseRanker::hear_logs() {
-  if (evidence_.exit_code == 0) end_ = RunEnd::exit_zero;
+  if (evidence_.exit_code == 0 || std::ranges::any_of(logs_, &LogScan::exited_with_zero)) {
+    end_ = RunEnd::exit_zero;
+  }
   if (evidence_.exit_code.value_or(0) == 0 && ended_well(logs_)) end_ = RunEnd::well;
   for (std::size_t i = 0; i < logs_.size(); ++i) hear_log(static_cast<int>(i));
   // Of two that weigh the same, the one that was written first speaks.

@@ -104,6 +104,7 @@ constexpr Recovery kRecoveries[] = {
     {" kernel_nfs ", "kernel_nfs_ok"},
     {" kube_unschedulable kube_no_gpu ", "kube_scheduled"},
     {" store_down download_failed hub_unreachable grpc_unavailable network_words ", "reconnected"},
+    {" download_failed hub_unreachable network_words ", "retried_ok"},
     {" kube_image dial_failed access_refused tls_failed ", "kube_pulled"},
     {" onnx_provider cuda_library c_no_such_file ", "onnx_fallback"},
     {" pod_mount ", "kube_pulling"},
@@ -131,7 +132,9 @@ bool recovered(const Finding& finding, const LogScan& log) {
     }
     for (const Finding& other : log.findings) {
       if (pair.to != other.signature->id || other.last.number <= finding.last.number) continue;
-      const auto &from = finding.first.when, &to = other.last.when;
+      // Of several troubles each had a recovery of its own.
+      const LogLine& trouble = other.count > 1 ? finding.last : finding.first;
+      const auto &from = trouble.when, &to = other.last.when;
       // A recovery that took longer came too late for those who waited.
       return !from || !to || *to - *from < kLongStall;
     }

@@ -71,6 +71,10 @@ void add_costs(const LogScan& log, Diagnosis& diagnosis) {
   constexpr double kMuch = 0.3;
   const StepCosts& costs = log.costs;
   const LogLine& line = log.last_progress;
+  if (costs.learns_nothing) {
+    add_slow("learning_rate_zero", 0.8, "rate_of_learning", {log.file, line.number, line.text},
+             diagnosis);
+  }
   if (costs.data_share >= kMuch) {
     const std::string share = format_percent(costs.data_share);
     const bool grew = 2 * costs.first_data_share < costs.data_share;

@@ -161,6 +161,7 @@ struct LogScanner::State {
   Key take_match(const SignatureMatch& match, const Told& told);
   void continue_message(std::string_view line);
   void begin_run();
+  bool stopped_by(int least_tier) const;
   Told told_by(std::string_view line, bool hot, bool may_fit);
   LogLine line_of(std::string_view text) const;
   bool went_on_to_its_end() const;
@@ -258,17 +259,21 @@ void LogScanner::State::take_progress(std::string_view line) {
   costs.take_line(line);
 }
 
+// Whether what failed, of this tier at least, was followed by no step.
+bool LogScanner::State::stopped_by(int least_tier) const {
+  return std::ranges::any_of(findings, [&](const auto& one) {
+    const Finding& finding = one.second;  // progress_after counts from 0 backwards until the end
+    return tier(finding.signature->role) >= least_tier &&
+           finding.progress_after + scan.progress_lines == 0;
+  });
+}
+
 // A program's last line may be a bare word, which says little elsewhere: after steps that followed
 // all that failed, it is the end of the run.
 bool LogScanner::State::went_on_to_its_end() const {
   static const re2::RE2 kBareEnd(
       R"((?i)^(?:.*[\]:|-] |[\d:., -]+)?(?:all )?(?:done|finished|completed?|bye)[.! ]*$)");
-  const bool stopped_by_it = std::ranges::any_of(findings, [&](const auto& one) {
-    const Finding& finding = one.second;  // progress_after counts from 0 backwards until the end
-    const bool fails = tier(finding.signature->role) > 0;
-    return fails && finding.progress_after + scan.progress_lines == 0;
-  });
-  return scan.progress_lines > 0 && !stopped_by_it &&
+  return scan.progress_lines > 0 && !stopped_by(1) &&
          re2::RE2::PartialMatch(trim(scan.last_line.text), kBareEnd);
 }
 
@@ -326,7 +331,12 @@ void LogScanner::State::take_matches(const Told& told) {
     telling = telling || tier(role) >= 2 || match.signature == exception_match().signature;
     only_kernel = only_kernel && starts_with(match.signature->id, "kernel_");
   }
-  if (ended) scan.finished = true;
+  // PaddleOCR tells its last error and exits with 0: then the code says less than the error.
+  const bool by_code = std::ranges::all_of(
+      told.matches, [](const auto& match) { return match.signature->id == "finish_exit"; });
+  const bool by_error = ended && by_code && stopped_by(3);
+  scan.exited_with_zero = scan.exited_with_zero || by_error;
+  if (ended && !by_error) scan.finished = true;
   // The kernel's log is mostly looked up, and pasted, after the end; and what a run warns of while
   // it takes itself down ends nothing.
   if (failing && !only_kernel && !is_warning(told.line.text)) scan.finished = false;
@@ -366,6 +376,7 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   const bool typed = hot && is_typed_command(line);
   asked = typed ? asked_by(line) : "";
   if (starts_with(line, "==> ")) heading = heading_of(line);
+  if (starts_with(line, "Name:  ")) heading = trim(line.substr(5));  // kubectl describe
   const std::string card = may_fit || cards.open() ? cards.take_line(line) : "";
   if (!card.empty()) line = card;
   if (!unfinished.empty()) continue_message(line);

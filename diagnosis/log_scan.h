@@ -60,10 +60,11 @@ struct LogScan {
   std::optional<double> first_when;  // of the first dated line
   StepCosts costs;
   SourceKind kind = SourceKind::program;
-  std::uint32_t programs = 0;  // bits of Program
-  bool finished = false;       // the log says that the run came to its end
-  bool succeeded = false;      // and what started the run says that it ended well
-  bool cut_off = false;        // it ends in the middle of a line
+  std::uint32_t programs = 0;     // bits of Program
+  bool finished = false;          // the log says that the run came to its end
+  bool succeeded = false;         // and what started the run says that it ended well
+  bool exited_with_zero = false;  // its last word was an error, and its exit code 0
+  bool cut_off = false;           // it ends in the middle of a line
   // Of the configuration that PaddleOCR prints at its start: "Train.loader.num_workers" -> "8".
   std::map<std::string, std::string> config;
   std::vector<FirstFailure> first_failures;  // as launchers report them

@@ -225,9 +225,10 @@ std::optional<std::string> without_payload(std::string_view line) {
   static const re2::RE2 kScored(
       R"re((?:"((?:[^"\\]|\\.)+)"|'((?:[^'\\]|\\.)+)')\s*[,:)\]]?\s*\(?(?:(?i:score|conf\w*|prob\w*|p)["']?\s*[=:]?\s*)?(?:np\.float\d+\()?(?:[01]?\.\d{2,}|1\.0|\d{2}(?:\.\d+)?\s?%))re",
       bytes());
-  // The same without quotes: a line of text and a score to three digits or more.
+  // The same without quotes: a line of text and a score to three digits or more, with or without a
+  // word that says whether the text is right.
   static const re2::RE2 kScoredLine(
-      R"re(^(.*\S)(?:[\s,|]+|\s*\()(?:(?i:score|conf\w*|prob\w*)\s*[=:]?\s*)?(?:0?\.\d{3,}|1\.0+)\)?\s*\|?$)re",
+      R"re(^(.*\S)(?:[\s,|]+|\s*\()(?:(?i:score|conf\w*|prob\w*)\s*[=:]?\s*)?(?:0?\.\d{3,}|1\.0+)\)?[\s|]*(?:(?i:true|false|ok|wrong|yes|no)\b[\s|]*)?$)re",
       bytes());
   // A row of a table that ends with a score.
   static const re2::RE2 kScoredRow(

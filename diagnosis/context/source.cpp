@@ -85,10 +85,10 @@ std::string program_names(std::uint32_t programs) {
 
 std::string listed_object(std::string_view line) {
   static const re2::RE2 kRow(
-      R"(^(?:[\w-]+ +)?([a-z0-9][a-z0-9.-]*) +\d+/\d+ +[A-Z]\w+|^(\d+)(?:_\d+)?(?:\.\w+)? .*\b[A-Z_]{4,}\+? +\d+:\d+ *$)");
-  std::string name, job;
-  re2::RE2::PartialMatch(line, kRow, &name, &job);
-  return name + job;
+      R"(^(?:[\w-]+ +)?([a-z0-9][a-z0-9.-]*) +\d+/\d+ +[A-Z]\w+|^(\d+)(?:_\d+)?(?:\.\w+)? .*\b[A-Z_]{4,}\+? +\d+:\d+ *$|^\S+ +(?:Normal|Warning) +\w+ +pod/([a-z0-9][a-z0-9.-]*) )");
+  std::string name, job, pod;
+  re2::RE2::PartialMatch(line, kRow, &name, &job, &pod);
+  return name + job + pod;
 }
 
 void SourceLines::take_line(std::string_view line) {

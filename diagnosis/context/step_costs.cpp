@@ -49,8 +49,8 @@ std::optional<double> number_before(std::string_view line, std::size_t end) {
   return value ? std::optional<double>(*value) : std::nullopt;
 }
 
-// "880.4 img/s", "ips: 99.1 samples/s", "4.1it/s" -> the number; "2.25s/it", "250ms/step" -> 0.44,
-// 4; 0: none.
+// "880.4 img/s", "ips: 99.1 samples/s", "4.1it/s", "loss=0.5 img/s=410" -> the number; "2.25s/it",
+// "250ms/step" -> 0.44, 4; 0: none.
 double rate_of(std::string_view line) {
   for (std::size_t at = line.find("/s"); at != std::string_view::npos;
        at = line.find("/s", at + 1)) {
@@ -58,6 +58,12 @@ double rate_of(std::string_view line) {
     if (at + 2 < line.size() && (line[at + 2] >= 'a' && line[at + 2] <= 'z') &&
         line.substr(at + 2, 2) != "ec") {
       continue;
+    }
+    const std::size_t unit_end = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + 1);
+    if (unit_end != std::string_view::npos && (line[unit_end] == '=' || line[unit_end] == ':')) {
+      if (const auto value = number_after(line.substr(unit_end), line.substr(unit_end, 1))) {
+        return *value;
+      }
     }
     std::size_t end = at;
     while (end > 0 && line[end - 1] >= 'a' && line[end - 1] <= 'z') --end;
@@ -112,6 +118,10 @@ void StepCostReader::take_line(std::string_view line) {
   constexpr std::int64_t kAll = 256, kEach = 7;  // of more lines a part is enough
   constexpr std::size_t kMostSeries = 16;
   if (++lines_ > kAll && lines_ % kEach != 0) return;
+  for (const std::string_view key : {" lr: ", " lr=", " lr "}) {
+    const auto rate = number_after(line, key);
+    if (rate) (*rate > 0 ? lines_at_a_rate_ : lines_at_zero_) += 1;
+  }
   const std::int64_t steps = steps_of_bar(line);
   if (series_.size() >= kMostSeries && !series_.contains(steps)) return;
   Series& series = series_[steps];
@@ -137,13 +147,15 @@ void StepCostReader::take_line(std::string_view line) {
 }
 
 StepCosts StepCostReader::costs() const {
+  constexpr int kManyLines = 20;  // a warm-up begins at 0; a guess
+  const bool learns_nothing = lines_at_zero_ >= kManyLines && lines_at_a_rate_ == 0;
   const auto rate = [](const Cost& cost) { return cost.rate; };
   const auto longest = std::ranges::max_element(
       series_, [](const auto& a, const auto& b) { return a.second.lines < b.second.lines; });
   if (longest == series_.end()) return {};
   const Series& said = longest->second;
   return {median_of(said.first, rate), median_of(said.last, rate), share_of(said.last),
-          share_of(said.first)};
+          share_of(said.first), learns_nothing};
 }
 
 }  // namespace ocrtune

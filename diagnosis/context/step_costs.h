@@ -16,6 +16,7 @@ struct StepCosts {
   double first_rate = 0, last_rate = 0;  // medians of the first and last lines; 0: too few
   double data_share = 0;                 // of the last lines; 0: not printed
   double first_data_share = 0;
+  bool learns_nothing = false;  // each of many lines printed a learning rate of 0
 
   bool fell() const { return last_rate > 0 && last_rate < 0.6 * first_rate; }
 };
@@ -36,7 +37,8 @@ class StepCostReader {
   };
 
   std::int64_t lines_ = 0;
-  std::map<std::int64_t, Series> series_;  // by the steps of its progress bar; 0: of no bar
+  int lines_at_zero_ = 0, lines_at_a_rate_ = 0;  // of learning
+  std::map<std::int64_t, Series> series_;        // by the steps of its progress bar; 0: of no bar
 };
 
 }  // namespace ocrtune

@@ -24,7 +24,7 @@ server_overloaded server_overloaded symptom 0.7 HTTP 429\b|\b429 Too Many Reques
 no_connection_left server_overloaded primary 0.9 (?i:too many (?:client|connection)s\b|remaining connection slots are reserved|max number of clients reached|(?-i:\(SlowDown\)|RequestLimitExceeded|ThrottlingException)|reduce your request rate)
 head_not_loaded checkpoint_mismatch note 0.5 newly initialized: \[.*(?:lm_head|classifier|\bhead|decoder|ctc|output_projection)|You should probably TRAIN this model
 request_refused process_failed note 0.05 " 4\d\d (?:Bad Request|Unprocessable|Not Found|(?:Payload|Content|Request Entity) Too Large|Unsupported Media)
-retried_ok process_failed note 0.05 (?i)\b(?:ok|succeeded|passed|recovered|done) (?:on|at|after) (?:attempt|retry|try)\b|\bsucceeded after \d+ (?:retr|attempt)|\bretry (?:succeeded|successful)|\battempt \d+(?:/\d+)? (?:succeeded|was successful)
+retried_ok process_failed note 0.05 (?i)\b(?:ok|succeeded|passed|recovered|done) (?:on|at|after) (?:\d+ )?(?:attempts?|retr(?:y|ies)|try|tries)\b|network error resolved|\bsucceeded after \d+ (?:retr|attempt)|\bretry (?:succeeded|successful)|\battempt \d+(?:/\d+)? (?:succeeded|was successful)
 serving_request_failed process_failed note 0.2 500 Internal Server Error|"errorCode": ?500
 # Inference engines and page programs.
 # Which of a server's models or replicas: a place, no cause.

@@ -139,12 +139,12 @@ class ResultFile {
   Status status_;
 };
 
-Status choose_masks(InferFlags& flags) {
+Status choose_masks(InferFlags& flags, int classes) {
   ProbeOptions quick;
   quick.quick = true;
   const auto machine = OCRTUNE_TRY(probe_machine(quick));
   const int threads = flags.job.spec.recognizer.threads;
-  OCRTUNE_TRY(choose_infer_gpus(flags, machine));
+  OCRTUNE_TRY(choose_infer_gpus(flags, machine, classes));
   if (!flags.job.gpus.empty() && !flags.binding_given) flags.binding = "none";
   if (flags.nproc == 0) {
     std::set<int> cores;

@@ -591,5 +591,65 @@ TEST(Diagnosis, AFullGpuIsAHintNoProof) {
       "missing_module");
 }
 
+// PaddleOCR tells its last error and exits with 0, as the shell that was asked shows.
+TEST(Diagnosis, AnErrorBeforeAnExitCodeOfZeroIsStillTold) {
+  const std::string error =
+      "[2024/11/02 16:20:33] ppocr ERROR: No Images in train dataset, please ensure\n";
+  const Diagnosis asked = diagnose_text(error + "$ echo $?\n0\n$ wc -l train.txt\n96 train.txt\n");
+  EXPECT_TRUE(asked.failed);
+  EXPECT_EQ(first_cause(asked), "dataset_too_small");
+}
+
+TEST(Diagnosis, DownloadsThatWereTriedAgainWithSuccessEndNothing) {
+  std::string text;
+  for (int minute : {1, 4, 8}) {
+    text += fmt::format(
+        "2025-01-20 07:0{0}:59 WARNING urllib3: Retrying (Retry(total=4)) after connection broken "
+        "by "
+        "'ReadTimeoutError(\"HTTPSConnectionPool(host='s3', port=443): Read timed out\")': /3.tar\n"
+        "2025-01-20 07:0{1}:02 INFO prepare: shard-3.tar ok after 4 tries, sha256 matches\n",
+        minute, minute + 1);
+  }
+  for (int epoch = 0; epoch < 9; ++epoch) {
+    text +=
+        fmt::format("2025-01-20 08:0{0}:00 INFO train: epoch {0} train_loss 2.0 (53s)\n", epoch);
+  }
+  EXPECT_FALSE(diagnose_text(text + "2025-01-20 08:30:00 INFO train: finished\n").failed);
+}
+
+// A list of events is of a whole namespace.
+TEST(Diagnosis, EventsOfAnotherPodAreNotTheRuns) {
+  const std::string events =
+      "LAST SEEN   TYPE      REASON        OBJECT                 MESSAGE\n"
+      "40m         Normal    Started       pod/rec-worker-2       Started container pytorch\n"
+      "22m         Warning   FailedMount   pod/tb-viewer-6c9f     MountVolume.SetUp failed for "
+      "volume "
+      "\"logs\" : configmap \"tb-logs\" not found\n"
+      "2m          Warning   Terminated    pod/rec-worker-2       Pod was terminated in response "
+      "to "
+      "imminent node shutdown.\n";
+  const Diagnosis diagnosis = diagnose(
+      {scan_text("events.txt", events), scan_text("rec-worker-2.log", "step 1 loss 2 img/s=40\n")});
+  EXPECT_EQ(first_cause(diagnosis), "preempted_or_evicted");
+}
+
+TEST(Diagnosis, ADescribedPodIsCalledByItsName) {
+  const Diagnosis diagnosis = diagnose(
+      {scan_text("describe.txt",
+                 "Name:             rec-worker-1\nNamespace:        ocr\nStatus:           Failed\n"
+                 "    State:          Terminated\n      Reason:       OOMKilled\n"),
+       scan_text("rec-worker-0.log", "RuntimeError: Connection closed by peer [10.0.0.3]:4102\n")});
+  ASSERT_FALSE(diagnosis.story.empty());
+  EXPECT_EQ(diagnosis.story[0].place, "rec-worker-1");
+}
+
+TEST(Diagnosis, CharactersThatTheModelLacksAreNamed) {
+  for (const char* line :
+       {"KrakenInputException: Training data and model codec alphabets mismatch: {'q'}",
+        "ValueError: unknown char in label: 'x' (line 20817)"}) {
+    EXPECT_EQ(first_cause(diagnose_text(std::string(line) + "\n")), "label_out_of_range") << line;
+  }
+}
+
 }  // namespace
 }  // namespace ocrtune

@@ -31,6 +31,7 @@ TEST(Payload, RecognisedTextIsNoEvent) {
         R"x({"level":"info","path":"/ocr","text":"CUDA out of memory. Tried to allocate 2 GiB"})x",
         "['CUDA out of memory', 'Bus error (core dumped)'] [0.98, 0.97]",
         "| 2 | Out of memory: Killed process 4711 (python) | 0.98 |",
+        "Too many open files       | Too many open files       | 0.8487\tTrue",
         R"x(# the first run ended with "CUDA out of memory. Tried to allocate 2.00 GiB")x",
         "----- page_002.txt -----\nRuntimeError: CUDA out of memory\n----- page_003.txt -----\nok",
         "2026-11-26 11:00:00 INFO page 8\n```\nRuntimeError: CUDA out of memory\n```\n",

@@ -59,6 +59,23 @@ TEST(StepCosts, ARateThatFallsIsSlowness) {
   EXPECT_TRUE(diagnose_text(slowing(880, 850, "step loss: 0.5 {} img/s")).causes.empty());
 }
 
+TEST(StepCosts, TheNumberOfAUnitThatStandsBeforeIt) {
+  EXPECT_NEAR(costs_of("step 3700 loss=0.5281 img/s=406", 20).last_rate, 406, 1e-9);
+  EXPECT_NEAR(costs_of("loss: 0.5281 samples/sec: 99.1", 20).last_rate, 99.1, 1e-9);
+}
+
+TEST(StepCosts, ALearningRateOfZeroTeachesNothing) {
+  const auto trained = [](double first, double last) {
+    return diagnose_text(
+        slowing(first, last, "ppocr INFO: epoch: [601/1200], lr: {:.6f}, loss: 2"));
+  };
+  const Diagnosis nothing = trained(0, 0);
+  ASSERT_FALSE(nothing.causes.empty());
+  EXPECT_STREQ(nothing.causes[0].row->name, "learning_rate_zero");
+  EXPECT_FALSE(nothing.failed);
+  EXPECT_TRUE(trained(0, 1e-3).causes.empty()) << "a warm-up";
+}
+
 // tqdm, and with it the HF Trainer and Lightning, turn the unit over where a step takes longer.
 TEST(StepCosts, ABarThatTurnsToSecondsForAStepFell) {
   std::string text;
