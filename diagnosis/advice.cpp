@@ -102,13 +102,31 @@ std::string cure_in_message(const std::string& text) {
   return "";
 }
 
+// A server and a reader of pages save no checkpoints.
+bool only_reads(std::uint32_t programs, const std::vector<LogScan>& logs) {
+  constexpr std::uint32_t kReaders = kPaddleInfer | kPaddleX | kVllm | kSglang | kTriton |
+                                     kGunicorn | kUvicorn | kCelery | kOcrMyPdf | kOllama;
+  constexpr std::uint32_t kTrainers =
+      kPaddleTrain | kLightning | kAccelerate | kDeepSpeed | kMmcv | kTorchLauncher | kNccl;
+  const bool learns = std::ranges::any_of(logs, [](const LogScan& log) {
+    const std::string line = lower(log.last_progress.text);
+    return line.find("loss") != line.npos || line.find("epoch") != line.npos;
+  });
+  return (programs & kReaders) != 0 && (programs & kTrainers) == 0 && !learns;
+}
+
 void advise(Cause& cause, const std::vector<LogScan>& logs) {
   constexpr std::size_t kMost = 6;
   const Config config = printed_config(logs);
   std::uint32_t programs = 0;
   for (const LogScan& log : logs) programs |= log.programs;
+  const bool reads = only_reads(programs, logs);
+  const auto out_of_place = [&](std::string_view words) {
+    return reads && words.find("checkpoint") != words.npos;
+  };
   const auto add = [&](std::string fix) {
-    const bool known = std::ranges::find(cause.fixes, fix) != cause.fixes.end();
+    const bool known =
+        std::ranges::find(cause.fixes, fix) != cause.fixes.end() || out_of_place(fix);
     if (!fix.empty() && !known && cause.fixes.size() < kMost) cause.fixes.push_back(std::move(fix));
   };
   const std::string_view engine = engine_of(programs);
@@ -133,8 +151,8 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
   for (const char* fix : cause.row->fixes) add(fitted(words_for(fix, engine), config));
   for (const Care& row : care_table()) {
     if (!listed(row.causes, cause.row->name)) continue;
-    cause.first = row.first;
-    cause.not_worth = row.not_worth;
+    if (!out_of_place(row.first)) cause.first = row.first;
+    if (!out_of_place(row.not_worth)) cause.not_worth = row.not_worth;
   }
 }
 

@@ -127,6 +127,7 @@ struct LogScanner::State {
     std::vector<SignatureMatch> matches;
     LogLine line;
     LineOrigin origin;
+    bool asked = false;  // it answers what somebody typed
   };
   std::map<Key, Finding> findings;
   std::map<std::string, int> actors;
@@ -331,10 +332,8 @@ void LogScanner::State::take_matches(const Told& told) {
     telling = telling || tier(role) >= 2 || match.signature == exception_match().signature;
     only_kernel = only_kernel && starts_with(match.signature->id, "kernel_");
   }
-  // PaddleOCR tells its last error and exits with 0: then the code says less than the error.
-  const bool by_code = std::ranges::all_of(
-      told.matches, [](const auto& match) { return match.signature->id == "finish_exit"; });
-  const bool by_error = ended && by_code && stopped_by(3);
+  // PaddleOCR tells its last error and exits with 0: asked of the shell, the code says less.
+  const bool by_error = ended && told.asked && stopped_by(3);
   scan.exited_with_zero = scan.exited_with_zero || by_error;
   if (ended && !by_error) scan.finished = true;
   // The kernel's log is mostly looked up, and pasted, after the end; and what a run warns of while
@@ -376,13 +375,14 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   const bool typed = hot && is_typed_command(line);
   asked = typed ? asked_by(line) : "";
   if (starts_with(line, "==> ")) heading = heading_of(line);
-  if (starts_with(line, "Name:  ")) heading = trim(line.substr(5));  // kubectl describe
+  if (scan.described.empty() && starts_with(line, "Name:  ")) scan.described = trim(line.substr(5));
   const std::string card = may_fit || cards.open() ? cards.take_line(line) : "";
   if (!card.empty()) line = card;
   if (!unfinished.empty()) continue_message(line);
   const bool quoted = payload.take_line(line, scan.first_when.has_value());
   const bool composed = !card.empty() || !answer.empty();
   Told told = told_by(line, hot || composed, may_fit || composed);
+  told.asked = !answer.empty();
   if (quoted) {
     if (!told.matches.empty()) in_payload.push_back(std::move(told));
     return;

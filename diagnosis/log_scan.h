@@ -50,6 +50,7 @@ struct Finding {
 
 struct LogScan {
   std::string file;
+  std::string described;    // the object that `kubectl describe` tells of; empty: none
   std::optional<int> rank;  // workerlog.3, rank_3.txt, 3/stderr.log
   std::int64_t lines = 0;
   std::int64_t bytes = 0;

@@ -116,10 +116,11 @@ class Teller {
 // Adds a rank, a host or a file to those that an event speaks of. Files where each host counts
 // anew, in folders of its own.
 void Teller::join(StoryEvent& event, int file, std::optional<int> rank, std::string name) const {
-  if (name.empty() || logs_.size() > 1) name = logs_[static_cast<std::size_t>(file)].file;
-  const std::string folder = parent_path(logs_[static_cast<std::size_t>(file)].file);
-  const bool twice = rank && std::ranges::any_of(logs_, [&](const LogScan& log) {
-                       return log.rank == rank && parent_path(log.file) != folder;
+  const LogScan& log = logs_[static_cast<std::size_t>(file)];
+  if (name.empty() || logs_.size() > 1) name = log.described.empty() ? log.file : log.described;
+  const std::string folder = parent_path(log.file);
+  const bool twice = rank && std::ranges::any_of(logs_, [&](const LogScan& other) {
+                       return other.rank == rank && parent_path(other.file) != folder;
                      });
   if (rank && !twice) {
     if (std::ranges::find(event.ranks, *rank) == event.ranks.end()) {

@@ -278,13 +278,26 @@ bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
       R"(^\S{0,3}\d{2,4}[-/:]\d\d[-/:]\d\d|^\[\d{4}[-/]|^(?:INFO|DEBUG|WARNING|ERROR)\b|^[IWEF]\d{4} )",
       bytes());
   static const re2::RE2 kOfATest(R"(^-+ Captured (?:stdout|stderr|log) \w+ -+$)", bytes());
-  static const re2::RE2 kRule(R"(^\s*(?:[-=#*_~]{3,}|```|"""|</\w+>).*$)", bytes());
+  static const re2::RE2 kRule(R"(^\s*(?:[-=#*_~]{3,}|```|"""|</\w+>).*$|^rc=\d+$|^\$ )", bytes());
+  // "== scan_01.png": a loop of a shell names the file whose text follows.
+  static const re2::RE2 kNamedFile(
+      R"((?i)^[-=#*]{2,} (?:\S*/)?[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp|bmp)$)", bytes());
+  // "-----8<-----" to "----->8-----".
+  static const re2::RE2 kCut(R"(^-+ ?8<[ -]*$)", bytes()), kCutEnd(R"(^-+ ?>8[ -]*$)", bytes());
   // "[eval 003] answer : ...": its further lines have no such label.
   static const re2::RE2 kLabelled(
       R"((?i)^\[[a-z][\w -]*\d\] *(?:answer|response|reply|completion|prediction|output) ?: )",
       bytes());
   constexpr std::size_t kLongestHeading = 160;
   line = trim(line);
+  if (cut_out_) {
+    cut_out_ = lines_left_-- > 0 && !re2::RE2::PartialMatch(line, kCutEnd);
+    return true;
+  }
+  if (re2::RE2::PartialMatch(line, kCut)) {
+    lines_left_ = kLongest;
+    return cut_out_ = true;
+  }
   const bool fence = starts_with(line, "```");
   if (fence && !quotes_by_fences_) quotes_by_fences_ = in_a_log;
   if (fence && *quotes_by_fences_) {
@@ -302,6 +315,12 @@ bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
   const bool may_open = line.size() < kLongestHeading && !line.empty() &&
                         (std::string_view(":=-#*>|").find(line.back()) != std::string_view::npos ||
                          ends_with(line, "：") || ends_with(line, "果"));
+  const bool named = starts_with(line, "==") && re2::RE2::PartialMatch(line, kNamedFile);
+  if (named) {
+    lines_left_ = kLongest;
+    dated_ = of_a_test_ = false;
+    return false;
+  }
   if (lines_left_ == 0 && !may_open) return false;
   const re2::StringPiece piece(line.data(), std::min<std::size_t>(line.size(), 400));
   const bool logged = re2::RE2::PartialMatch(piece, kOfALogger);

@@ -28,6 +28,7 @@ class PayloadBlock {
   bool fenced_ = false;                   // between two lines of ```
   std::optional<bool> quotes_by_fences_;  // a log does; a report fences the log itself
   bool of_a_test_ = false;                // what pytest has captured of it: only a rule ends that
+  bool cut_out_ = false;                  // between marks of scissors
   bool labelled_ = false;                 // a line with a label in brackets ends it
   bool dated_ = false;  // the heading has a logger's prefix, so a line with one ends the block
 };

@@ -109,7 +109,7 @@ kernel_ceph storage_failure primary 0.85 (?:libceph|ceph): .*(?:mds\d+ (?:hung|c
 mount_failed storage_failure primary 0.9 mount\.(?:nfs|cifs|lustre|ceph)\S*: .*(?:timed out|refused|No route|error|not responding)|Remounting filesystem read-only|EXT4-fs .*Remounting|re-mounted\. .*\bro\b
 # The health of cards, and NCCL's own checks.
 pcie_limited pcie_link_slow note 0.75 available PCIe bandwidth, limited by|LnkSta:.*Width x\d+ \(downgraded\)|Link Width Current *: \d+x \(of \d+x\)|pcie\.link\.width\.current: \d+ \(of \d+\)
-card_throttled gpu_throttled note 0.75 (?:HW|SW|Hardware|Software) (?:Thermal |Power Brake |Power Cap )?Slowdown *: Active|Thermal Slowdown *: Active|Slowdown due to (?:thermal|power)|clocks_(?:throttle|event)_reasons\.(?:hw|sw)_\w*slowdown\W{0,20}Active
+card_throttled gpu_throttled note 0.75 throttle\w*[=:] ?\w*(?:THERMAL|SLOWDOWN|POWER_BRAKE)|(?:HW|SW|Hardware|Software) (?:Thermal |Power Brake |Power Cap )?Slowdown *: Active|Thermal Slowdown *: Active|Slowdown due to (?:thermal|power)|clocks_(?:throttle|event)_reasons\.(?:hw|sw)_\w*slowdown\W{0,20}Active
 card_power_cap gpu_throttled note 0.4 SW Power Cap *: Active|clocks_(?:throttle|event)_reasons\.sw_power_cap\W{0,20}Active
 cpu_throttled cpu_throttled note 0.3 temperature (?:is )?above threshold, cpu clock (?:is )?throttled
 kernel_card_failed gpu_fault proof 0.9 amdgpu: (?:ring \S+ timeout|GPU reset begin|.*[Uu]ncorrectable)|SXid \([^)]*\): \d+, Fatal|caused by previous Xid (\d+)

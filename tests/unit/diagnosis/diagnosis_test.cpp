@@ -629,7 +629,8 @@ TEST(Diagnosis, EventsOfAnotherPodAreNotTheRuns) {
       "to "
       "imminent node shutdown.\n";
   const Diagnosis diagnosis = diagnose(
-      {scan_text("events.txt", events), scan_text("rec-worker-2.log", "step 1 loss 2 img/s=40\n")});
+      {scan_text("events.txt", events), scan_text("rec-worker-2.log", "step 1 loss 2 img/s=40\n")},
+      {});
   EXPECT_EQ(first_cause(diagnosis), "preempted_or_evicted");
 }
 
@@ -638,7 +639,8 @@ TEST(Diagnosis, ADescribedPodIsCalledByItsName) {
       {scan_text("describe.txt",
                  "Name:             rec-worker-1\nNamespace:        ocr\nStatus:           Failed\n"
                  "    State:          Terminated\n      Reason:       OOMKilled\n"),
-       scan_text("rec-worker-0.log", "RuntimeError: Connection closed by peer [10.0.0.3]:4102\n")});
+       scan_text("rec-worker-0.log", "RuntimeError: Connection closed by peer [10.0.0.3]:4102\n")},
+      {});
   ASSERT_FALSE(diagnosis.story.empty());
   EXPECT_EQ(diagnosis.story[0].place, "rec-worker-1");
 }
@@ -649,6 +651,52 @@ TEST(Diagnosis, CharactersThatTheModelLacksAreNamed) {
         "ValueError: unknown char in label: 'x' (line 20817)"}) {
     EXPECT_EQ(first_cause(diagnose_text(std::string(line) + "\n")), "label_out_of_range") << line;
   }
+}
+
+// A loop of a shell over pages, and a document between marks of scissors.
+TEST(Diagnosis, TextThatIsReadIntoALogIsNoEvent) {
+  EXPECT_FALSE(diagnose_text("== manual-02.png\nEstimating resolution as 309\n"
+                             "SSL: CERTIFICATE_VERIFY_FAILED\ndisk full 90\nrc=0\n")
+                   .failed);
+  EXPECT_FALSE(diagnose_text("DEBUG: markdown of postmortem.pdf follows\n-----8<-----\n"
+                             "| 02:11 | Pod billing-api-0 OOMKilled, exit code 137 |\n"
+                             "```\nRuntimeError: CUDA out of memory\n```\n----->8-----\n"
+                             "INFO: \"POST /v1/convert HTTP/1.1\" 200 OK\n")
+                   .failed);
+}
+
+TEST(Diagnosis, WhatALaterRunOfTheFileDidRightIsOver) {
+  const std::string run = "$ python3 tools/infer/predict_system.py --image_dir=/data\n";
+  EXPECT_FALSE(diagnose_text("===== run 08:12:01 =====\n" + run +
+                             "ValueError: not find inference.pdmodel in ./det\n"
+                             "===== end 08:12:04 rc=1 =====\n===== run 08:31:40 =====\n" +
+                             run +
+                             "ppocr INFO: 0  Predict time of /data/01.png: 1.350s\n"
+                             "===== end 08:31:50 rc=0 =====\n")
+                   .failed);
+}
+
+TEST(Diagnosis, KnowsPagesModelsLocalesAndLicences) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"UnicodeEncodeError: 'ascii' codec can't encode character '\\u017f'", "bad_configuration"},
+      {"pikepdf._core.PdfError: /in/a.pdf: unable to find trailer dictionary", "bad_training_data"},
+      {"KrakenInvalidModelException: Failure parsing model protobuf: x", "checkpoint_damaged"},
+      {"EngineException: The license SWRD-1210 has expired on 31.05.2025", "access_refused"}};
+  for (const auto& [line, cause] : cases) {
+    EXPECT_EQ(first_cause(diagnose_text(std::string(line) + "\n")), cause) << line;
+  }
+}
+
+// Servers and readers of pages keep none.
+TEST(Diagnosis, NoWordOfCheckpointsWhereNothingIsTrained) {
+  const Diagnosis served = diagnose_text(
+      "INFO:     Uvicorn running on http://0.0.0.0:8000\nOSError: [Errno 28] No space left on "
+      "device\n");
+  ASSERT_FALSE(served.causes.empty());
+  for (const std::string& fix : served.causes[0].fixes) {
+    EXPECT_EQ(fix.find("checkpoint"), std::string::npos) << fix;
+  }
+  EXPECT_EQ(std::string(served.causes[0].first).find("checkpoint"), std::string::npos);
 }
 
 }  // namespace
