@@ -162,7 +162,7 @@ struct LogScanner::State {
   Key take_match(const SignatureMatch& match, const Told& told);
   void continue_message(std::string_view line);
   void begin_run();
-  bool stopped_by(int least_tier) const;
+  bool stopped_by(int min_tier) const;
   Told told_by(std::string_view line, bool hot, bool may_fit);
   LogLine line_of(std::string_view text) const;
   bool went_on_to_its_end() const;
@@ -261,16 +261,14 @@ void LogScanner::State::take_progress(std::string_view line) {
 }
 
 // Whether what failed, of this tier at least, was followed by no step.
-bool LogScanner::State::stopped_by(int least_tier) const {
-  return std::ranges::any_of(findings, [&](const auto& one) {
-    const Finding& finding = one.second;  // progress_after counts from 0 backwards until the end
-    return tier(finding.signature->role) >= least_tier &&
-           finding.progress_after + scan.progress_lines == 0;
+bool LogScanner::State::stopped_by(int min_tier) const {
+  return std::ranges::any_of(findings, [&](const auto& one) {  // progress_after is negative so far
+    return tier(one.second.signature->role) >= min_tier &&
+           one.second.progress_after == -scan.progress_lines;
   });
 }
 
-// A program's last line may be a bare word, which says little elsewhere: after steps that followed
-// all that failed, it is the end of the run.
+// A bare word in the last line, after steps that followed all that failed, is the end of the run.
 bool LogScanner::State::went_on_to_its_end() const {
   static const re2::RE2 kBareEnd(
       R"((?i)^(?:.*[\]:|-] |[\d:., -]+)?(?:all )?(?:done|finished|completed?|bye)[.! ]*$)");
@@ -333,11 +331,10 @@ void LogScanner::State::take_matches(const Told& told) {
     only_kernel = only_kernel && starts_with(match.signature->id, "kernel_");
   }
   // PaddleOCR tells its last error and exits with 0: asked of the shell, the code says less.
-  const bool by_error = ended && told.asked && stopped_by(3);
-  scan.exited_with_zero = scan.exited_with_zero || by_error;
+  const bool by_error = told.asked && stopped_by(3);
+  scan.exited_with_zero = scan.exited_with_zero || (ended && by_error);
   if (ended && !by_error) scan.finished = true;
-  // The kernel's log is mostly looked up, and pasted, after the end; and what a run warns of while
-  // it takes itself down ends nothing.
+  // A kernel's log is mostly pasted after the end, and warnings of a shutdown end nothing.
   if (failing && !only_kernel && !is_warning(told.line.text)) scan.finished = false;
   if (failing && !failing_since_start) {
     failing_since_start = true;

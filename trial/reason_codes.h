@@ -71,6 +71,7 @@
   X(log_against_clock, 4) \
   X(batch_costs_nothing, 3) \
   X(beyond_its_processes, 6) \
+  X(beyond_its_batch, 6) \
   X(totals_speak_against, 6) \
   X(copies_count_alike, 2) \
   X(scope_assumed_of_rank, 0) \

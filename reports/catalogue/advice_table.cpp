@@ -7,6 +7,11 @@ namespace ocrtune {
 // NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<Phrase>& advice_table() {
   static const std::vector<Phrase> kTable = {
+      {"the schedule's number of epochs or steps against those of the checkpoint",
+       "对照学习率计划的轮数或步数与检查点的轮数或步数"},
+      {"a schedule for the new number of epochs, or weights alone from the checkpoint (pretrained) "
+       "and not its state",
+       "按新的轮数设置学习率计划，或只从检查点加载权重（pretrained），不恢复其状态"},
       {"leave it out: label com.centurylinklabs.watchtower.enable=false, or a --schedule when no "
        "run is on",
        "排除它：标签 com.centurylinklabs.watchtower.enable=false，或把 --schedule "

@@ -52,6 +52,9 @@ constexpr std::pair<ReasonCode, const char*> kOpen[] = {
     {ReasonCode::beyond_its_processes,
      "Inconclusive: more processes are told as faster than so many can be; ocrtune show has the "
      "way out."},
+    {ReasonCode::beyond_its_batch,
+     "Inconclusive: a larger batch is told as faster than it can be; ocrtune show has the way "
+     "out."},
     {ReasonCode::rate_falls,
      "Inconclusive: the leading setting becomes slower as it works, below the rate of its trials."},
 };

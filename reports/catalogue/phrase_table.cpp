@@ -99,6 +99,9 @@ const std::vector<Phrase>& phrase_table() {
       {"Inconclusive: the totals of its counter speak against the batch of the leading setting; "
        "ocrtune show has the figures.",
        "尚无定论：计数的总数与领先配置的批量不符；数字见 ocrtune show。"},
+      {"Inconclusive: a larger batch is told as faster than it can be; ocrtune show has the way "
+       "out.",
+       "尚无定论：较大批次的速率高于其所能达到的；解决办法见 ocrtune show。"},
       {"Inconclusive: more processes are told as faster than so many can be; ocrtune show has the "
        "way out.",
        "尚无定论：多个进程的速率高于这些进程所能达到的；解决办法见 ocrtune show。"},

@@ -124,8 +124,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "The log prints {} as {} times the rate of {}, its step counter and the clock say {} times: "
      "its rates may leave out time, or a step be other samples. --log-reader 'regex:step "
      "(?<step>[0-9]+)' counts steps.",
-     "按日志打印的速率，{0} 是 {2} 的 {1} 倍；按其步数与时钟则为 {3} "
-     "倍：打印的速率可能不含部分时间，"
+     "按日志打印的速率，{0} 是 {2} 的 {1} 倍；按其步数与时钟则为 {3} 倍：前者可能不含部分时间，"
      "或一步的样本数不同。--log-reader 'regex:step (?<step>[0-9]+)' 按步数计量。"},
     {ReasonCode::batch_costs_nothing,
      "{0} is told as {1} times the rate of {2}, but a step of it takes the same time, CPU time and "
@@ -136,10 +135,14 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "故不予推荐。--log-reader 'regex:step (?<step>[0-9]+)' 按步数计量。"},
     {ReasonCode::beyond_its_processes,
      "{} is told as {} times ({}..{}) the rate of {}, and {} times the processes do no more than "
-     "that: its lines may count for all of them, or these share steps. --metric-of job counts "
-     "once.",
+     "that: its lines may count for all, or these share steps. --metric-of job counts once.",
      "{0} 被报告为 {4} 的 {1} 倍（{2}..{3}），而 {5} 倍的进程最多快这么多倍：日志行可能是所有进程的"
      "总量，或各进程共享步。--metric-of job 只计一次。"},
+    {ReasonCode::beyond_its_batch,
+     "{} is told as {} times ({}..{}) the rate of {}, and {} times the batch does no more than "
+     "that: its lines may count samples. --log-reader 'regex:(?<sample>[0-9]+)/' counts these.",
+     "{0} 被报告为 {4} 的 {1} 倍（{2}..{3}），而 {5} 倍的批大小每步不会更快：日志行可能按样本计数。"
+     "--log-reader 'regex:(?<sample>[0-9]+)/' 按样本计数。"},
     {ReasonCode::totals_speak_against,
      "The counter of {} goes to {}, that of {} to {}: {} times the batch, but {} times fewer "
      "steps. A step of it may hold fewer samples than its batch; log how many there were.",
@@ -278,8 +281,8 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "{1} 个并发请求时为 {0} 请求/s：p50 {2}，p99 {3}。"},
     {ReasonCode::server_reports, "Of the server: {}.", "关于该服务：{}。"},
     {ReasonCode::cache_passed_over,
-     "a repeated input is answered {} times as fast; each request was a variant of its own, which "
-     "no cache of results knows",
+     "a repeated input is answered {} times as fast; each request was a variant that no cache "
+     "knows",
      "重复的输入应答快 {} 倍；每个请求都是独立的变体，结果缓存不起作用"},
     {ReasonCode::cache_may_answer,
      "a repeated input is answered {} times as fast, and these inputs cannot be varied: the rate "
@@ -289,8 +292,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "with {} in flight {} of {} answers have another text than with fewer",
      "并发 {} 个请求时，{2} 个应答中有 {1} 个的文本与较少并发时不同"},
     {ReasonCode::texts_swapped_in_flight,
-     "with {} in flight {} of {} answers have another text than with fewer, {} that of another "
-     "input",
+     "with {} in flight {} of {} answers have another text than with fewer, {} another input's",
      "并发 {} 个请求时，{2} 个应答中有 {1} 个的文本与较少并发时不同，其中 {3} 个属于其他输入"},
     {ReasonCode::text_none,
      "text not compared: the answers hold none; --answers, or same = [...] in a .request.toml, "

@@ -99,16 +99,23 @@ std::optional<double> number_of(std::string_view text, std::size_t begin, std::s
 }
 
 // "/work/h/pages/page1.png", "images/s/001.png", "img/s2" and "img/s_avg" hold no unit between
-// these: they are paths and names.
+// these: they are paths and names. "throughput/samples/sec: 158" is a name with a number of its
+// own.
 bool is_of_a_path(std::string_view text, std::size_t begin, std::size_t end) {
-  if (begin > 0 && std::string_view("/\\.~").find(text[begin - 1]) != std::string_view::npos) {
-    return true;
-  }
-  if (end >= text.size()) return false;
-  const bool goes_on =
-      end + 1 < text.size() && (is_letter(text[end + 1]) || is_decimal_digit(text[end + 1]));
-  return is_decimal_digit(text[end]) || text[end] == '_' || text[end] == '-' || text[end] == '/' ||
-         (text[end] == '.' && goes_on);
+  const char next = end < text.size() ? text[end] : ' ';
+  const char more = end + 1 < text.size() ? text[end + 1] : ' ';
+  const bool below = begin > 0 && std::string_view("/\\.~").find(text[begin - 1]) != text.npos;
+  if (below && next != ':' && next != '=') return true;
+  const bool extension = next == '.' && (is_letter(more) || is_decimal_digit(more));
+  return is_decimal_digit(next) || next == '_' || next == '-' || next == '/' || extension;
+}
+
+// "48/4580 [00:02<03:05, 24.47img/s]": tqdm's mean forgets slowly, and its count is timed instead.
+bool is_smoothed(std::string_view text, std::size_t unit) {
+  const std::size_t bracket = text.rfind(" [", unit);
+  if (bracket == std::string_view::npos) return false;
+  const std::string_view inside = text.substr(bracket, unit - bracket);
+  return inside.find('<') != inside.npos && inside.find(']') == inside.npos;
 }
 
 // The unit around the slash at `slash`, with its number.
@@ -140,7 +147,7 @@ std::optional<Rate> rate_at(std::string_view text, std::size_t slash) {
     ++right_end;  // "/gpu", "/card"
     while (right_end < text.size() && is_letter(text[right_end])) ++right_end;
   }
-  if (is_of_a_path(text, left, right_end)) return std::nullopt;
+  if (is_of_a_path(text, left, right_end) || is_smoothed(text, left)) return std::nullopt;
   const auto value = number_of(text, left, right_end);
   if (!value || *value <= 0) return std::nullopt;
   rate.value = *value;
@@ -324,6 +331,19 @@ std::string words_of(std::string_view title) {
   return words;
 }
 
+// Rich puts the count behind its bar, and columns of other counts may follow it: "━━━ 35/400
+// 0:00:04 early_stopping: 0/10".
+std::optional<Counter> counter_behind_bar(std::string_view text) {
+  const std::size_t bar = text.rfind("\xe2\x94\x81");
+  if (bar == std::string_view::npos) return std::nullopt;
+  for (std::size_t at = text.find('/', bar); at != std::string_view::npos;
+       at = text.find('/', at + 1)) {
+    const auto counter = find_counter(text, at);
+    if (counter && counter->begin > bar) return counter;
+  }
+  return std::nullopt;
+}
+
 std::optional<LogReading> read_progress(const std::string& line) {
   const std::string text = lower(std::string_view(line).substr(0, kMaxCharacters));
   const std::size_t arrow = text.find('<');
@@ -339,6 +359,7 @@ std::optional<LogReading> read_progress(const std::string& line) {
     if (!counter) counter = find_counter(text, std::string::npos);  // fastprogress's "[4/60 00:01<"
   } else if (looks_like_a_bar(text)) {
     if (bracket != std::string::npos) counter = endless_counter(text, bracket);
+    if (!counter) counter = counter_behind_bar(text);
     if (!counter) counter = find_counter(text, std::string::npos);
   }
   if (!counter) return std::nullopt;

@@ -211,7 +211,7 @@ Job without_secrets(Job job) {
   UserCommandOptions* user = job.user();
   if (user == nullptr) return job;
   CommandWorkload& program = user->command;
-  // Its value is taken from the environment of whoever goes on with the run.
+  // Its value is taken from the environment of the process that goes on with the run.
   std::erase_if(program.environment, [&](const auto& one) {
     if (!looks_secret(one.first)) return false;
     program.inherited.push_back(one.first);

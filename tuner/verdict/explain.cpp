@@ -366,22 +366,23 @@ Reason by_its_totals(const Choice& verdict, const std::vector<Setting>& settings
   return {};
 }
 
-// Processes that each do their own work do no more than as many alone: where they seem to, what the
-// lines count is what all of them do together, or they share the steps.
-Reason beyond_its_processes(const Choice& verdict, const std::vector<Setting>& settings) {
-  constexpr double kBeyond = 1.15;  // caches that another process filled help by less; guess
+// A step of n times the batch takes no less time, and n processes do no more than n times as much
+// as one: where they seem to, what the lines count are samples, or is of all processes together.
+template <ReasonCode code>
+Reason beyond_its(int Knobs::*number, const Choice& verdict, const std::vector<Setting>& settings) {
+  constexpr double kBeyond = 1.15;  // caches and vector units that are filled better; guess
   const Setting& chosen = *verdict.chosen;
   if (verdict.objective.rate == Unit::request_rate) return {};  // which were counted
   for (const Setting& other : settings) {
     Knobs as_many = other.summary.knobs;
-    const double times = static_cast<double>(chosen.summary.knobs.nproc) / as_many.nproc;
-    as_many.nproc = chosen.summary.knobs.nproc;
+    const double times = static_cast<double>(chosen.summary.knobs.*number) / (as_many.*number);
+    as_many.*number = chosen.summary.knobs.*number;
     if (!other.works() || times <= 1 || as_many != chosen.summary.knobs) continue;
     const Interval ratio = told_ratio(chosen, other);
     if (ratio.low <= kBeyond * times) continue;
-    return reason<ReasonCode::beyond_its_processes>(
-        knobs_text(chosen.summary.knobs), decimal(ratio.median, 2), decimal(ratio.low, 2),
-        decimal(ratio.high, 2), knobs_text(other.summary.knobs), decimal(times, 2));
+    return reason<code>(knobs_text(chosen.summary.knobs), decimal(ratio.median, 2),
+                        decimal(ratio.low, 2), decimal(ratio.high, 2),
+                        knobs_text(other.summary.knobs), decimal(times, 2));
   }
   return {};
 }
@@ -404,7 +405,8 @@ Reason inconclusive_reason(const Choice& verdict, const std::vector<Setting>& se
   if (verdict.objective.goal == Goal::memory) return {};
   for (const Reason& other :
        {against_the_clock(verdict, settings), by_its_totals(verdict, settings),
-        beyond_its_processes(verdict, settings)}) {
+        beyond_its<ReasonCode::beyond_its_processes>(&Knobs::nproc, verdict, settings),
+        beyond_its<ReasonCode::beyond_its_batch>(&Knobs::batch, verdict, settings)}) {
     if (!other.empty()) return other;
   }
   const Setting* rival = nullptr;

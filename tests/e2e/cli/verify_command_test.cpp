@@ -110,7 +110,7 @@ TEST_F(VerifyCommand, AServerThatIsAwayIsNotUnsafe) {
        "--trial-time", "1s"});
   EXPECT_THAT(output_, Not(HasSubstr("nproc=")));
   server.reset();
-  EXPECT_EQ(verify(), 1) << output_;
+  EXPECT_EQ(verify(), 3) << output_;
   EXPECT_THAT(output_, HasSubstr("127.0.0.1"));
   EXPECT_THAT(output_, Not(HasSubstr("UNSAFE")));
   EXPECT_EQ(std::count(output_.begin(), output_.end(), '\n'), 1) << output_;

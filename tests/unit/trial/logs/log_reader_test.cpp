@@ -275,6 +275,7 @@ TEST(RateReader, ReadsTheLinesOfManyPrograms) {
       {"the latest /s/it/s path a/b/s", 0},
       {"/work/h/pages/page1.png ['invoice', 'total']", 0},
       {"h/pages/page2.png: 7 lines", 0},
+      {"Epoch 1/5:   1%|1| 48/4580 [00:02<03:05, 24.47img/s, loss=1.2]", 0},
       {"12 images/s/001.png", 0},
       {"nan samples/s", 0},
       {"-412.5 samples/s", 0},
@@ -327,6 +328,8 @@ TEST(ProgressReader, ReadsManyKindsOfBars) {
       {"[rank0]:  2%|2| 10/500 [00:05<04:05,  2.00it/s]",
        "[rank0]:  4%|4| 20/500 [00:06<04:00,  2.00it/s]"},
       {"  2%|2| 160/8.0k [00:05<04:05,  16.0img/s]", "  4%|4| 320/8.0k [00:05<04:05,  16.0img/s]"},
+      {"stage 0/\u221e \u2501\u2501\u2501 10/500 0:01:01 8.3it/s early_stopping: 0/10 -inf",
+       "stage 0/\u221e \u2501\u2501\u2501 20/500 0:01:00 8.3it/s early_stopping: 0/10 -inf"},
   };
   for (const auto& [first, second] : pairs) {
     const auto steps = steps_of("progress", context, {first, second});

@@ -54,6 +54,22 @@ TEST_F(ToldOtherwise, BehindByAMeanAloneIsNoAnswer) {
   EXPECT_EQ(result().verdict.answer, Answer::keep);
 }
 
+// Calamari's bar counts lines: taken for steps, each is a batch, and 4 times the batch made 16 times
+// the rate.
+TEST_F(ToldOtherwise, FourTimesTheBatchDoesNoMoreThanFourTimes) {
+  options_.baseline = setting(1, 16);
+  trials_.push_back(ran(setting(1, 16), 850, 1, "baseline"));
+  race(setting(1, 16), 850, 1, 3);
+  race(setting(1, 64), 13600, 2, 4);
+  EXPECT_EQ(result().inconclusive.code, ReasonCode::beyond_its_batch);
+  for (Trial& trial : trials_) {
+    if (trial.knobs.batch == 16) continue;
+    trial.samples_per_second /= 4;
+    for (Sample& sample : trial.samples) sample.samples_per_second /= 4;
+  }
+  EXPECT_EQ(result().verdict.answer, Answer::use);
+}
+
 TEST_F(ToldOtherwise, TwoProcessesDoNoMoreThanTwice) {
   options_.baseline = setting(1);
   trials_.push_back(ran(setting(1), 100, 1, "baseline"));
