@@ -53,9 +53,10 @@ Result<int> show(const ShowFlags& flags) {
   const int width = console_width(stdout);
   const bool colour = may_colour(stdout);
   const Language language = terminal_language();
-  const std::string text = flags.json  ? run_json(run) + "\n"
-                           : flags.all ? console_summary(run, width, colour, language)
-                                       : console_answer(run, width, colour, language, flags.database);
+  const std::string text = flags.json ? run_json(run) + "\n"
+                           : flags.all
+                               ? console_summary(run, width, colour, language)
+                               : console_answer(run, width, colour, language, flags.database);
   std::fputs(text.c_str(), stdout);
   return exit_code_of(run);
 }

@@ -27,7 +27,7 @@ enum class VerifyState { ok, drift, unsafe, undecided, interrupted };
 
 struct VerifyOptions {
   double seconds = 60;
-  double tolerance = 0.1;  // share of the rate
+  double tolerance = 0.1;         // share of the rate
   int min_trials = 2;             // of each setting, even when the time is up
   std::uint64_t limit_bytes = 0;  // of this machine's memory now; 0: as it was for the run
 };

@@ -54,8 +54,8 @@ TEST_F(ToldOtherwise, BehindByAMeanAloneIsNoAnswer) {
   EXPECT_EQ(result().verdict.answer, Answer::keep);
 }
 
-// Calamari's bar counts lines: taken for steps, each is a batch, and 4 times the batch made 16 times
-// the rate.
+// Calamari's bar counts lines: taken for steps, each is a batch, and 4 times the batch made 16
+// times the rate.
 TEST_F(ToldOtherwise, FourTimesTheBatchDoesNoMoreThanFourTimes) {
   options_.baseline = setting(1, 16);
   trials_.push_back(ran(setting(1, 16), 850, 1, "baseline"));
