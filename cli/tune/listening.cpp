@@ -126,6 +126,14 @@ bool takes_more_by_batch(const PreparedCommand& prepared, const ReaderFinder& fi
   return names_used(prepared.workload).contains("batch") && finder.unread().tell_of_training();
 }
 
+Error runs_of_unlike_size(double seconds) {
+  return {ErrorKind::usage,
+          fmt::format("the command ended after {}, and as many steps take more samples by a larger "
+                      "batch: let it train for a minute or longer, or --log-reader runs where a "
+                      "run reads the same by any batch",
+                      format_duration(seconds))};
+}
+
 }  // namespace
 
 Error nothing_heard(const ReaderFinder& finder, const Trial& trial, const std::string& log_file) {
@@ -198,11 +206,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
       trial.outcome == Outcome::crashed && trial.cause == "no_metric" && !finder->is_settled();
   const bool repeats = prepared.workload.log_file.empty() && !starts_copies(prepared.workload);
   if (!choice && ended && takes_more_by_batch(prepared, *finder)) {
-    return Error{ErrorKind::usage,
-                 fmt::format("the command ended after {}, and as many steps take more samples by a "
-                             "larger batch: let it train for a minute or longer, or --log-reader "
-                             "runs where a run reads the same by any batch",
-                             format_duration(trial.seconds))};
+    return runs_of_unlike_size(trial.seconds);
   }
   if (!choice && ended) {
     choice = repeats ? ReaderChoice{"runs", ReaderChoice::Reads::runs, {}, ""}

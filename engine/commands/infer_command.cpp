@@ -307,9 +307,8 @@ Result<int> infer(InferFlags flags) {
   job.spec.alphabet = choice.alphabet;
   OCRTUNE_TRY(choose_masks(flags, choice.classes));
   if (job.chunk == 0) {
-    // A short list is shared out as well.
     const auto lines = static_cast<int>(std::min<std::size_t>(list.paths.size(), 1 << 20));
-    // Two chunks for each process at least, so that none waits for the last.
+    // Two chunks for each process at least, of a short list too, so that none waits for the last.
     job.chunk = std::min(chunk_for(recognizer.batch), std::max(1, lines / (2 * flags.nproc)));
     job.max_chunk = max_chunk_for(recognizer.batch);
   }
