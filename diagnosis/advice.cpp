@@ -125,9 +125,9 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
     return reads && words.find("checkpoint") != words.npos;
   };
   const auto add = [&](std::string fix) {
-    const bool known =
-        std::ranges::find(cause.fixes, fix) != cause.fixes.end() || out_of_place(fix);
-    if (!fix.empty() && !known && cause.fixes.size() < kMost) cause.fixes.push_back(std::move(fix));
+    const bool known = std::ranges::find(cause.fixes, fix) != cause.fixes.end();
+    const bool helps = !fix.empty() && !known && !out_of_place(fix);
+    if (helps && cause.fixes.size() < kMost) cause.fixes.push_back(std::move(fix));
   };
   const std::string_view engine = engine_of(programs);
   cause.fixes.clear();

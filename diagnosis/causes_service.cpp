@@ -101,7 +101,7 @@ throughput_fell ok none The rate fell during the run while the work per step sta
 ? nvidia-smi -q -d PERFORMANCE; iostat -x 1; vmstat 1   # now, while it is slow
 - data on a local disk, or smaller than the free memory
 - clocks and temperatures of GPU and CPU over the run
-learning_rate_zero ok none Every step printed a learning rate of 0: nothing is learnt. The schedule has ended, most often as a run goes on from a checkpoint beyond its last epoch.
+learning_rate_zero ok none Every step printed a learning rate of 0, or of less than is printed: nothing or next to nothing is learnt. The schedule has ended, most often as a run goes on from a checkpoint beyond its last epoch.
 ? the schedule's number of epochs or steps against those of the checkpoint
 - a schedule for the new number of epochs, or weights alone from the checkpoint (pretrained) and not its state
 )rows";

@@ -271,17 +271,16 @@ std::optional<std::string> without_payload(std::string_view line) {
 bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
   // A guess that bounds a block whose end is not seen: the rest of a log must not vanish in it.
   constexpr int kLongest = 200;
+  // Among them "== scan_01.png": a loop of a shell names the file whose text follows.
   static const re2::RE2 kHeading(
-      R"((?i)^[-=#*]{2,}\s*(?:(?:(?:page )?text|content|markdown|warnings summary)|(?:sample|example|page|image|document|prediction|answer|response|prompt)\s*#?\d+(?:/\d+)?|(?:\S*/)?(?:(?:page|scan|img|image|doc)[\w-]*\d\w*\.(?:txt|md|json)|[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp)))\s*[-=#*]{2,}$|^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$)",
+      R"((?i)^[-=#*]{2,}\s*(?:(?:(?:page )?text|content|markdown|warnings summary)|(?:sample|example|page|image|document|prediction|answer|response|prompt)\s*#?\d+(?:/\d+)?|(?:\S*/)?(?:(?:page|scan|img|image|doc)[\w-]*\d\w*\.(?:txt|md|json)|[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp)))\s*[-=#*]{2,}$|^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$|^== (?:\S*/)?[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp|bmp)$)",
       bytes());
   static const re2::RE2 kOfALogger(
       R"(^\S{0,3}\d{2,4}[-/:]\d\d[-/:]\d\d|^\[\d{4}[-/]|^(?:INFO|DEBUG|WARNING|ERROR)\b|^[IWEF]\d{4} )",
       bytes());
   static const re2::RE2 kOfATest(R"(^-+ Captured (?:stdout|stderr|log) \w+ -+$)", bytes());
-  static const re2::RE2 kRule(R"(^\s*(?:[-=#*_~]{3,}|```|"""|</\w+>).*$|^rc=\d+$|^\$ )", bytes());
-  // "== scan_01.png": a loop of a shell names the file whose text follows.
-  static const re2::RE2 kNamedFile(
-      R"((?i)^[-=#*]{2,} (?:\S*/)?[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp|bmp)$)", bytes());
+  static const re2::RE2 kRule(R"(^\s*(?:[-=#*_~]{3,}|```|"""|</\w+>).*$|^rc=\d+$|^== |^\$ )",
+                              bytes());
   // "-----8<-----" to "----->8-----".
   static const re2::RE2 kCut(R"(^-+ ?8<[ -]*$)", bytes()), kCutEnd(R"(^-+ ?>8[ -]*$)", bytes());
   // "[eval 003] answer : ...": its further lines have no such label.
@@ -290,11 +289,13 @@ bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
       bytes());
   constexpr std::size_t kLongestHeading = 160;
   line = trim(line);
+  const bool dashed = starts_with(line, "-");
   if (cut_out_) {
-    cut_out_ = lines_left_-- > 0 && !re2::RE2::PartialMatch(line, kCutEnd);
+    cut_out_ = lines_left_ > 1 && !(dashed && re2::RE2::PartialMatch(line, kCutEnd));
+    lines_left_ = cut_out_ ? lines_left_ - 1 : 0;
     return true;
   }
-  if (re2::RE2::PartialMatch(line, kCut)) {
+  if (dashed && re2::RE2::PartialMatch(line, kCut)) {
     lines_left_ = kLongest;
     return cut_out_ = true;
   }
@@ -312,15 +313,10 @@ bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
     labelled_ = re2::RE2::PartialMatch(line, kLabelled);
     if (labelled_) return lines_left_ = kLongest, true;
   }
-  const bool may_open = line.size() < kLongestHeading && !line.empty() &&
-                        (std::string_view(":=-#*>|").find(line.back()) != std::string_view::npos ||
-                         ends_with(line, "：") || ends_with(line, "果"));
-  const bool named = starts_with(line, "==") && re2::RE2::PartialMatch(line, kNamedFile);
-  if (named) {
-    lines_left_ = kLongest;
-    dated_ = of_a_test_ = false;
-    return false;
-  }
+  const bool may_open =
+      line.size() < kLongestHeading && !line.empty() &&
+      (std::string_view(":=-#*>|").find(line.back()) != std::string_view::npos ||
+       ends_with(line, "：") || ends_with(line, "果") || starts_with(line, "== "));
   if (lines_left_ == 0 && !may_open) return false;
   const re2::StringPiece piece(line.data(), std::min<std::size_t>(line.size(), 400));
   const bool logged = re2::RE2::PartialMatch(piece, kOfALogger);

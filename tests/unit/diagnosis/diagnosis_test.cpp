@@ -605,8 +605,8 @@ TEST(Diagnosis, DownloadsThatWereTriedAgainWithSuccessEndNothing) {
   for (int minute : {1, 4, 8}) {
     text += fmt::format(
         "2025-01-20 07:0{0}:59 WARNING urllib3: Retrying (Retry(total=4)) after connection broken "
-        "by "
-        "'ReadTimeoutError(\"HTTPSConnectionPool(host='s3', port=443): Read timed out\")': /3.tar\n"
+        "by 'ReadTimeoutError(\"HTTPSConnectionPool(host='s3', port=443): Read timed out\")': "
+        "/3.tar\n"
         "2025-01-20 07:0{1}:02 INFO prepare: shard-3.tar ok after 4 tries, sha256 matches\n",
         minute, minute + 1);
   }
@@ -623,11 +623,9 @@ TEST(Diagnosis, EventsOfAnotherPodAreNotTheRuns) {
       "LAST SEEN   TYPE      REASON        OBJECT                 MESSAGE\n"
       "40m         Normal    Started       pod/rec-worker-2       Started container pytorch\n"
       "22m         Warning   FailedMount   pod/tb-viewer-6c9f     MountVolume.SetUp failed for "
-      "volume "
-      "\"logs\" : configmap \"tb-logs\" not found\n"
+      "volume \"logs\" : configmap \"tb-logs\" not found\n"
       "2m          Warning   Terminated    pod/rec-worker-2       Pod was terminated in response "
-      "to "
-      "imminent node shutdown.\n";
+      "to imminent node shutdown.\n";
   const Diagnosis diagnosis = diagnose(
       {scan_text("events.txt", events), scan_text("rec-worker-2.log", "step 1 loss 2 img/s=40\n")},
       {});
@@ -662,6 +660,13 @@ TEST(Diagnosis, TextThatIsReadIntoALogIsNoEvent) {
                              "| 02:11 | Pod billing-api-0 OOMKilled, exit code 137 |\n"
                              "```\nRuntimeError: CUDA out of memory\n```\n----->8-----\n"
                              "INFO: \"POST /v1/convert HTTP/1.1\" 200 OK\n")
+                   .failed);
+  EXPECT_TRUE(diagnose_text("-----8<-----\nall is well\n----->8-----\nstep 1\n"
+                            "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB\nbye\n")
+                  .failed)
+      << "behind the mark it is the program's own again";
+  EXPECT_FALSE(diagnose_text("== a.png\ndisk full 90\n== b.png\nSSL: CERTIFICATE_VERIFY_FAILED\n"
+                             "rc=0\n")
                    .failed);
 }
 
