@@ -89,22 +89,6 @@ std::vector<std::string> slices_of(const NvmlApi& api, NvmlDevice device) {
   return uuids;
 }
 
-std::vector<NvmlProcess> processes_of(int (*call)(NvmlDevice, unsigned*, NvmlProcess*),
-                                      NvmlDevice device) {
-  if (call == nullptr) return {};
-  std::vector<NvmlProcess> found(64);
-  auto count = static_cast<unsigned>(found.size());
-  int code = call(device, &count, found.data());
-  if (code == kNvmlInsufficientSize) {
-    found.resize(count + 64);  // processes may come between the two calls
-    count = static_cast<unsigned>(found.size());
-    code = call(device, &count, found.data());
-  }
-  if (code != kNvmlSuccess) return {};
-  found.resize(std::min<std::size_t>(count, found.size()));
-  return found;
-}
-
 void read_load(const NvmlApi& api, NvmlDevice device, GpuFacts& gpu) {
   const auto sm = [](int (*call)(NvmlDevice, int, unsigned*), NvmlDevice of) {
     return static_cast<int>(ask<unsigned>(call, 0U, of, 1));
@@ -120,7 +104,7 @@ void read_load(const NvmlApi& api, NvmlDevice device, GpuFacts& gpu) {
   if (api.utilization != nullptr && api.utilization(device, &busy) == kNvmlSuccess) {
     gpu.busy_percent = static_cast<int>(busy.gpu);
   }
-  for (const NvmlProcess& process : processes_of(api.drawing_processes, device)) {
+  for (const NvmlProcess& process : nvml_processes(api.drawing_processes, device)) {
     gpu.drawing_pids.push_back(static_cast<int>(process.pid));
   }
 }
@@ -235,7 +219,7 @@ GpuLink read_link(const NvmlApi& api, const std::vector<NvmlDevice>& devices,
 // And how many cores the GPU has, which GpuFacts does not hold either.
 void read_processes(const NvmlApi& api, NvmlDevice device, GpuReport& report) {
   GpuFacts& gpu = report.gpus.back();
-  for (const NvmlProcess& process : processes_of(api.processes, device)) {
+  for (const NvmlProcess& process : nvml_processes(api.processes, device)) {
     // All ones: the driver keeps no books here (under MPS, in some containers).
     const bool told = process.used_bytes != std::numeric_limits<unsigned long long>::max();
     gpu.pids.push_back(static_cast<int>(process.pid));

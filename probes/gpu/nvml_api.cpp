@@ -3,6 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include <fmt/format.h>
 
 namespace ocrtune {
@@ -82,6 +85,22 @@ Result<NvmlApi> open_nvml(const std::string& path) {
     return Error{ErrorKind::invalid, name + " is not NVIDIA's management library"};
   }
   return api;
+}
+
+std::vector<NvmlProcess> nvml_processes(int (*call)(NvmlDevice, unsigned*, NvmlProcess*),
+                                        NvmlDevice device) {
+  if (call == nullptr) return {};
+  std::vector<NvmlProcess> found(64);
+  auto count = static_cast<unsigned>(found.size());
+  int code = call(device, &count, found.data());
+  if (code == kNvmlInsufficientSize) {
+    found.resize(count + 64);  // processes may come between the two calls
+    count = static_cast<unsigned>(found.size());
+    code = call(device, &count, found.data());
+  }
+  if (code != kNvmlSuccess) return {};
+  found.resize(std::min<std::size_t>(count, found.size()));
+  return found;
 }
 
 }  // namespace ocrtune

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -90,5 +91,10 @@ struct NvmlApi {
 // search. missing: not there; invalid: there, but not NVML. Runs code of others: call it only in a
 // process that may hang or die.
 Result<NvmlApi> open_nvml(const std::string& path);
+
+// The processes that `call`, one of the two lists above, tells for a device; empty: none, or not
+// told. A pid need not be of this namespace.
+std::vector<NvmlProcess> nvml_processes(int (*call)(NvmlDevice, unsigned*, NvmlProcess*),
+                                        NvmlDevice device);
 
 }  // namespace ocrtune

@@ -4,7 +4,6 @@
 #include "trial/observe/gpu_memory_use.h"
 
 #include <limits>
-#include <vector>
 
 namespace ocrtune {
 namespace {
@@ -51,21 +50,10 @@ GpuMemoryUse::GpuMemoryUse(const std::string& uuid, const std::string& library) 
 }
 
 std::optional<std::uint64_t> GpuMemoryUse::of_process(int pid) const {
-  if (device_ == nullptr || api_.processes == nullptr) return std::nullopt;
-  // A size that fits most machines; the driver says how many it would have needed.
-  std::vector<NvmlProcess> entries(64);
-  auto count = static_cast<unsigned>(entries.size());
-  int code = api_.processes(device_, &count, entries.data());
-  if (code == kNvmlInsufficientSize) {
-    // Some more than that, because processes may come between the two calls.
-    entries.resize(count + 16);
-    count = static_cast<unsigned>(entries.size());
-    code = api_.processes(device_, &count, entries.data());
-  }
-  if (code != kNvmlSuccess) return std::nullopt;
-  for (unsigned i = 0; i < count && i < entries.size(); ++i) {
-    const std::uint64_t bytes = entries[i].used_bytes;
-    if (static_cast<int>(entries[i].pid) != pid) continue;
+  if (device_ == nullptr) return std::nullopt;
+  for (const NvmlProcess& entry : nvml_processes(api_.processes, device_)) {
+    const std::uint64_t bytes = entry.used_bytes;
+    if (static_cast<int>(entry.pid) != pid) continue;
     // All ones: the driver does not keep books here. Nothing: it keeps them by the numbers that
     // processes have outside of this container (open-gpu-kernel-modules, pull request 614).
     if (bytes == 0 || bytes == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
