@@ -271,8 +271,8 @@ class TrialWatch {
     if (plan_.part.follows || part_measured_) return std::nullopt;  // its end is another's
     if (now() - begin_ <= limits_.max_seconds) {
       auto hung = silence_.look(now());
-      for (std::string& state : hung ? wait_states(tree_.members()) : std::vector<std::string>()) {
-        trial_.evidence.push_back(std::move(state));
+      if (hung) {
+        for (const std::string& state : wait_states(tree_.members())) note(state);
       }
       return hung;
     }

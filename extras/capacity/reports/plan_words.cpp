@@ -388,11 +388,10 @@ void add_measurement(const CapacityPlan& plan, std::vector<Bilingual>& notes) {
   }
   if (!node.scaled) return;
   const ScaledFrom& scaled = *node.scaled;
+  constexpr const char* kMeasured =
+      "its cores were measured {} times as fast, and that holds for this work within 10 %";
   const Bilingual speed = scaled.core_factor > 0
-                              ? phrase(
-                                    "its cores were measured {} times as fast, and that holds for "
-                                    "this work within 10 %",
-                                    {fmt::format("{:.2f}", scaled.core_factor)})
+                              ? phrase(kMeasured, {fmt::format("{:.2f}", scaled.core_factor)})
                               : phrase("the speed of its cores is taken as equal within 20 %");
   notes.push_back(
       phrase("EXTRAPOLATED to a machine that was only probed: {} {0:process|processes} instead of "

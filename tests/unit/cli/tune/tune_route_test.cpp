@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/tune/tune_flags.h"
-#include "tests/support/session_bed.h"
+#include "tests/unit/tuner/session/session_bed.h"
 
 namespace ocrtune {
 namespace {

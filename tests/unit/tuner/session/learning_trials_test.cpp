@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "tests/support/sample_jobs.h"
-#include "tests/support/session_bed.h"
+#include "tests/unit/tuner/session/session_bed.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/engine_train/training_workload.h"
 

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/session_bed.h"
+#include "tests/unit/tuner/session/session_bed.h"
 
 namespace ocrtune {
 namespace {

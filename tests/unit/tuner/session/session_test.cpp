@@ -15,7 +15,7 @@
 
 #include "base/interrupt.h"
 #include "tests/support/sample_jobs.h"
-#include "tests/support/session_bed.h"
+#include "tests/unit/tuner/session/session_bed.h"
 
 namespace ocrtune {
 namespace {
