@@ -26,6 +26,7 @@
 namespace ocrtune {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -127,10 +128,15 @@ TEST_F(TrialAnswersTest, ASettingThatReadsOtherwiseIsNoResultUnlessThatIsAllowed
   EXPECT_EQ(judged(SameGate(0.5), exact, fast), Outcome::ok);
 }
 
+// Which of the loads below is the best is a matter of the moment.
+auto below_three() {
+  return AnyOf(HasSubstr(" with 1 in flight"), HasSubstr(" with 2 in flight"));
+}
+
 TEST_F(TrialAnswersTest, ALoadAtWhichTextsAreWrongEndsTheSearch) {
   const PlayedTrial played = play({"--wrong-from", "3"});
   EXPECT_TRUE(played.measured) << played.error;
-  EXPECT_THAT(played.text, HasSubstr(" with 2 in flight"));
+  EXPECT_THAT(played.text, below_three());
   EXPECT_GE(played.same.wrong_in_flight, 3);
   EXPECT_EQ(played.same.differing_inputs(), 0);  // of what the loads that stand were answered
   EXPECT_THAT(played.text, HasSubstr("requests fail from 3 in flight on"));
@@ -147,7 +153,7 @@ TEST_F(TrialAnswersTest, RequestsThatFailAtAnyLoadAreSaid) {
 TEST_F(TrialAnswersTest, TextsOfOtherInputsEndTheSearch) {
   const PlayedTrial played = play({"--swap-from", "3"});
   EXPECT_TRUE(played.measured) << played.error;
-  EXPECT_THAT(played.text, HasSubstr(" with 2 in flight"));
+  EXPECT_THAT(played.text, below_three());
   EXPECT_GT(played.same.swapped_answers, 0);
   EXPECT_EQ(played.same.differing_inputs(), 0);
 }
