@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/text.h"
 #include "cli/engine_commands.h"
 #include "cli/shell/progress.h"
 #include "core/backends/backend_table.h"
@@ -55,12 +56,13 @@ Result<Table> models(const std::string& /*database*/) {
 }
 
 Result<Table> backends(const std::string& /*database*/) {
-  Table table({"backend", "help"});
+  Table table({"backend", "options", "help"});
   for (const BackendRow& row : backend_table()) {
-    table.add_row({std::string(row.name), std::string(row.help)});
+    table.add_row({std::string(row.name), std::string(), std::string(row.help)});
   }
   for (const FrameworkRow& row : framework_table()) {
-    table.add_row({std::string(row.backend), std::string(row.help)});
+    table.add_row(
+        {std::string(row.backend), join(split(row.options, '|'), " "), std::string(row.help)});
   }
   return table;
 }

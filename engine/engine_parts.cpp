@@ -14,6 +14,7 @@
 #include "core/data/image_file.h"
 #include "core/data/loader.h"
 #include "engine/commands/engine_commands.h"
+#include "engine/work/framework_recognizer.h"
 #include "engine/work/label_images.h"
 #include "engine/work/step_rates.h"
 #include "trial/workloads/engine_parts.h"
@@ -64,6 +65,7 @@ constexpr EngineParts kParts = {Trainer::footprint_bytes,
                                 line_width,
                                 widest_bucket,
                                 noise_picture,
+                                quantize_recognizer,
                                 measure_step_rates,
                                 versions};
 constexpr EngineCommands kCommands = {declare_train,     declare_infer,  declare_import,

@@ -1,22 +1,29 @@
 // What is asked for, else all that are installed, is asked whether it reads this file: each
 // framework in a process of its own (ask_frameworks). What cannot read is left out with its reason,
-// and only where nothing is left is it an error.
+// and only where nothing is left is it an error. Options of a framework are tried where they are
+// named: for the recognisers that were looked at its defaults were best (bench/RESULTS.md,
+// "Engines of a recogniser").
 #include "cli/tune/reading_engines.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "core/infer/recognizer.h"
 #include "core/onnx/onnx_recognizer.h"
 #include "trial/workloads/engine_infer/framework_answer.h"
+#include "trial/workloads/engine_infer/line_list.h"
+#include "trial/workloads/engine_parts.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr const char* kBackend = "backend";
+constexpr std::size_t kRoundedBy = 64;  // lines, whose ranges int8 is made by; a guess
 
 bool names_framework(const std::vector<std::string>& backends) {
   return std::any_of(backends.begin(), backends.end(),
@@ -41,12 +48,12 @@ std::string named(const FrameworkAnswer& answer) {
 std::vector<std::string> usable(const std::vector<std::string>& wanted, bool asked,
                                 TuneFlags& flags) {
   const Job& job = flags.job;
-  std::vector<const FrameworkRow*> frameworks;
+  std::vector<const FrameworkRow*> frameworks;  // each once, whatever its options
   std::vector<std::string> kept, here, missing;
   for (const std::string& backend : wanted) {
     const FrameworkRow* row = find_framework(backend);
     if (row != nullptr) {
-      frameworks.push_back(row);
+      if (std::ranges::find(frameworks, row) == frameworks.end()) frameworks.push_back(row);
     } else if (flags.inference.refusal.empty()) {
       kept.push_back(backend);
       if (here.empty()) here.emplace_back("ocrtune");
@@ -64,7 +71,9 @@ std::vector<std::string> usable(const std::vector<std::string>& wanted, bool ask
     } else if (!answer.refusal.empty()) {
       flags.notes.push_back(fmt::format("{} is left out: {}", row.backend, answer.refusal));
     } else {
-      kept.emplace_back(row.backend);
+      std::ranges::copy_if(wanted, std::back_inserter(kept), [&](const std::string& backend) {
+        return find_framework(backend) == &row;
+      });
       here.push_back(named(answer));
     }
   }
@@ -73,6 +82,50 @@ std::vector<std::string> usable(const std::vector<std::string>& wanted, bool ask
     flags.notes.push_back("engines that read the lines: " + join(here, ", "));
   }
   return kept;
+}
+
+std::vector<std::string> spread(const std::vector<std::string>& all, std::size_t count) {
+  std::vector<std::string> some;
+  const std::size_t taken = std::min(count, all.size());
+  for (std::size_t i = 0; i < taken; ++i) some.push_back(all[i * all.size() / taken]);
+  return some;
+}
+
+// The frameworks' file in int8, where that is asked for and not there, made from the user's lines.
+Status make_int8_file(const std::vector<std::string>& backends, TuneFlags& flags) {
+  const std::string& model = flags.job.model();
+  const std::string file = int8_file(model);
+  const auto precisions = flags.search.axes.find("precision");
+  if (precisions == flags.search.axes.end() || path_exists(file) ||
+      std::ranges::count(precisions->second, "int8") == 0) {
+    return Status();
+  }
+  std::vector<std::string> names;
+  for (const std::string& backend : backends) {
+    const FrameworkRow* row = find_framework(backend);
+    if (row != nullptr && computes_in(*row, "int8")) names.push_back(backend);
+  }
+  if (names.empty()) return Status();
+  const std::string& place = flags.job.requests().place;
+  if (place.empty()) {
+    flags.notes.push_back("int8 of " + join(names, ", ") +
+                          " is left out: it is made from lines of yours (--data)");
+    return Status();
+  }
+  if (engine_parts() == nullptr) return engine_elsewhere();
+  const auto lines = OCRTUNE_TRY(read_line_list(place));
+  const auto taken = spread(lines.paths, kRoundedBy);
+  RecognizerOptions reader;
+  reader.model = model;
+  reader.backend = "onnxruntime";  // whose tool makes it, for the others too
+  reader.height = flags.job.height();
+  reader.width = kWidestLine;
+  const Status made = engine_parts()->quantize(reader, taken, file);
+  flags.notes.push_back(
+      made ? fmt::format("int8 of {}: made {} from {} of the {} lines", join(names, ", "), file,
+                         taken.size(), lines.paths.size())
+           : fmt::format("int8 of {} is left out: {}", join(names, ", "), made.error().what));
+  return Status();
 }
 
 // Gains count from the engine that --baseline names, so it has to read.
@@ -96,13 +149,21 @@ Result<std::vector<std::string>> backends_of_engines(const std::string& engines)
   for (const FrameworkRow& row : framework_table()) {
     if (known.back() != row.engine) known.emplace_back(row.engine);
   }
-  for (const std::string& engine : split(engines, ',')) {
+  for (const std::string& typed : split(engines, ',')) {
     const std::size_t before = backends.size();
+    const std::size_t plus = std::min(typed.find('+'), typed.size());
+    const std::string engine = typed.substr(0, plus), options = typed.substr(plus);
     if (engine == "ocrtune" || engine == "built-in") {
       backends.push_back(RecognizerOptions().backend);
     }
     for (const FrameworkRow& row : framework_table()) {
-      if (engine == row.engine || engine == row.backend) backends.emplace_back(row.backend);
+      if (engine != row.engine && engine != row.backend) continue;
+      const bool each = options == "+all";
+      backends.push_back(row.backend + (each ? std::string() : options));
+      if (!each || *row.options == '\0') continue;
+      for (const std::string& one : split(row.options, '|')) {
+        backends.push_back(fmt::format("{}+{}", row.backend, one));
+      }
     }
     if (backends.size() > before) continue;
     return Error{ErrorKind::usage,
@@ -124,6 +185,7 @@ Status choose_engines(TuneFlags& flags) {
   std::vector<std::string> wanted;
   if (asked) wanted = OCRTUNE_TRY(backends_of_engines(engines));
   if (listed != search.axes.end()) wanted = listed->second;
+  for (const std::string& backend : wanted) OCRTUNE_TRY(check_framework_options(backend));
   const char* alone = why_built_in_alone(job);
   if (alone != nullptr && asked) {
     return Error{ErrorKind::usage, fmt::format("--engine {}: {}", engines, alone)};
@@ -146,6 +208,7 @@ Status choose_engines(TuneFlags& flags) {
                  "no engine here reads " + job.model() + ": " + join(flags.notes, "; ")};
   }
   search.axes[kBackend] = kept;
+  OCRTUNE_TRY(make_int8_file(kept, flags));
   return check_present(flags, wanted, kept);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/process.h"
 #include "base/text.h"
+#include "core/data/image_file.h"
 #include "core/onnx/onnx_recognizer.h"
 #include "trial/ipc/frames.h"
 #include "trial/workloads/engine_infer/framework_answer.h"
@@ -29,7 +30,9 @@ class FrameworkRecognizer final : public Recognizer {
   FrameworkRecognizer(const RecognizerOptions& options, const Alphabet& alphabet)
       : options_(options), alphabet_(alphabet) {}
 
-  Status start();
+  Status start(const std::vector<std::string>& more = {});
+  // After start({"--quantize", file}).
+  Status quantize(std::span<const Image> images);
   Result<std::vector<ReadText>> read(std::span<const Image> images) override {
     return read_in_batches(
         options_, alphabet_, images, batch_,
@@ -38,6 +41,7 @@ class FrameworkRecognizer final : public Recognizer {
   Result<double> check_against_reference() override { return 0.0; }
 
  private:
+  Result<std::vector<Frame>> answers_to(const Batch& batch);
   Result<std::vector<DecodedLine>> ask(const Batch& batch, std::size_t lines);
   Result<Frame> next_frame();
   Result<DecodedLine> line_of(std::string_view body) const;
@@ -52,8 +56,9 @@ class FrameworkRecognizer final : public Recognizer {
   std::size_t taken_ = 0;  // of frames_
 };
 
-Status FrameworkRecognizer::start() {
+Status FrameworkRecognizer::start(const std::vector<std::string>& more) {
   const FrameworkRow& row = *find_framework(options_.backend);
+  OCRTUNE_TRY(check_framework_options(options_.backend));
   if (!computes_in(row, options_.precision)) {
     return Error{ErrorKind::usage, fmt::format("{} computes in {}, not in {}", row.backend,
                                                row.precisions, options_.precision)};
@@ -79,6 +84,7 @@ Status FrameworkRecognizer::start() {
                                     std::pair("--answers", std::to_string(answer_in.number))}) {
     process.arguments.insert(process.arguments.end(), {flag, value});
   }
+  process.arguments.insert(process.arguments.end(), more.begin(), more.end());
   process.input = request_out.number;
   process.descriptors = {answer_in.number};
   // The variable was set for this process's team; the framework keeps its own default.
@@ -132,7 +138,7 @@ Result<DecodedLine> FrameworkRecognizer::line_of(std::string_view body) const {
   return line;
 }
 
-Result<std::vector<DecodedLine>> FrameworkRecognizer::ask(const Batch& batch, std::size_t lines) {
+Result<std::vector<Frame>> FrameworkRecognizer::answers_to(const Batch& batch) {
   std::string head;
   for (const int number : {batch.count, batch.height, batch.width}) {
     append_number(head, static_cast<std::uint32_t>(number));
@@ -141,16 +147,37 @@ Result<std::vector<DecodedLine>> FrameworkRecognizer::ask(const Batch& batch, st
                                 batch.images.size() * sizeof(float));
   // Of a process that has just ended its last frame says why, not the broken pipe.
   if (write_frames(requests_.number, head)) (void)write_frames(requests_.number, pixels);
-  std::vector<DecodedLine> decoded(lines);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(batch.count); ++i) {
-    const Frame frame = OCRTUNE_TRY(next_frame());
-    if (frame.kind != 'L') {
-      return Error{ErrorKind::unsupported, options_.backend + ": " + frame.body};
-    }
-    // A batch is filled up with empty lines; their answers are read and dropped.
-    if (i < lines) decoded[i] = OCRTUNE_TRY(line_of(frame.body));
+  std::vector<Frame> frames;
+  for (int i = 0; i < batch.count; ++i) {
+    frames.push_back(OCRTUNE_TRY(next_frame()));
+    if (frames.back().kind == 'L') continue;
+    return Error{ErrorKind::unsupported, options_.backend + ": " + frames.back().body};
+  }
+  return frames;
+}
+
+Result<std::vector<DecodedLine>> FrameworkRecognizer::ask(const Batch& batch, std::size_t lines) {
+  const auto frames = OCRTUNE_TRY(answers_to(batch));
+  // A batch is filled up with empty lines; their answers are dropped.
+  std::vector<DecodedLine> decoded;
+  for (std::size_t i = 0; i < lines; ++i) {
+    decoded.push_back(OCRTUNE_TRY(line_of(frames[i].body)));
   }
   return decoded;
+}
+
+Status FrameworkRecognizer::quantize(std::span<const Image> images) {
+  // What they read is not asked.
+  const auto show = [this](const Batch& batch,
+                           std::size_t lines) -> Result<std::vector<DecodedLine>> {
+    OCRTUNE_TRY(answers_to(batch));
+    return std::vector<DecodedLine>(lines);
+  };
+  OCRTUNE_TRY(read_in_batches(options_, alphabet_, images, batch_, show));
+  requests_ = Descriptor();  // the end of the lines
+  const Frame end = OCRTUNE_TRY(next_frame());
+  if (end.kind == 'Q') return Status();
+  return Error{ErrorKind::unsupported, end.body};
 }
 
 }  // namespace
@@ -160,6 +187,17 @@ Result<std::unique_ptr<Recognizer>> make_framework_recognizer(const RecognizerOp
   auto recognizer = std::make_unique<FrameworkRecognizer>(options, alphabet);
   OCRTUNE_TRY(recognizer->start());
   return std::unique_ptr<Recognizer>(std::move(recognizer));
+}
+
+Status quantize_recognizer(const RecognizerOptions& options,
+                           const std::vector<std::string>& pictures, const std::string& file) {
+  std::vector<Image> images;
+  for (const std::string& picture : pictures) images.push_back(OCRTUNE_TRY(read_image(picture)));
+  RecognizerOptions alone = options;
+  alone.batch = 1;  // a batch would be filled up with empty lines
+  FrameworkRecognizer recognizer(alone, OCRTUNE_TRY(Alphabet::from_text("0")));
+  OCRTUNE_TRY(recognizer.start({"--quantize", file}));
+  return recognizer.quantize(images);
 }
 
 }  // namespace ocrtune

@@ -38,6 +38,9 @@ struct EngineParts {
   Result<int> (*line_width)(const std::string& path, int height, int max_width);
   int (*widest_line)(const std::vector<std::string>& paths, int height);
   Result<std::string> (*noise_picture)(int width, int height, std::uint64_t seed);
+  // Of an ONNX file, for the frameworks (engine/work/framework_recognizer.h).
+  Status (*quantize)(const RecognizerOptions& options, const std::vector<std::string>& pictures,
+                     const std::string& file);
   // Lines a second in each of kStepWindows windows: the built-in crnn on one seeded batch, with
   // `threads` threads, after a warm-up.
   Result<std::vector<double>> (*step_rates)(int threads);

@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
 #include "base/process.h"
+#include "core/data/image_file.h"
 #include "trial/workloads/engine_infer/framework_answer.h"
 
 namespace ocrtune {
@@ -78,10 +80,31 @@ TEST_F(FrameworkRecognizerTest, ItsErrorAndItsDeathAreErrorsOfItsName) {
 
 TEST_F(FrameworkRecognizerTest, WhatItCannotComputeIsRefusedBeforeItStarts) {
   options_.precision = "int8";
+  options_.backend = "paddle";
   EXPECT_THAT(read({picture(3)}).error().what, HasSubstr("computes in fp32, not in int8"));
   options_.precision = "fp32";
+  options_.backend = "openvino+no-arena";
+  EXPECT_THAT(read({picture(3)}).error().what, HasSubstr("its options are streams-2"));
+  options_.backend = "openvino";
   options_.model = "crnn";
   EXPECT_THAT(read({picture(3)}).error().what, HasSubstr("--model FILE.onnx"));
+}
+
+TEST_F(FrameworkRecognizerTest, AFileInInt8IsMadeOfEachPicture) {
+  std::vector<std::string> pictures;
+  for (int i = 0; i < 3; ++i) {
+    pictures.push_back(fmt::format("{}/{}.png", folder_, i));
+    const auto png = encode_png(picture(20 + i));
+    ASSERT_TRUE(png);
+    ASSERT_TRUE(write_file(pictures.back(), *png));
+  }
+  const std::string file = folder_ + "/rec.int8.onnx";
+  const Status made = quantize_recognizer(options_, pictures, file);
+  ASSERT_TRUE(made) << made.error().what;
+  EXPECT_EQ(*read_file(file, 10), "3");
+  const Status few = quantize_recognizer(options_, {pictures[0]}, file);
+  ASSERT_FALSE(few);
+  EXPECT_EQ(few.error().what, "too few lines");
 }
 
 TEST_F(FrameworkRecognizerTest, EachEngineThatIsOutHasItsOwnReason) {

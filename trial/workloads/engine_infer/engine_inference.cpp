@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "core/gpu/device_footprint.h"
 #include "core/infer/logit_maker.h"
 #include "core/infer/recognizer.h"
@@ -48,9 +49,11 @@ constexpr int kMaxOnOneGpu = 4;
 // Python, the framework's libraries and its own copy of the weights; a guess, which trials correct.
 constexpr double kFrameworkBytes = 200e6;
 
-bool computes(const Knobs& knobs) {
+// `has_int8`: the file that frameworks compute in int8 from is there.
+bool computes(const Knobs& knobs, bool has_int8) {
   const FrameworkRow* framework = find_framework(knobs.backend);
-  return framework == nullptr || computes_in(*framework, knobs.precision);
+  return framework == nullptr ||
+         (computes_in(*framework, knobs.precision) && (has_int8 || knobs.precision != "int8"));
 }
 
 class EngineInference : public Workload {
@@ -109,11 +112,13 @@ class EngineInference : public Workload {
   WorkloadSpace space_on_cpus(const Machine& machine) const {
     WorkloadSpace space;
     space.axes = cpu_axes(machine, has_slo() ? BatchRange{1, 16} : BatchRange{1, 64});
-    if (machine.cpu.native_bf16.value_or(false)) {
-      space.axes.push_back({"precision", {}, {"fp32", "bf16"}});
-    }
-    space.sensible = [machine](const Knobs& knobs, const std::set<std::string>& listed) {
-      return computes(knobs) && sensible_on_cpus(machine, knobs, listed);
+    const bool has_int8 = path_exists(int8_file(inference_.model));
+    std::vector<std::string> precisions = {"fp32"};
+    if (machine.cpu.native_bf16.value_or(false)) precisions.emplace_back("bf16");
+    if (has_int8) precisions.emplace_back("int8");
+    if (precisions.size() > 1) space.axes.push_back({"precision", {}, precisions});
+    space.sensible = [machine, has_int8](const Knobs& knobs, const std::set<std::string>& listed) {
+      return computes(knobs, has_int8) && sensible_on_cpus(machine, knobs, listed);
     };
     return space;
   }

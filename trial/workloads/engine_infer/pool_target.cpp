@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/text.h"
 
 namespace ocrtune {
 namespace {

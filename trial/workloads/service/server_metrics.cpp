@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "trial/workloads/service/http_target.h"
 #include "trial/workloads/service/server_address.h"

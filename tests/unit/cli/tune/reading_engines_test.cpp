@@ -16,6 +16,12 @@ TEST(ReadingEngines, AnEngineIsOneBackendOrSeveral) {
   EXPECT_THAT(*backends_of_engines("ocrtune,openvino"), ElementsAre("onednn", "openvino"));
   EXPECT_THAT(*backends_of_engines("paddle"), ElementsAre("paddle", "paddle-onednn"));
   EXPECT_THAT(*backends_of_engines("paddle-onednn"), ElementsAre("paddle-onednn"));
+  EXPECT_THAT(*backends_of_engines("onnxruntime+no-arena+parallel"),
+              ElementsAre("onnxruntime+no-arena+parallel"));
+  EXPECT_THAT(*backends_of_engines("openvino+all"),
+              ElementsAre("openvino", "openvino+streams-2", "openvino+streams-4",
+                          "openvino+streams-8", "openvino+pinned"));
+  EXPECT_THAT(*backends_of_engines("paddle+all"), ElementsAre("paddle", "paddle-onednn"));
   EXPECT_THAT(backends_of_engines("onnxruntime,torch").error().what,
               HasSubstr("--engine torch: not one of ocrtune"));
 }
@@ -34,10 +40,21 @@ TEST(ReadingEngines, OfAnotherWorkloadAreRefused) {
   EXPECT_TRUE(flags.search.axes.empty());
 }
 
+TEST(ReadingEngines, OptionsAreTheFrameworksOwn) {
+  EXPECT_TRUE(check_framework_options("onednn"));
+  EXPECT_TRUE(check_framework_options("onnxruntime"));
+  EXPECT_TRUE(check_framework_options("onnxruntime+no-spin+graph-basic"));
+  EXPECT_EQ(check_framework_options("openvino+fast").error().what,
+            "openvino+fast: its options are streams-2, streams-4, streams-8, pinned");
+  EXPECT_EQ(check_framework_options("paddle+").error().what, "paddle+: it has no options");
+}
+
 TEST(ReadingEngines, PrecisionsAreTheFrameworksOwn) {
   EXPECT_EQ(find_framework("onednn"), nullptr);
+  EXPECT_EQ(find_framework("openvino+pinned"), find_framework("openvino"));
   EXPECT_TRUE(computes_in(*find_framework("openvino"), "bf16"));
   EXPECT_FALSE(computes_in(*find_framework("onnxruntime"), "bf16"));
+  EXPECT_EQ(int8_file("models/rec.onnx"), "models/rec.int8.onnx");
 }
 
 }  // namespace
