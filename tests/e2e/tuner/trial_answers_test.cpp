@@ -129,9 +129,7 @@ TEST_F(TrialAnswersTest, ASettingThatReadsOtherwiseIsNoResultUnlessThatIsAllowed
 }
 
 // Which of the loads below is the best is a matter of the moment.
-auto below_three() {
-  return AnyOf(HasSubstr(" with 1 in flight"), HasSubstr(" with 2 in flight"));
-}
+auto below_three() { return AnyOf(HasSubstr(" with 1 in flight"), HasSubstr(" with 2 in flight")); }
 
 TEST_F(TrialAnswersTest, ALoadAtWhichTextsAreWrongEndsTheSearch) {
   const PlayedTrial played = play({"--wrong-from", "3"});
