@@ -59,12 +59,14 @@ struct KeyShape {
   std::size_t min_rest;     // characters behind it
   std::string_view beside;  // beside letters and digits
 };
-// OpenAI, Hugging Face, GitHub, GitLab, Slack, AWS, Google, JSON web tokens.
+// OpenAI, Hugging Face, GitHub, GitLab, Slack, AWS, Google, JSON web tokens, NVIDIA, npm, PyPI,
+// Alibaba Cloud, Tencent Cloud.
 constexpr KeyShape kKeyShapes[] = {
-    {"sk-", 20, "-_"},  {"hf_", 30, ""},    {"ghp_", 30, ""},     {"gho_", 30, ""},
-    {"ghs_", 30, ""},   {"ghu_", 30, ""},   {"glpat-", 20, "-_"}, {"github_pat_", 30, "_"},
-    {"xoxb-", 20, "-"}, {"xoxp-", 20, "-"}, {"AKIA", 16, ""},     {"ASIA", 16, ""},
-    {"AIza", 35, "-_"}, {"eyJ", 30, "-_."},
+    {"sk-", 20, "-_"},   {"hf_", 30, ""},    {"ghp_", 30, ""},     {"gho_", 30, ""},
+    {"ghs_", 30, ""},    {"ghu_", 30, ""},   {"glpat-", 20, "-_"}, {"github_pat_", 30, "_"},
+    {"xoxb-", 20, "-"},  {"xoxp-", 20, "-"}, {"AKIA", 16, ""},     {"ASIA", 16, ""},
+    {"AIza", 35, "-_"},  {"eyJ", 30, "-_."}, {"nvapi-", 40, "-_"}, {"npm_", 30, ""},
+    {"pypi-", 40, "-_"}, {"LTAI", 12, ""},   {"AKID", 28, ""},
 };
 
 // sk-proj-..., hf_..., AKIA...: a key whatever it is called. Words of a path have no digits among
@@ -168,6 +170,12 @@ std::size_t bearer_value(std::string_view text, std::string_view name, std::size
   return at + 1;
 }
 
+// "?sig=", "&X-Amz-Signature=": who has such an address may read what it names.
+bool signs_address(std::string_view text, std::size_t name_at, std::string_view name) {
+  const bool of_query = name_at > 0 && (text[name_at - 1] == '?' || text[name_at - 1] == '&');
+  return of_query && (lower(name) == "sig" || ends_with(lower(name), "signature"));
+}
+
 // The closing quote of the value that begins at `begin`; npos: no quote of its own opens it.
 std::size_t quoted_end(std::string_view text, std::size_t name_at, std::size_t begin) {
   const char quote = text[begin - 1];
@@ -183,7 +191,8 @@ std::size_t secret_after(std::string_view text, std::size_t name_at, std::size_t
   const std::string_view name = text.substr(name_at, at - name_at);
   // The order matters: a header's value goes up to the quote, any other one up to the first blank.
   std::size_t begin = bearer_value(text, name, at, end);
-  if (begin != std::string_view::npos || !looks_secret(name)) return begin;
+  if (begin != std::string_view::npos) return begin;
+  if (!looks_secret(name) && !signs_address(text, name_at, name)) return begin;
   begin = header_value(text, name_at, at, end);
   if (begin != std::string_view::npos) return begin;
   begin = value_after(text, at, starts_with(name, "--"));

@@ -16,8 +16,8 @@ inline constexpr const char* kMask = "***";
 bool looks_secret(std::string_view name);
 
 // NAME=VALUE, "NAME": "VALUE" and user:VALUE@host of a URL anywhere in the text, with the mask for
-// VALUE where the name looks secret; tokens of HTTP headers; keys that show by their shape what
-// they are (sk-..., hf_..., AKIA...).
+// VALUE where the name looks secret; signatures of a URL's query; tokens of HTTP headers; keys that
+// show by their shape what they are (sk-..., hf_..., AKIA...).
 std::string masked_text(std::string_view text);
 
 // Does a mask stand where masked_text() puts it, in place of a value that was there?

@@ -40,7 +40,10 @@ TEST(Secrets, AreKnownByTheirShape) {
   for (const char* key :
        {"sk-proj-Ab12Cd34Ef56Gh78Ij90", "hf_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789",
         "ghp_0123456789abcdefABCDEF0123456789abcd", "AKIAIOSFODNN7EXAMPLE",
-        "sk-0123456789abcdef0123456789abcdef",
+        "sk-0123456789abcdef0123456789abcdef", "LTAI5tAbCdEfGhIjKlMnOpQr",
+        "AKIDAbCdEfGh0123456789IjKlMnOpQrStUv",
+        "nvapi-Ab12Cd34Ef56Gh78Ij90_Ab12Cd34Ef56Gh78Ij90-Ab12Cd34Ef56",
+        "npm_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w"}) {
     EXPECT_EQ(masked_text(std::string("serve ") + key + " --batch 4"), "serve *** --batch 4");
     EXPECT_THAT(masked_arguments({"serve", key}), ElementsAre("serve", "***"));
@@ -49,6 +52,15 @@ TEST(Secrets, AreKnownByTheirShape) {
                            "sk-learn-crnn-v12-large", "AKIA", "eyJ.txt", "ghp_notes_2024.txt"}) {
     EXPECT_EQ(masked_text(path), path);
   }
+}
+
+TEST(Secrets, AnAddressThatIsSignedIsOne) {
+  EXPECT_EQ(masked_text("t --data 'https://a.blob.core.windows.net/c?sv=2024&sig=aB%2Fc%3D&se=9'"),
+            "t --data 'https://a.blob.core.windows.net/c?sv=2024&sig=***&se=9'");
+  EXPECT_THAT(masked_arguments({"get", "https://s3/x?X-Amz-Signature=0123456789abcdef"}),
+              ElementsAre("get", "https://s3/x?X-Amz-Signature=***"));
+  EXPECT_TRUE(holds_mask("https://s3/x?X-Amz-Signature=***"));
+  EXPECT_EQ(masked_text("kill --sig TERM sig=TERM"), "kill --sig TERM sig=TERM");
 }
 
 TEST(Secrets, AreMaskedInHeaders) {
