@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -9,15 +10,15 @@
 
 #include <fmt/format.h>
 
-#include "base/stats.h"
+#include "trial/latency_histogram.h"
 #include "trial/watch/stopping.h"
 #include "trial/watch/trial_verdict.h"
 
 namespace ocrtune {
 
 class SilenceWatch {
-  static constexpr double kNewsSeconds = 0.1;  // so long a process counts as just heard of; guess
-  static constexpr std::size_t kMinSteps = 3;  // whose median is a step's time; guess
+  static constexpr double kNewsSeconds = 0.1;   // so long a process counts as just heard of; guess
+  static constexpr std::int64_t kMinSteps = 3;  // whose median is a step's time; guess
 
  public:
   // CPU seconds of the whole tree so far, read `anew` or as of the last scan.
@@ -31,7 +32,7 @@ class SilenceWatch {
     if (process < 0 || static_cast<std::size_t>(process) >= heard_.size()) return;
     heard_[static_cast<std::size_t>(process)] = now;
   }
-  void add_step(double seconds) { steps_.push_back(seconds); }
+  void add_step(double seconds) { steps_.add(seconds); }
 
   std::optional<TrialStop> look(double now) {
     const auto longest = std::min_element(heard_.begin(), heard_.end());
@@ -41,9 +42,9 @@ class SilenceWatch {
       return std::nullopt;
     }
     double expected = expected_;
-    if (steps_.size() >= kMinSteps) expected = std::max(expected, median(steps_));
+    if (steps_.count() >= kMinSteps) expected = std::max(expected, steps_.quantile(0.5));
     const double cpu = cpu_seconds_(true) - cpu_at_news_;
-    auto reason = hung_reason(rule_, silent, cpu, expected, !steps_.empty());
+    auto reason = hung_reason(rule_, silent, cpu, expected, steps_.count() > 0);
     if (!reason) return std::nullopt;
     if (heard_.size() > 1) *reason = fmt::format("rank {} {}", longest - heard_.begin(), *reason);
     return TrialStop{StopCause::hung, *reason};
@@ -54,8 +55,8 @@ class SilenceWatch {
   double expected_;  // seconds of a step; 0: unknown
   CpuSeconds cpu_seconds_;
   std::vector<double> heard_;  // of each process, when it last was
-  std::vector<double> steps_;  // seconds of each
-  double cpu_at_news_ = 0;     // when the most silent one was last heard of
+  LatencyHistogram steps_;
+  double cpu_at_news_ = 0;  // when the most silent one was last heard of
 };
 
 }  // namespace ocrtune

@@ -10,7 +10,6 @@
 
 #include "base/plural.h"
 #include "base/process.h"
-#include "base/stats.h"
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/failure_evidence.h"
@@ -221,30 +220,9 @@ bool tells_of_kill(const std::string& log_tail) {
   });
 }
 
-StepLatency step_latency(std::vector<AlikeSteps> steps) {
-  StepLatency latency;
-  std::sort(steps.begin(), steps.end(),
-            [](const AlikeSteps& a, const AlikeSteps& b) { return a.seconds < b.seconds; });
-  for (const AlikeSteps& one : steps) latency.steps += one.count;
-  if (latency.steps == 0) return latency;
-  const auto step_at = [&](std::int64_t rank) {
-    auto one = steps.begin();
-    // Steps are kept as value and count, so that hours of equal steps take no memory.
-    for (std::int64_t before = one->count; before <= rank; before += one->count) ++one;
-    return one->seconds;
-  };
-  const auto quantile_of = [&](double share) {  // as quantile() has it
-    const double at = share * static_cast<double>(latency.steps - 1);
-    const auto low = static_cast<std::int64_t>(at);
-    const double first = step_at(low);
-    const double next = step_at(std::min(low + 1, latency.steps - 1));
-    return first + (at - static_cast<double>(low)) * (next - first);
-  };
-  latency.p50_seconds = quantile_of(0.50);
-  latency.p90_seconds = quantile_of(0.90);
-  latency.p95_seconds = quantile_of(0.95);
-  latency.p99_seconds = quantile_of(0.99);
-  return latency;
+StepLatency step_latency(const LatencyHistogram& steps) {
+  return {steps.count(), steps.quantile(0.50), steps.quantile(0.90), steps.quantile(0.95),
+          steps.quantile(0.99)};
 }
 
 }  // namespace ocrtune

@@ -7,6 +7,7 @@
 #include "base/process.h"
 #include "base/process_tree.h"
 #include "trial/ipc/events.h"
+#include "trial/latency_histogram.h"
 #include "trial/observe/oom_watch.h"
 #include "trial/trial.h"
 
@@ -71,11 +72,6 @@ std::string living_words(const std::vector<ProcessFacts>& processes);
 // word of its own: a launcher's exit codes, PyTorch's and Paddle's complaints about their workers.
 bool tells_of_kill(const std::string& log_tail);
 
-// Steps that one event speaks for: all alike.
-struct AlikeSteps {
-  double seconds = 0;  // of one
-  std::int64_t count = 1;
-};
-StepLatency step_latency(std::vector<AlikeSteps> steps);  // of every measured step
+StepLatency step_latency(const LatencyHistogram& steps);  // of every measured step
 
 }  // namespace ocrtune

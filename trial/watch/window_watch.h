@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "trial/latency_histogram.h"
 #include "trial/observe/undisturbed_rate.h"
 #include "trial/watch/step_windows.h"
 #include "trial/watch/stopping.h"
@@ -20,7 +21,6 @@
 namespace ocrtune {
 
 class WindowWatch {
-  static constexpr std::int64_t kMaxAlikeSteps = 10000;  // of one event that are kept; guess
   static constexpr double kMinObserved = 0.5;  // of a window, between the looks at its ends; guess
 
  public:
@@ -48,13 +48,12 @@ class WindowWatch {
     closed_ = 0;
     stopping_ = StoppingRule(options_);
     shares_.clear();
-    steps_.clear();
+    steps_ = LatencyHistogram();
   }
   void add(const StepEvent& step) {
     shares_[step.rank].samples += static_cast<double>(step.samples);
     shares_[step.rank].seconds += step.seconds;
-    steps_.push_back(
-        {step.seconds / static_cast<double>(step.steps), std::min(step.steps, kMaxAlikeSteps)});
+    steps_.add(step.seconds / static_cast<double>(step.steps), step.steps);
     if (const auto sample = windows_.add(step)) unclosed_.push_back(*sample);
   }
 
@@ -112,7 +111,7 @@ class WindowWatch {
   int closed_ = 0;
   double judged_rate_ = 0;           // that the measured process found for itself
   std::map<int, RankShare> shares_;  // of each rank since the measuring began
-  std::vector<AlikeSteps> steps_;    // one for each event
+  LatencyHistogram steps_;           // of single ones: a soak has millions
 };
 
 }  // namespace ocrtune

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "trial/workloads/service/latency_histogram.h"
+#include "trial/latency_histogram.h"
 #include "trial/workloads/service/load_target.h"
 
 namespace ocrtune {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "trial/latency_histogram.h"
 #include "trial/workloads/service/arrivals.h"
-#include "trial/workloads/service/latency_histogram.h"
 #include "trial/workloads/service/load_target.h"
 #include "trial/workloads/service/server_queue.h"
 #include "trial/workloads/service/slo.h"

@@ -1,4 +1,4 @@
-#include "trial/workloads/service/latency_histogram.h"
+#include "trial/latency_histogram.h"
 
 #include <cmath>
 #include <vector>

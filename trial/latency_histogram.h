@@ -13,11 +13,12 @@ class LatencyHistogram {
  public:
   LatencyHistogram();
 
-  void add(double seconds);  // beyond the range: counted in the first or last bucket
+  // So many alike; beyond the range: counted in the first or last bucket.
+  void add(double seconds, std::int64_t count = 1);
   void add(const LatencyHistogram& other);
 
   std::int64_t count() const { return count_; }
-  // The latency that a share p of the requests does not exceed, within 0.2 %; 0 when empty.
+  // The latency that a share p of them does not exceed, within 0.2 %; 0 when empty.
   double quantile(double p) const;
   std::int64_t count_over(double seconds) const;       // slower than this, within a bucket
   double max_seconds() const { return max_seconds_; }  // exact

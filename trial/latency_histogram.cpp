@@ -1,6 +1,6 @@
 // The upper 8 bits of a double's mantissa and its exponent are the bucket's number: one shift finds
 // it. A double grows with its bit pattern, so the buckets are in order.
-#include "trial/workloads/service/latency_histogram.h"
+#include "trial/latency_histogram.h"
 
 #include <algorithm>
 #include <bit>
@@ -30,10 +30,10 @@ double lower_edge(std::size_t bucket) {
 
 LatencyHistogram::LatencyHistogram() : buckets_(kBuckets, 0) {}
 
-void LatencyHistogram::add(double seconds) {
-  ++buckets_[bucket_of(seconds)];
-  ++count_;
-  sum_ += seconds;
+void LatencyHistogram::add(double seconds, std::int64_t count) {
+  buckets_[bucket_of(seconds)] += count;
+  count_ += count;
+  sum_ += seconds * static_cast<double>(count);
   max_seconds_ = std::max(max_seconds_, seconds);
 }
 
