@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -171,6 +172,7 @@ void MemorySampler::add_unmapped_shm(const std::vector<ProcessFacts>& members,
   const std::vector<ShmFile> files =
       used_shm_files(members, kShmFolder, reading.pss_shared_bytes > 0, tmpfs_.paths());
   tmpfs_.note(files);
+  forget_names_without_files();
   for (const ShmFile& file : files) {
     if (!file.name.empty() && file.writable) shm_names_.insert(file.name);
     const auto before = shm_before_.find({file.device, file.inode});
@@ -184,6 +186,14 @@ void MemorySampler::add_unmapped_shm(const std::vector<ProcessFacts>& members,
   if (mapped > reading.pss_shared_bytes) {
     reading.unmapped_shm_bytes += mapped - reading.pss_shared_bytes;
   }
+}
+
+// In weeks a loader gives millions of names away.
+void MemorySampler::forget_names_without_files() {
+  std::erase_if(shm_names_, [](const std::string& name) {
+    struct stat facts {};
+    return ::lstat(join_path(kShmFolder, name).c_str(), &facts) != 0 && errno == ENOENT;
+  });
 }
 
 // A reading during which processes come, go or change is taken again; when none is whole, the

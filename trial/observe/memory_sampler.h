@@ -48,13 +48,15 @@ class MemorySampler {
   }
   // When the next reading is due; sooner while memory grows towards `limit_bytes` (0: none).
   double next_seconds(std::uint64_t limit_bytes) const;
-  // Names in /dev/shm that the tree had open or mapped to write at one of the readings.
+  // Names in /dev/shm that the tree had open or mapped to write at one of the readings, of files
+  // that are there.
   const std::set<std::string>& shm_names() const { return shm_names_; }
 
  private:
   MemoryReading read_all(ProcessTree& tree, std::uint64_t limit_bytes);
   void add_unmapped_shm(const std::vector<ProcessFacts>& members, MemoryReading& reading);
   void add_ended(const ProcessTree& tree, MemoryReading& reading);
+  void forget_names_without_files();
 
   double cpus_;
   MemoryAccount account_;

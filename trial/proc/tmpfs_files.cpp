@@ -71,7 +71,7 @@ std::uint64_t TmpfsFiles::bytes_before(const ShmFile& file) const {
   return found == written_.end() ? 0 : found->second.before_bytes;
 }
 
-std::uint64_t TmpfsFiles::closed_bytes(const std::vector<ShmFile>& open) const {
+std::uint64_t TmpfsFiles::closed_bytes(const std::vector<ShmFile>& open) {
   std::set<Identity> counted;
   // Open files are counted by the caller.
   for (const ShmFile& file : open) counted.insert({file.device, file.inode});
@@ -80,12 +80,16 @@ std::uint64_t TmpfsFiles::closed_bytes(const std::vector<ShmFile>& open) const {
     if (!counted.insert({facts.device, facts.inode}).second) return;
     bytes += facts.bytes > before ? facts.bytes - before : 0;
   };
-  for (const auto& [identity, written] : written_) {
+  // One that is open has its bytes before the trial here, also under another name by now.
+  std::erase_if(written_, [&](const auto& one) {
+    const auto& [identity, written] = one;
     const auto facts = facts_of(written.path);
     // Another file may have taken the path since.
     const bool same = facts && Identity(facts->device, facts->inode) == identity;
+    const bool is_open = counted.contains(identity);
     if (same && facts->regular) count(*facts, written.before_bytes);
-  }
+    return !same && !is_open;
+  });
   std::vector<std::string> folders(folders_.begin(), folders_.end());
   std::size_t entries = 0;
   for (std::size_t i = 0; i < folders.size(); ++i) {

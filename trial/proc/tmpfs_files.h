@@ -2,6 +2,7 @@
 // closed. A data set that is unpacked to a RAM disk is in no process's PSS.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -22,8 +23,9 @@ class TmpfsFiles {
   void note(const std::vector<ShmFile>& open);
   // Of files that were written since the beginning and are not in `open`: those noted, and what
   // else was made in the same folders, unless everybody writes there (a sticky folder such as
-  // /tmp).
-  std::uint64_t closed_bytes(const std::vector<ShmFile>& open) const;
+  // /tmp). Forgets those noted that are gone: a loader makes a file for each batch.
+  std::uint64_t closed_bytes(const std::vector<ShmFile>& open);
+  std::size_t noted() const { return written_.size(); }  // files that are remembered
   // That the file took before the trial wrote to it.
   std::uint64_t bytes_before(const ShmFile& file) const;
 

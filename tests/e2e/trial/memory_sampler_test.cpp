@@ -122,6 +122,9 @@ TEST(MemorySampler, CountsSharedMemoryThatTheTreeHasOpenAndNobodyElses) {
   EXPECT_GT(sampler.peak_bytes(), (16 + 32 + 8 - 4) * kMiB);
   EXPECT_LT(sampler.peak_bytes(), (16 + 32 + 8 + 8) * kMiB);
   EXPECT_EQ(sampler.shm_names(), (std::set<std::string>{mine.name(), old.name()}));
+  ASSERT_EQ(::unlink(mine.path().c_str()), 0);
+  sampler.update(tree, 2.0, 0, true);
+  EXPECT_EQ(sampler.shm_names(), std::set<std::string>{old.name()});
 }
 
 TEST(MemorySampler, LooksSoonerBeforeALimit) {

@@ -93,6 +93,24 @@ TEST_F(InMemory, OfWhatWasThereBeforeTheGrowthCounts) {
   EXPECT_EQ(files.closed_bytes({}), 3 * kMiB);
 }
 
+// A loader that hands each batch over in a file of its own makes millions of them in a week.
+TEST_F(InMemory, WhatIsGoneIsForgotten) {
+  TmpfsFiles files;
+  for (int i = 0; i < 20; ++i) {
+    put("batch", 1);
+    files.note({open_file("batch")});
+    ASSERT_EQ(::unlink(path("batch").c_str()), 0);
+    EXPECT_EQ(files.closed_bytes({}), 0U);
+  }
+  EXPECT_EQ(files.noted(), 0U);
+  ShmFile renamed = open_file("old");
+  files.note({renamed});
+  ASSERT_EQ(std::rename(path("old").c_str(), path("renamed").c_str()), 0);
+  renamed.path = path("renamed");
+  EXPECT_EQ(files.closed_bytes({renamed}), 0U);
+  EXPECT_EQ(files.bytes_before(renamed), 2 * kMiB) << "it is still open";
+}
+
 TEST_F(InMemory, AFolderWhereEverybodyWritesIsNotTheTrials) {
   ASSERT_EQ(::chmod(folder_.c_str(), 01777), 0);
   TmpfsFiles files;
