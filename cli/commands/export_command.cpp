@@ -4,11 +4,14 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/commands/stored_run.h"
 #include "cli/shell/output_folder.h"
+#include "cli/shell/terminal.h"
 #include "reports/export/deployment.h"
 
 namespace ocrtune {
@@ -47,8 +50,7 @@ Result<int> export_run(const ExportFlags& flags) {
   }
   const std::vector<std::string> open = placeholders_of(text);
   if (!open.empty()) {
-    std::fprintf(stderr, "ocrtune export: note: %zu to fill in: %s\n", open.size(),
-                 join(open, ", ").c_str());
+    say_line(fmt::format("ocrtune export: note: {} to fill in: {}", open.size(), join(open, ", ")));
   }
   return kExitOk;
 }

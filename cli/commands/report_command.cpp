@@ -16,6 +16,7 @@
 #include "cli/engine_commands.h"
 #include "cli/shell/output_folder.h"
 #include "cli/shell/progress.h"
+#include "cli/shell/terminal.h"
 #include "reports/html/page.h"
 #include "reports/html/page_comparison.h"
 #include "reports/html/run_index.h"
@@ -38,7 +39,7 @@ struct ReportFlags {
 };
 
 // Where the reader should look is said on stderr: stdout holds answers only.
-void say_written(const std::string& path) { std::fprintf(stderr, "wrote %s\n", path.c_str()); }
+void say_written(const std::string& path) { say_line("wrote " + path); }
 
 Status write_page(const RunRecord& run, const RunRecord* earlier, const ReportFlags& flags) {
   OCRTUNE_TRY(make_output_folder(parent_path(flags.html)));

@@ -192,7 +192,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   const auto answer = OCRTUNE_TRY(verify(request, *store, lines, doors));
   lines.clear();
   if (!answer.kept && !lines.said_not_kept()) {
-    std::fprintf(stderr, "ocrtune verify: note: %s\n", answer.kept.error().what.c_str());
+    say_line("ocrtune verify: note: " + answer.kept.error().what);
   }
   const Verification& verification = answer.verification;
   if (!flags.junit.empty()) {

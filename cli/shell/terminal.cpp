@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "reports/catalogue/plain_text.h"
 #include "reports/console/label_lines.h"
 
 namespace ocrtune {
@@ -69,6 +70,8 @@ Language terminal_language() {
   }
   return Language::english;
 }
+
+void say_line(const std::string& line) { std::fprintf(stderr, "%s\n", plain_line(line).c_str()); }
 
 std::string terminal_text(std::string_view english) { return said(english, terminal_language()); }
 

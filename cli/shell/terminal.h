@@ -23,6 +23,9 @@ bool may_redraw(std::FILE* stream);      // a terminal that knows escapes (TERM 
 bool may_colour(std::FILE* stream);
 // Chinese where LC_ALL, LC_MESSAGES or LANG, the first that is set, begins with "zh".
 Language terminal_language();
+// A line on stderr. What it holds of others, such as names of files and of their programs, is shown
+// and obeyed by no terminal (plain_line).
+void say_line(const std::string& line);
 // A sentence as the catalogue has it in that language; the same with the values of its holes.
 std::string terminal_text(std::string_view english);
 std::string terminal_text(std::string_view english, const std::vector<std::string>& values);

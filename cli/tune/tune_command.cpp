@@ -216,8 +216,7 @@ class TuneLine : public SessionObserver {
 void say_note(const std::string& note) {
   if (note.empty()) return;
   const Language language = terminal_language();
-  std::fprintf(stderr, "ocrtune tune: %s: %s\n", said("note", language).c_str(),
-               said(note, language).c_str());
+  say_line(fmt::format("ocrtune tune: {}: {}", said("note", language), said(note, language)));
 }
 
 // What the user's command printed before it failed, where nothing worked.
@@ -235,7 +234,7 @@ void show_last_words(const RunRecord& run) {
 void send_notice(const TuneFlags& flags, const Notice& notice) {
   std::fflush(stdout);
   const Status sent = notify(flags.notify, notice);
-  if (!sent) std::fprintf(stderr, "ocrtune tune: --notify: %s\n", sent.error().what.c_str());
+  if (!sent) say_line("ocrtune tune: --notify: " + sent.error().what);
 }
 
 Result<int> finish(const RunRecord& run, const TuneFlags& flags) {
@@ -307,15 +306,15 @@ Result<bool> wait_for_quiet(double max_seconds) {
   const auto say = [&](const QuietWait& wait) {
     if (wait.seconds - told < kSayAgainSeconds || wait.seconds >= max_seconds) return;
     told = wait.seconds;
-    std::fprintf(stderr, "waiting for a quiet machine, %s more at most: %s\n",
-                 format_duration(max_seconds - wait.seconds).c_str(), wait.disturbed_by.c_str());
+    say_line(fmt::format("waiting for a quiet machine, {} more at most: {}",
+                         format_duration(max_seconds - wait.seconds), wait.disturbed_by));
   };
   const auto wait = OCRTUNE_TRY(wait_until_quiet(max_seconds, usable_cpu_count(machine.cpu),
                                                  steady_clock(), live_look(steady_clock()), say));
   if (!wait.quiet) {
-    std::fprintf(stderr,
-                 "ocrtune tune: the machine did not become quiet in %s: %s; nothing was measured\n",
-                 format_duration(wait.seconds).c_str(), wait.disturbed_by.c_str());
+    say_line(fmt::format(
+        "ocrtune tune: the machine did not become quiet in {}: {}; nothing was measured",
+        format_duration(wait.seconds), wait.disturbed_by));
   }
   return wait.quiet;
 }

@@ -2,12 +2,11 @@
 // of the smallest setting, told, and put into the job.
 #include "cli/tune/tune_device.h"
 
-#include <cstdio>
-
 #include <fmt/format.h>
 
 #include "base/plural.h"
 #include "base/text.h"
+#include "cli/shell/terminal.h"
 #include "core/gpu/device_footprint.h"
 
 namespace ocrtune {
@@ -48,12 +47,11 @@ void take_gpus(Job& job, const DeviceChoice& choice) {
   std::vector<std::string> gpus;
   for (const VisibleGpu& gpu : choice.gpus) gpus.push_back(gpu.uuid);
   if (!job.infers() && !choice.no_nccl.empty() && gpus.size() > 1) {
-    std::fprintf(stderr, "on one GPU alone, several cannot train together: %s\n",
-                 choice.no_nccl.c_str());
+    say_line("on one GPU alone, several cannot train together: " + choice.no_nccl);
     gpus.resize(1);
   }
-  std::fprintf(stderr, "on %s (%s): %s\n", how_many(gpus.size(), "GPU").c_str(),
-               choice.because.c_str(), join(gpus, ", ").c_str());
+  say_line(fmt::format("on {} ({}): {}", how_many(gpus.size(), "GPU"), choice.because,
+                       join(gpus, ", ")));
   if (auto* reads = std::get_if<ReadingJob>(&job.kind)) {
     reads->reading.gpus = std::move(gpus);
     reads->gpu_memory_bytes = choice.memory_bytes;
@@ -99,7 +97,7 @@ Status read_device(Job& job, const SearchRequest& search, DeviceRequest request,
     }
     why = fits.error().what;
   }
-  if (!machine.gpus.empty() && !asked) std::fprintf(stderr, "on the CPUs: %s\n", why.c_str());
+  if (!machine.gpus.empty() && !asked) say_line("on the CPUs: " + why);
   return Status();
 }
 

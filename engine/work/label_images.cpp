@@ -2,11 +2,10 @@
 // before any process is started.
 #include "engine/work/label_images.h"
 
-#include <cstdio>
-
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "cli/shell/terminal.h"
 #include "core/data/label_file.h"
 #include "core/data/lmdb_source.h"
 #include "core/data/loader.h"
@@ -23,7 +22,7 @@ Status check_label_images(const std::string& path) {
         images.first_missing, images.missing, images.lines, folder.empty() ? "." : folder);
     const double bearable = LoaderOptions().max_bad_share * static_cast<double>(images.lines);
     if (static_cast<double>(images.missing) > bearable) return Error{ErrorKind::missing, what};
-    std::fprintf(stderr, "note: %s\n", what.c_str());
+    say_line("note: " + what);
   }
   if (images.opened > 0 && images.unreadable == images.opened) {
     return Error{ErrorKind::invalid, images.first_unreadable};

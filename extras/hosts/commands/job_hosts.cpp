@@ -3,7 +3,6 @@
 #include "extras/hosts/commands/job_hosts.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "base/environment.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "cli/shell/terminal.h"
 #include "extras/hosts/agent_messages.h"
 #include "extras/hosts/job_runner.h"
 #include "extras/hosts/reports/hosts_text.h"
@@ -106,8 +106,8 @@ Status JobHosts::take_turns(bool no_wait) {
             fmt::format("{}: {} is measuring there; try again after its end", name, holder)};
       }
       if (!std::exchange(told, true)) {
-        std::fprintf(stderr, "waiting: %s: %s is measuring there (--no-wait fails instead)\n",
-                     name.c_str(), holder.c_str());
+        say_line(fmt::format("waiting: {}: {} is measuring there (--no-wait fails instead)", name,
+                             holder));
       }
       if (steady_clock().now_seconds() >= end) return waited_too_long(name + ": " + holder);
       steady_clock().sleep_seconds(kLookSeconds);
@@ -130,9 +130,8 @@ SessionDoors JobHosts::doors() const {
   doors.probe = [here = machine_](const ProbeOptions&) -> Result<Machine> { return here; };
   doors.runner = [asked = agents_](const Job& job, const SearchRequest& search,
                                    const Machine& here) -> Result<std::unique_ptr<Runner>> {
-    const JobRunnerOptions runner = {asked, [](const std::string& note) {
-                                       std::fprintf(stderr, "ocrtune: note: %s\n", note.c_str());
-                                     }};
+    const JobRunnerOptions runner = {
+        asked, [](const std::string& note) { say_line("ocrtune: note: " + note); }};
     const auto prepared = OCRTUNE_TRY(prepared_command(user_command(job, search), here));
     return make_job_runner(runner, prepared, here);
   };

@@ -66,7 +66,7 @@ Status read_setting(const RunFlags& flags, const RunRecord& run, SuperviseOption
   setting = OCRTUNE_TRY(launch_setting(run, flags.command, options.machine));
   const std::string& directory = setting.workload.directory;
   if (!directory.empty() && directory != real_path(".").value_or("")) {
-    std::fprintf(stderr, "ocrtune run: note: starts in %s, as the trials did\n", directory.c_str());
+    say_line("ocrtune run: note: starts in " + directory + ", as the trials did");
   }
   return Status();
 }
@@ -133,7 +133,7 @@ Status look_at_hosts(RunFlags& flags, SuperviseOptions& options) {
   flags.host_count = static_cast<int>(OCRTUNE_TRY(host_names(flags.hosts)).names.size());
   flags.open = OCRTUNE_TRY(open_hosts(flags.hosts));
   for (const std::string& note : flags.open->notes()) {
-    std::fprintf(stderr, "ocrtune run: note: %s\n", note.c_str());
+    say_line("ocrtune run: note: " + note);
   }
   options.machine = flags.open->machine();
   return Status();
@@ -362,7 +362,7 @@ class MetricsFile {
     const auto save = [path = path_, text = metrics_text(metrics_), writable = writable_] {
       const Status status = write_file(path, text);
       *writable = status.ok();
-      if (!status) std::fprintf(stderr, "ocrtune run: note: %s\n", status.error().what.c_str());
+      if (!status) say_line("ocrtune run: note: " + status.error().what);
     };
     (void)writer_.put(0, save);
   }
@@ -448,7 +448,7 @@ Result<int> run_run(RunFlags flags) {
   const auto end = OCRTUNE_TRY(supervise(options, attempt, listeners, steady_clock()));
   const Status page = write_file(join_path(options.run_directory, "report.html"),
                                  supervised_html(options, end, utc_now()));
-  if (!page) std::fprintf(stderr, "ocrtune run: note: %s\n", page.error().what.c_str());
+  if (!page) say_line("ocrtune run: note: " + page.error().what);
   if (flags.json) {
     constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
     std::printf("%s\n", summary_json(options, end).dump(2, ' ', false, kReplace).c_str());

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "base/process.h"
 #include "probes/host/machine_lock.h"
 
@@ -88,6 +89,42 @@ TEST(MachineTurn, OthersWaitAndSaySo) {
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->code, 3);
   EXPECT_THAT(slo->output().contents(), HasSubstr("refused"));
+}
+
+// Any user of the machine may have the turn, under any name.
+TEST(MachineTurn, AHoldersNameIsShownAndNotObeyed) {
+  const std::string folder = *make_temporary_directory("machine_turn");
+  ProcessOptions options;
+  options.arguments = {"bash",
+                       "-c",
+                       "exec -a $'\x1b[31mred' \"$0\" \"$@\"",
+                       OCRTUNE_BINARY,
+                       "tune",
+                       "--db",
+                       folder + "/runs.sqlite",
+                       "--budget",
+                       "60s",
+                       "--metric",
+                       "speed",
+                       "--",
+                       "sh",
+                       "-c",
+                       "echo; touch " + folder + "/begun; sleep 60"};
+  auto holder = Process::start(options);
+  ASSERT_TRUE(holder);
+  for (int i = 0; i < 600 && !path_exists(folder + "/begun"); ++i) holder->wait(0.1);
+  ASSERT_TRUE(path_exists(folder + "/begun")) << holder->output().contents();
+  auto slo = start_slo({});
+  ASSERT_TRUE(slo);
+  const auto said = [&] { return slo->output().contents(); };
+  for (int i = 0; i < 300 && said().find("waiting: ") == std::string::npos; ++i) slo->wait(0.1);
+  EXPECT_THAT(said(), HasSubstr("[31mred"));
+  EXPECT_THAT(said(), Not(HasSubstr("\x1b")));
+  slo->signal(SIGINT);
+  EXPECT_TRUE(slo->wait(60));
+  holder->signal(SIGINT);
+  EXPECT_TRUE(holder->wait(60));
+  EXPECT_TRUE(remove_tree(folder));
 }
 
 TEST(MachineTurn, FreeMachineIsNotWaitedFor) {
