@@ -376,8 +376,8 @@ class MetricsFile {
   BackgroundWriter writer_;
 };
 
-// The command's words on our standard output, or on stderr when stdout is for JSON. Who stops to
-// read them does not stop the watch; the log has what is left out here.
+// Words on a stream, written in the background: a terminal that is stopped, or a reader that reads
+// no further, does not stop the watch. The log has what is left out here.
 class Echo {
  public:
   explicit Echo(std::FILE* stream) : stream_(stream) {}
@@ -397,10 +397,17 @@ class Echo {
     });
     if (!taken) left_out_ += bytes.size();
   }
+  // A line of our own, which comes before what is written to another stream from now on.
+  void put_line(const std::string& line) {
+    put(line + "\n");
+    writer_.finish(kLineSeconds);
+  }
+  bool idle() const { return writer_.idle(); }  // all of it was taken
   void finish() const { writer_.finish(kFinishSeconds); }
 
  private:
   static constexpr double kFinishSeconds = 60;  // for a terminal over a slow line
+  static constexpr double kLineSeconds = 0.2;
 
   std::FILE* stream_;
   std::uint64_t left_out_ = 0;
@@ -411,26 +418,27 @@ Result<int> run_run(RunFlags flags) {
   auto options = OCRTUNE_TRY(options_of(flags));
   MetricsFile metrics(flags.metrics, options.run_directory);
   const bool terminal = may_redraw(stderr);
+  Echo notes(stderr), words(stdout);
   SuperviseListeners listeners;
-  listeners.on_note = [terminal](const std::string& line) {
-    std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", plain_line(line).c_str());
+  listeners.on_note = [terminal, &notes](const std::string& line) {
+    notes.put_line((terminal ? "\r\x1b[K" : "") + plain_line(line));
   };
   listeners.on_held = [note = listeners.on_note](const HeldBack& held) {
     note("why: " + sentence(held_back_reason(held), terminal_language()));
   };
   const double planned = options.planned_seconds;
-  listeners.on_status = [terminal, planned, &metrics](const AttemptStatus& status,
-                                                      const std::string& forecast) {
+  listeners.on_status = [terminal, planned, &metrics, &notes](const AttemptStatus& status,
+                                                              const std::string& forecast) {
     metrics.update(status);
-    if (!terminal) return;
+    if (!terminal || !notes.idle()) return;
     const std::string line =
         fmt::format("{} | {} in {} | silent {} | {} {}", format_duration(status.seconds),
                     format_bytes(status.bytes), how_many(status.processes, "process"),
                     format_duration(status.silent_seconds), eta_of(status, planned), forecast);
     const int width = terminal_width(stderr) - 1;
-    std::fprintf(stderr, "\r\x1b[K%s", cut_to_width(plain_line(line), width).c_str());
+    notes.put("\r\x1b[K" + cut_to_width(plain_line(line), width));
   };
-  Echo echo(flags.json ? stderr : stdout);
+  Echo& echo = flags.json ? notes : words;  // stdout is for the document then
   const AttemptRunner start = flags.open
                                   ? g_host_attempts(std::exchange(flags.open, nullptr),
                                                     flags.patience_seconds, listeners.on_note)

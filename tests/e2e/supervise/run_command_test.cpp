@@ -1,8 +1,10 @@
 // ocrtune run as a user types it: it ends well, gives up, restarts, binds, is interrupted, refuses.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -209,6 +211,40 @@ TEST_F(RunCommand, AProgramThatIsAwayAtARestartIsTriedAgain) {
   EXPECT_EQ(process.wait(60).value_or(ProcessExit{}).code, 1);
   EXPECT_THAT(process.output().contents(), HasSubstr("3. could not start: "));
   EXPECT_THAT(kept("report.html"), HasSubstr("could not start: "));
+}
+
+// A terminal that is stopped, a pager on its first page: the pipe is full before the first word.
+TEST_F(RunCommand, AReaderThatStopsHoldsNothingUp) {
+  const std::string pipe = folder_ + "/pipe", ran = folder_ + "/ran";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  ASSERT_TRUE(make_directories(folder_ + "/run"));  // nothing is said before the command runs
+  const Descriptor reader{::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+  {
+    const Descriptor writer{::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)};
+    while (::write(writer.number, "\n", 1) == 1) {
+    }
+  }
+  ProcessOptions options;
+  options.arguments = {"sh", "-c",
+                       "exec \"$0\" run --run-dir " + folder_ + "/run -- sh -c 'echo said; touch " +
+                           ran + "' >" + pipe + " 2>&1",
+                       OCRTUNE_BINARY};
+  Process process = std::move(Process::start(options)).value();
+  for (int i = 0; i < 300 && !path_exists(ran); ++i) process.wait(0.1);
+  EXPECT_TRUE(path_exists(ran));
+  std::string all;
+  const auto read_on = [&] {
+    std::array<char, 4096> block{};
+    for (ssize_t got = 0; (got = ::read(reader.number, block.data(), block.size())) > 0;) {
+      all.append(block.data(), static_cast<std::size_t>(got));
+    }
+  };
+  for (int i = 0; i < 600 && !process.wait(0.1); ++i) read_on();
+  read_on();
+  ASSERT_TRUE(process.poll_exit());
+  EXPECT_EQ(process.poll_exit()->code, 0);
+  EXPECT_THAT(all, HasSubstr("\nattempt 1: sh -c "));
+  EXPECT_THAT(all, HasSubstr("\nsaid\n"));
 }
 
 TEST_F(RunCommand, NotesGoIntoNoFileWhereAStreamIsClosed) {
