@@ -19,6 +19,7 @@
 #include <optional>
 #include <thread>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/byte_text.h"
@@ -27,6 +28,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "extras/hosts/agent_messages.h"
 #include "extras/hosts/agents.h"
@@ -37,6 +39,7 @@
 #include "extras/hosts/host_trial.h"
 #include "extras/hosts/pair_socket.h"
 #include "extras/hosts/seeded_step.h"
+#include "extras/supervise/background_writer.h"
 #include "probes/host/machine_lock.h"
 #include "probes/host/nics.h"
 #include "probes/probe.h"
@@ -305,6 +308,32 @@ Json answer_trial(const Json& request) {
   return Json::parse(part_json(trial));
 }
 
+std::string output_line(const std::string& text) {
+  const Json event = {{"event", "output"}, {"text", text}};
+  return event.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// What is told while a job runs, written in the background: the link to the launcher may stand for
+// minutes, and the job and its watch go on.
+class ToldLines {
+ public:
+  void put(const std::string& line) {
+    if (!writer_.put(line.size(), [line] { (void)write_line(line).ok(); })) ++left_out_;
+  }
+  // What comes next must stand behind all of it.
+  void finish() {
+    writer_.finish(inbox().silence_seconds());
+    if (left_out_ == 0) return;
+    put(output_line(fmt::format("\n({} of output are left out: the link to the launcher stood)\n",
+                                how_many(left_out_, "piece"))));
+    writer_.finish(inbox().silence_seconds());
+  }
+
+ private:
+  std::int64_t left_out_ = 0;
+  BackgroundWriter writer_;
+};
+
 // This host's part of an attempt, whose output is told as it comes.
 Json answer_attempt(const Json& request) {
   hold_run(message_field<std::string>(request, "run", ""));
@@ -313,17 +342,19 @@ Json answer_attempt(const Json& request) {
   const auto plan = parse_host_attempt(request.dump(), *machine);
   if (!plan) return error_json(plan.error());
   AttemptListeners listeners;
-  listeners.on_output = [](std::string_view bytes) {
-    (void)say({{"event", "output"}, {"text", utf8_of_bytes(bytes)}}).ok();
+  ToldLines told;
+  listeners.on_output = [&told](std::string_view bytes) {
+    told.put(output_line(utf8_of_bytes(bytes)));
   };
-  listeners.on_status = [](const AttemptStatus& status) {
-    (void)write_line(attempt_status_json(status)).ok();
+  listeners.on_status = [&told](const AttemptStatus& status) {
+    told.put(attempt_status_json(status));
   };
   listeners.ended = [id = message_field(request, "id", std::int64_t{0})] {
     return inbox().ended(id);
   };
   const LinkWatch links;
   auto end = run_attempt(*plan, listeners);
+  told.finish();
   if (!end) return error_json(end.error());
   end->links_down = links.down();
   return Json::parse(attempt_end_json(*end));

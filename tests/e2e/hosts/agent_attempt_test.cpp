@@ -111,6 +111,16 @@ TEST_F(AgentAttempt, AStartErrorHasItsKind) {
   EXPECT_THAT(error->what, HasSubstr("/nowhere/train"));
 }
 
+TEST_F(AgentAttempt, ALinkThatStandsHoldsNoJobUp) {
+  AskedAgent agent;
+  agent.ask(attempt({"sh", "-c", "head -c 4000000 /dev/zero | tr '\\0' x; echo ended > log"}, 1));
+  wait_for_log(agent);  // nobody reads what the agent tells
+  EXPECT_EQ(log(), "ended\n");
+  const FieldsJson reply = agent.reply(1);
+  ASSERT_TRUE(reply.is_object());
+  EXPECT_FALSE(parse_error(reply)) << reply.dump();
+}
+
 // The link broke and nobody hung up: the first agent would work on until its silence is too long.
 TEST_F(AgentAttempt, ALaterAgentEndsTheFormerOne) {
   AskedAgent former;
