@@ -31,6 +31,24 @@ TEST(DeploymentFormats, AUnitNamesItsProgramFromTheRoot) {
   EXPECT_THAT(file_of("systemd", deployment), HasSubstr("ExecStart=\"/srv/ocr/./serve.sh\""));
 }
 
+TEST(DeploymentFormats, AUnitsFolderEndsItsLine) {
+  Deployment deployment;
+  deployment.launch.arguments = {"/bin/train"};
+  for (const char* folder : {"/srv/50%\\", "/srv/50% "}) {
+    deployment.launch.directory = folder;
+    EXPECT_THAT(file_of("systemd", deployment),
+                HasSubstr("\nWorkingDirectory=/srv/50%" + std::string(folder + 7) + "/\n"));
+  }
+}
+
+TEST(DeploymentFormats, YamlHoldsNothingThatCannotBePrinted) {
+  Deployment deployment;
+  deployment.launch.arguments = {"train", "a\x7f\xc2\x85\xe2\x80\xa8z"};
+  for (const char* format : {"compose", "k8s"}) {
+    EXPECT_THAT(file_of(format, deployment), HasSubstr("\"a\\u007f\\u0085\\u2028z\""));
+  }
+}
+
 TEST(DeploymentFormats, AConfigKeepsListsAndTexts) {
   Deployment deployment;
   deployment.launch.arguments = {"train.py",     "-o",      "T.files=['a.txt','b.txt']",
