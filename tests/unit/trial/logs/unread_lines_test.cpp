@@ -57,6 +57,14 @@ TEST(UnreadLines, AWordOfSpeedIsAMetric) {
   EXPECT_THAT(why("torch", lines), HasSubstr("--metric page_rate would read it"));
 }
 
+TEST(UnreadLines, ARateThatIsNoSpeedIsQuoted) {
+  for (const std::string rate : {"nan", "inf", "0", "-5"}) {
+    const std::vector<std::string> lines(
+        30, "epoch: [1/10], global_step: 7, loss: 1.0, ips: " + rate + " samples/s");
+    EXPECT_THAT(why("paddleocr", lines), HasSubstr("ips: " + rate + " samples"));
+  }
+}
+
 TEST(UnreadLines, WhereNothingFitsTheOptionsAreNamed) {
   EXPECT_THAT(why("torch", {"ready"}), HasSubstr("--log-reader runs"));
   EXPECT_THAT(why("torch", {}), HasSubstr("--log-file"));
