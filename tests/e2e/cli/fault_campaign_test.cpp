@@ -38,7 +38,7 @@ TEST_P(SlowFaultCampaign, NothingIsLostAndNothingIsLeft) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Machine, SlowFaultCampaign, testing::Values("quiet", "busy", "tight"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& one) { return std::string(one.param); });
 
 // Failures of every cause, more than one after the other; all 12 hours take 20 minutes.
 TEST(SlowSoak, HoursOfRunGrowNothing) {

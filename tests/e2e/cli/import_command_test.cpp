@@ -155,6 +155,7 @@ TEST_F(ImportCommand, TuneTurnsAwayAnEngineThatReadsOtherwise) {
       "runs", "--budget", "8s",    "--nproc",   "1",         "--trial-time", "200ms", "--threads",
       "1",    "--batch",  "4",     "--binding", "none",      "--width",      "64",    "--json"};
   std::vector<std::string> engines = tune;
+  engines.insert(engines.end(), {"--precision", "fp32,int8"});
   engines.insert(engines.end(), {"--engine", "ocrtune,onnxruntime,openvino"});
   // The present setting is the framework's; the model's own random weights read nothing.
   engines.insert(engines.begin() + 1, {"--baseline", "threads=1 batch=4 backend=onnxruntime"});
@@ -166,6 +167,9 @@ TEST_F(ImportCommand, TuneTurnsAwayAnEngineThatReadsOtherwise) {
   EXPECT_TRUE(code == 0 || code == 1) << said_;
   EXPECT_GE(json["outcomes"].value("wrong_result", 0), 1) << said_;
   EXPECT_EQ(json["recommendation"]["knobs"]["backend"], "onnxruntime") << said_;
+  // Its int8 computes from a file that is made of the lines.
+  EXPECT_THAT(said_, HasSubstr("int8 of onnxruntime: made"));
+  EXPECT_EQ(*read_file(path("tiny.int8.onnx"), 10), "40");
   // The present setting's own engine does not read: a gain over another one would not be the
   // user's.
   engines[2] = "threads=1,batch=4,backend=openvino";
@@ -175,6 +179,9 @@ TEST_F(ImportCommand, TuneTurnsAwayAnEngineThatReadsOtherwise) {
   engines.back() = "tensorrt";
   EXPECT_EQ(ocrtune(engines), 2);
   EXPECT_THAT(said_, HasSubstr("--engine tensorrt: not one of ocrtune"));
+  engines.back() = "onnxruntime+fast";
+  EXPECT_EQ(ocrtune(engines), 2);
+  EXPECT_THAT(said_, HasSubstr("onnxruntime+fast: its options are no-arena"));
   engines.back() = "openvino";
   EXPECT_EQ(ocrtune(engines), 3) << said_;
   EXPECT_THAT(said_, HasSubstr("no engine here reads"));
