@@ -1,5 +1,6 @@
 // The command is started once, with the user's setting, while the reader finder listens. If it
-// stays open whose batch a step of launched ranks has, it is started once more with one process.
+// stays open whose batch a step of launched ranks has, it is started once more with one process; if
+// a counter may be of steps or of samples, with another batch.
 // What was taken is told with the flags that would name it. The rules on whose rate it is come
 // last, from what was told to what is assumed.
 #include "cli/tune/listening.h"
@@ -121,6 +122,25 @@ std::optional<bool> whose_batch(const ReaderChoice& choice, const PreparedComman
                                                                     : std::nullopt;
 }
 
+// What a counter counts that grew by a multiple of the batch, by a second start with another one.
+std::optional<ReaderChoice> by_another_batch(const FoundCounter& open, const SearchRequest& search,
+                                             const PreparedCommand& prepared,
+                                             const Machine& machine, const Knobs& knobs,
+                                             const TrialLimits& limits, bool silent) {
+  Knobs other = knobs;
+  other.batch *= 2;
+  const auto listed = search.axes.find("batch");
+  if (listed != search.axes.end()) {
+    for (const std::string& value : listed->second) {
+      Knobs one = knobs;
+      if (set_knob(one, "batch", value) && one.batch != knobs.batch) other = one;
+    }
+  }
+  const auto finder = std::make_shared<ReaderFinder>(log_context(prepared, other));
+  hear(prepared, machine, other, limits, silent, finder);
+  return interrupted() ? std::nullopt : finder->settled(open, knobs.batch);
+}
+
 // Runs of a training are as many steps each, and cannot be compared where the batch varies.
 bool takes_more_by_batch(const PreparedCommand& prepared, const ReaderFinder& finder) {
   return names_used(prepared.workload).contains("batch") && finder.unread().tell_of_training();
@@ -201,6 +221,10 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
       std::clamp(kBudgetShare * search.budget_seconds, kLeastSeconds, kMostSeconds);
   const Trial trial = hear(prepared, machine, knobs, limits, silent, finder);
   auto choice = interrupted() ? std::nullopt : finder->choice_at_end();
+  const auto open = choice || interrupted() ? std::nullopt : finder->open_counter();
+  if (open && names_used(prepared.workload).contains("batch")) {
+    choice = by_another_batch(*open, search, prepared, machine, knobs, limits, silent);
+  }
   // The command ended by itself before enough lines came: whole runs of it can be timed.
   const bool ended =
       trial.outcome == Outcome::crashed && trial.cause == "no_metric" && !finder->is_settled();

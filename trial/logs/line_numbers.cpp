@@ -63,11 +63,20 @@ bool is_sample_name(std::string_view word) {
   return is_among(word, kNames);
 }
 
+// "training_step" is one, too.
 bool is_step_name(std::string_view word) {
   static constexpr std::array<std::string_view, 11> kNames = {
       "step",  "steps", "global_step", "iter",    "iters",     "iteration",
       "batch", "it",    "update",      "updates", "iterations"};
-  return is_among(word, kNames);
+  return is_among(word, kNames) || is_among(word.substr(word.rfind('_') + 1), kNames);
+}
+
+// "step: 20", "1-20batch"; but of "epoch 3 step 20" the 3 is none.
+bool counts_steps(const TimedNumbers& line, std::size_t index) {
+  const LineNumber& number = line.numbers[index];
+  if (is_step_name(word_before(line.line, number.begin))) return true;
+  const bool joined = number.end < line.line.size() && in_a_word(line.line[number.end]);
+  return joined && is_step_name(word_behind(line.line, number.end));
 }
 
 // Of a date, a clock, an address, a version: no number that counts or measures. "1-20", two numbers
@@ -107,7 +116,7 @@ std::string pattern_of(const TimedNumbers& line, std::size_t index, const char* 
   const std::size_t begin = line.numbers[index].begin;
   std::size_t from = begin;
   const auto is_mark = [](char c) {
-    return std::string_view(" \t:=[](#'\"|/").find(c) != std::string_view::npos ||
+    return std::string_view(" \t:=[](#'\"|/-").find(c) != std::string_view::npos ||
            std::isdigit(static_cast<unsigned char>(c)) != 0;
   };
   // The marks before the number, then the letters of its name: the pattern begins with the name.
@@ -261,9 +270,41 @@ std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std:
   return off_the_clock(waits);
 }
 
-std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std::size_t index) {
+// The counter of steps beside a time, where several lie between two lines: then a time as long as
+// the line took is not of one. One that grows by the batch counts the samples of a step.
+std::optional<std::size_t> several_steps_between(const std::vector<TimedNumbers>& lines,
+                                                 int batch) {
+  const TimedNumbers& last = lines.back();
+  for (std::size_t i = 0; i < last.numbers.size(); ++i) {
+    if (!counts_steps(last, i) && !counts_to(last, i)) continue;
+    const auto growth = growth_of(lines, i, 1);
+    if (growth && growth->least > 1 && growth->least != batch) return i;
+  }
+  return std::nullopt;
+}
+
+// It says more than the clock: a clock itself, since the start, or a time of several steps.
+bool is_no_single_time(const std::vector<TimedNumbers>& lines, std::size_t index, bool of_a_step,
+                       int batch) {
+  const auto counter = of_a_step ? several_steps_between(lines, batch) : std::nullopt;
+  const double seconds = lines.back().seconds - lines.front().seconds;
+  const auto said = [&](const TimedNumbers& line) { return seconds_of(line, index).value_or(0); };
+  double of_steps = 0;
+  for (std::size_t i = 1; counter && i < lines.size(); ++i) {
+    const double grown = lines[i].numbers[*counter].value - lines[i - 1].numbers[*counter].value;
+    of_steps += std::max(0.0, grown) * said(lines[i]);
+  }
+  const double grown = said(lines.back()) - said(lines.front());
+  const bool is_a_clock = grown > kSooner * seconds && grown < kLater * seconds;
+  return lines.size() > 3 && (is_a_clock || of_steps > kLater * seconds);
+}
+
+std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std::size_t index,
+                                    bool of_a_step, int batch) {
   // A time may be of one line or of what a counter beside it has grown by: the nearer one is meant.
-  auto least = off_the_clock(lines, index, std::nullopt);
+  auto least = of_a_step && several_steps_between(lines, batch)
+                   ? std::nullopt
+                   : off_the_clock(lines, index, std::nullopt);
   for (std::size_t i = 0; i < lines.back().numbers.size(); ++i) {
     const auto off = growth_of(lines, i, 1) ? off_the_clock(lines, index, i) : std::nullopt;
     if (off && (!least || *off < *least)) least = off;
@@ -379,7 +420,7 @@ void LineForms::add(const std::string& line, double now_seconds) {
   if (lines.size() < kMostLines) lines.push_back(std::move(timed));
 }
 
-std::optional<FoundCounter> LineForms::counter(std::size_t lines, int batch) const {
+std::optional<FoundCounter> LineForms::counter(std::size_t lines, int batch, bool open) const {
   std::optional<FoundCounter> found;
   bool named = false;
   for (const auto& [form, all] : forms_) {
@@ -390,7 +431,7 @@ std::optional<FoundCounter> LineForms::counter(std::size_t lines, int batch) con
       if (is_other_work(last.line.substr(0, last.numbers[i].begin))) break;
       const std::string name = word_before(last.line, last.numbers[i].begin);
       const auto total = counts_to(last, i);
-      const bool steps = is_step_name(name), ones = !steps && is_sample_name(name);
+      const bool steps = counts_steps(last, i), ones = !steps && is_sample_name(name);
       // A number that is called a step wins over one that is called nothing.
       if ((!steps && !ones && !total) || (found && (named || !steps))) continue;
       // Above its total it is no counter, as in "5/3".
@@ -403,15 +444,16 @@ std::optional<FoundCounter> LineForms::counter(std::size_t lines, int batch) con
       // Every tenth step, or every tenth sample?
       const bool unsure = batches && (batch < kSureBatch || is_round(growth->least));
       // Rather nothing than a guess by a factor of the batch.
-      if (!steps && !ones && unsure) continue;
-      const auto counts = steps       ? FoundCounter::Counts::steps
+      if (open != (!steps && !ones && unsure)) continue;
+      const auto counts = open        ? FoundCounter::Counts::either
+                          : steps     ? FoundCounter::Counts::steps
                           : ones      ? FoundCounter::Counts::samples
                           : batches   ? FoundCounter::Counts::samples
                           : batch > 1 ? FoundCounter::Counts::steps
                                       : FoundCounter::Counts::either;
       const bool samples = counts == FoundCounter::Counts::samples;
       found = FoundCounter{counts, pattern_of(last, counts_all, samples ? "sample" : "step"),
-                           last.line};
+                           last.line, growth->least};
       named = steps;
     }
   }
@@ -469,18 +511,19 @@ LineForms::ReadLines LineForms::read_by(const std::string& metric) const {
 // What reads the number at `index` of a form's lines, and how far it is off the clock. Empty:
 // nothing does.
 FoundTime LineForms::time_at(const std::string& form, std::size_t index, std::size_t lines,
-                             std::map<std::string, ReadLines>& known) const {
+                             int batch, std::map<std::string, ReadLines>& known) const {
   const std::vector<TimedNumbers>& all = forms_.at(form);
   const TimedNumbers& last = all.back();
   FoundTime time;
   time.of_a_step = speaks_of_steps(last.line);
   time.seconds = *seconds_of(last, index);
+  if (is_no_single_time(all, index, time.of_a_step, batch)) return time;
   const std::string metric = metric_of(last, index, time.of_a_step);
   if (metric.empty()) return time;
   time.reader = "metric:" + metric;
   time.lines = all.size();
   // Fewer lines than the caller asks for prove nothing by the clock.
-  time.off = all.size() < lines ? std::nullopt : off_the_clock(all, index);
+  time.off = all.size() < lines ? std::nullopt : off_the_clock(all, index, time.of_a_step, batch);
   const auto at = known.find(metric);
   const ReadLines& read =
       at != known.end() ? at->second : known.emplace(metric, read_by(metric)).first->second;
@@ -504,7 +547,7 @@ FoundTime LineForms::time_at(const std::string& form, std::size_t index, std::si
   return time;
 }
 
-std::optional<FoundTime> LineForms::time(std::size_t lines) const {
+std::optional<FoundTime> LineForms::time(std::size_t lines, int batch) const {
   std::optional<FoundTime> found;
   std::map<std::string, ReadLines> known;  // of a metric
   const auto rank = [](const FoundTime& time) {
@@ -518,7 +561,7 @@ std::optional<FoundTime> LineForms::time(std::size_t lines) const {
       // A program that reads pages may speak of inference alone.
       if (speaks_of_steps(last.line) ? is_other_work(before) : names_preparation(before)) break;
       if (!seconds_of(last, i)) continue;
-      FoundTime time = time_at(form, i, lines, known);
+      FoundTime time = time_at(form, i, lines, batch, known);
       if (time.reader.empty() || time.lines < lines) continue;
       if (found && !(rank(time) < rank(*found))) continue;
       const LineNumber& number = last.numbers[i];

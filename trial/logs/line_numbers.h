@@ -37,6 +37,7 @@ struct FoundCounter {
   enum class Counts { steps, samples, either } counts = Counts::steps;
   std::string pattern;  // of log reader regex
   std::string line;
+  double least = 0;  // that it grew by, from one line to the next
 };
 struct FoundTime {
   std::string reader;  // as make_log_reader() takes it
@@ -56,11 +57,13 @@ class LineForms {
   void add(const std::string& line, double now_seconds);
   // A counter that grew over `lines` of one form. None where it may count samples or steps and the
   // batch makes a difference; `batch` 1: it is not known, and makes none.
-  std::optional<FoundCounter> counter(std::size_t lines, int batch) const;
+  // `open`: one of those instead, which another batch would settle.
+  std::optional<FoundCounter> counter(std::size_t lines, int batch, bool open = false) const;
   // A bar, "640/60000", whose every count is a multiple of the batch: it counts samples.
   std::optional<FoundCounter> bar_of_samples(int batch) const;
   // A time in the commonest form; one that the clock agrees with comes first, the nearest of all.
-  std::optional<FoundTime> time(std::size_t lines) const;
+  // None that says more than the clock, or that is as long as several steps of `batch`.
+  std::optional<FoundTime> time(std::size_t lines, int batch) const;
   std::size_t longest() const;  // lines of the commonest form with a number
 
  private:
@@ -70,7 +73,7 @@ class LineForms {
     std::optional<double> off;  // as of a time
   };
   ReadLines read_by(const std::string& metric) const;
-  FoundTime time_at(const std::string& form, std::size_t index, std::size_t lines,
+  FoundTime time_at(const std::string& form, std::size_t index, std::size_t lines, int batch,
                     std::map<std::string, ReadLines>& known) const;
 
   std::deque<std::pair<std::string, TimedNumbers>> recent_;  // the last ones, with their forms

@@ -270,7 +270,7 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
     choice_ = counted(*counter);
     return;
   }
-  const auto time = forms_.time(kFormLines);
+  const auto time = forms_.time(kFormLines, context_.batch);
   // A time of one image is a rate only where a step is one image.
   if (time && time->off && (time->of_a_step || context_.batch <= 1)) {
     choice_ = timed(*time);
@@ -308,8 +308,28 @@ std::optional<ReaderChoice> ReaderFinder::choice_of_files() const {
   return ReaderChoice{found->pattern, Reads::samples, false, found->line};  // of all processes
 }
 
+std::optional<FoundCounter> ReaderFinder::open_counter() const {
+  return forms_.counter(kFormLines, context_.batch, true);
+}
+
+std::optional<ReaderChoice> ReaderFinder::settled(const FoundCounter& open, int batch) const {
+  auto found = forms_.counter(kFormLines, context_.batch, true);
+  if (!found) found = forms_.counter(kFormLines, context_.batch);
+  const auto words = [](const FoundCounter& counter) {
+    return counter.pattern.substr(0, counter.pattern.find("(?<"));
+  };
+  if (!found || words(*found) != words(open)) return std::nullopt;
+  const bool steps = found->least == open.least;
+  const bool samples = found->least * batch == open.least * context_.batch;
+  if (steps == samples) return std::nullopt;
+  ReaderChoice choice{
+      "regex:" + open.pattern, steps ? Reads::steps : Reads::samples, {}, open.line};
+  if (samples) replace_all(choice.log_reader, "(?<step>", "(?<sample>");
+  return choice;
+}
+
 std::optional<ReaderChoice> ReaderFinder::offer() const {
-  const auto time = forms_.time(1);
+  const auto time = forms_.time(1, context_.batch);
   if (!time) return std::nullopt;
   ReaderChoice choice = timed(*time);
   choice.line = time->number;

@@ -52,6 +52,11 @@ class ReaderFinder {
   std::optional<ReaderChoice> choice_at_end() const;
   // The lines that name a file each, of a command that does not train.
   std::optional<ReaderChoice> choice_of_files() const;
+  // A counter that may be of steps or of samples, and how it grew: with another batch it shows
+  // which.
+  std::optional<FoundCounter> open_counter() const;
+  // What the counter that another finder left open with `batch` counts, by how it grows here.
+  std::optional<ReaderChoice> settled(const FoundCounter& open, int batch) const;
   // What would read one of the lines, if it is what the user means; `line` is the number alone.
   std::optional<ReaderChoice> offer() const;
   const UnreadLines& unread() const { return unread_; }

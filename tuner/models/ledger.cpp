@@ -39,9 +39,10 @@ int Ledger::add(const Trial& trial) {
   const bool more_known = cost_.add(trial);
   if (trial.noisy()) {
     ++record.discarded;
-    record.discarded_rates.push_back(rate_by(cost_, trial, objective_));
+    disturbed_.push_back(
+        {point, trial, cost_.least(trial.knobs), rate_by(cost_, trial, objective_)});
+    record.discarded_rates.push_back(disturbed_.back().rate);
     record.discarded_times.push_back(trials_);
-    disturbed_.emplace_back(point, trial);
   }
   stale_ = stale_ || more_known;
   if (trial.noisy()) return point;
@@ -57,12 +58,15 @@ const PointRecord& Ledger::record(int point) const {
 
 // In the order of the trials: discarded_times still match.
 void Ledger::renew() const {
-  for (const auto& [point, trial] : disturbed_) {
-    records_[static_cast<std::size_t>(point)].discarded_rates.clear();
+  for (const Disturbed& one : disturbed_) {
+    records_[static_cast<std::size_t>(one.point)].discarded_rates.clear();
   }
-  for (const auto& [point, trial] : disturbed_) {
-    PointRecord& record = records_[static_cast<std::size_t>(point)];
-    record.discarded_rates.push_back(rate_by(cost_, trial, objective_));
+  for (Disturbed& one : disturbed_) {
+    const double known = cost_.least(one.trial.knobs);
+    if (std::exchange(one.cpu_seconds, known) != known) {
+      one.rate = rate_by(cost_, one.trial, objective_);
+    }
+    records_[static_cast<std::size_t>(one.point)].discarded_rates.push_back(one.rate);
   }
 }
 

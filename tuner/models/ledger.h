@@ -71,7 +71,13 @@ class Ledger {
   const Space* space_;
   Objective objective_;
   SampleCost cost_;
-  std::vector<std::pair<int, Trial>> disturbed_;  // trials without one clean sample, by point
+  // A trial without one clean sample, and its rate by the CPU time of a sample that was known then.
+  struct Disturbed {
+    int point = 0;
+    Trial trial;
+    double cpu_seconds = 0, rate = 0;
+  };
+  mutable std::vector<Disturbed> disturbed_;
   mutable std::vector<PointRecord> records_;
   mutable bool stale_ = false;  // their disturbed rates
   std::vector<int> tried_;

@@ -288,14 +288,69 @@ TEST(ReaderFinder, ANameThatOtherLinesHaveTooIsReadWithItsNeighbours) {
 TEST(ReaderFinder, OfSeveralTimesTheOneThatIsNearestToTheClock) {
   const auto line = [](int i) {
     return fmt::format(
-        "2024-05-01 10:00:{:02} 1epoch:train:{}-{}batch: iter_time=1.3e-04, "
+        "2024-05-01 10:00:{:02} 1epoch:train:#{}: iter_time=1.3e-04, "
         "forward_time=0.07, loss=2.1, train_time=0.100",
-        i, 20 * i + 1, 20 * i + 20);
+        i, 20 * i + 20);
   };
   const HeardScript heard = hear(every(2, 12, line), LogContext());
   ASSERT_TRUE(heard.choice);
   EXPECT_EQ(heard.choice->log_reader, "metric:train_time:s/step");
   EXPECT_NEAR(heard.samples_per_second, 10, 0.5);
+}
+
+// As ESPnet prints it: the time of four batches that make one step.
+TEST(ReaderFinder, AStepThatIsNamedBehindItsNumberIsCounted) {
+  const auto line = [](int i) {
+    return fmt::format("1epoch:train:{}-{}batch: loss=2.1, train_time=0.18{}", 20 * i + 1,
+                       20 * i + 20, i % 9);
+  };
+  const HeardScript heard = hear(every(0.93, 12, line), context_of({4, 1}, true));
+  ASSERT_TRUE(heard.choice);
+  EXPECT_NEAR(heard.samples_per_second, 4 * 20 / 0.93, 3) << heard.choice->log_reader;
+}
+
+// A clock since the start, whatever it is called.
+TEST(ReaderFinder, ATimeThatGrowsWithTheClockIsNotOfAStep) {
+  const auto line = [](int i) {
+    return fmt::format("training_step: {}|25000, loss: 2.1, avg_batch_time: {:.5f}", 5 * i,
+                       0.5 + 0.7 * i);
+  };
+  const HeardScript heard = hear(every(0.7, 12, line), context_of({4, 1}, true));
+  ASSERT_TRUE(heard.choice);
+  EXPECT_NEAR(heard.samples_per_second, 4 * 5 / 0.7, 1) << heard.choice->log_reader;
+  const auto unnamed = listened(every(
+      1.2, 30, [](int i) { return fmt::format("loss 2.1 elapsed_time: {:.5f}", 1 + 1.19 * i); }));
+  EXPECT_FALSE(unnamed.choice());
+  EXPECT_FALSE(unnamed.offer());
+}
+
+// "[20/10000] Time:1.23s" is the time of twenty, of steps or of samples; another batch shows which.
+TEST(ReaderFinder, WhatACounterCountsIsSeenByAnotherBatch) {
+  const auto lines = [](int grown, double took) {
+    return every(took, 12, [=](int i) {
+      return fmt::format("[0/30][{}/10000] Loss:4.9 Time:{:.2f}s", grown * (i + 1), took);
+    });
+  };
+  const auto of = [&](int batch, int grown, double took) {
+    ReaderFinder finder(context_of({batch, 1}, true));
+    for (const auto& [seconds, line] : lines(grown, took)) finder.add(line, seconds);
+    return finder;
+  };
+  const ReaderFinder first = of(4, 20, 1.24);
+  EXPECT_FALSE(first.choice());
+  ASSERT_TRUE(first.open_counter());
+  const auto steps = of(16, 20, 1.96).settled(*first.open_counter(), 4);
+  ASSERT_TRUE(steps);
+  EXPECT_EQ(steps->reads, ReaderChoice::Reads::steps);
+  const auto samples = of(16, 80, 1.96).settled(*first.open_counter(), 4);
+  ASSERT_TRUE(samples);
+  EXPECT_EQ(samples->reads, ReaderChoice::Reads::samples);
+  EXPECT_THAT(samples->log_reader, testing::HasSubstr("(?<sample>"));
+  EXPECT_FALSE(of(16, 30, 1.96).settled(*first.open_counter(), 4));
+  // One step a line, whose samples are counted: its time is of that step.
+  const HeardScript each = hear(lines(4, 0.5), context_of({4, 1}, true));
+  ASSERT_TRUE(each.choice);
+  EXPECT_NEAR(each.samples_per_second, 8, 0.4) << each.choice->log_reader;
 }
 
 // Each line comes when its document has been read.
