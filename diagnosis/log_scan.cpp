@@ -138,11 +138,14 @@ struct LogScanner::State {
   CardReport cards;
   SourceLines first_lines;
   PayloadBlock payload;
-  std::vector<Told> in_payload;   // counts unless the program ends the block
-  std::string rest;               // an unfinished line
+  std::vector<Told> in_payload;  // counts unless the program ends the block
+  int payload_blocks = 0;
+  std::map<const SignatureRow*, int> quoted_lines;  // of the blocks that the program ended
+  std::string rest;                                 // an unfinished line
   std::string heading;            // of the file whose lines these are, in a log of several
   std::string dated;              // start of the last line that looked dated, of earlier blocks
   std::string_view dated_here;    // the same, of this block
+  void drop_payload();
   std::set<std::string> scripts;  // that were typed at a prompt
   std::vector<bool> run_spoke = {false};  // it failed, stepped or came to its end
   std::int64_t run_progress = 0;          // progress lines of this run
@@ -224,6 +227,11 @@ LogScanner::State::Key LogScanner::State::take_match(const SignatureMatch& match
 // "terminate called after throwing an instance of 'E'" in the indented one.
 void LogScanner::State::continue_message(std::string_view line) {
   const std::string_view text = origin_of(line).text, more = trim(text);
+void LogScanner::State::drop_payload() {
+  for (const Told& told : in_payload) quoted_lines[told.matches[0].signature] += 1;
+  in_payload.clear();
+}
+
   const bool below = !more.empty() && more.size() < text.size() && text[0] <= ' ' &&
                      !starts_with(more, "at ") && !starts_with(more, "File \"") && more[0] != '^';
   std::erase_if(unfinished, [&](const Key& key) {
@@ -386,7 +394,8 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   }
   // A line that ends the block and tells of a failure stands behind the program's own traceback.
   const auto fails = [](const auto& match) { return tier(match.signature->role) > 0; };
-  if (!std::ranges::any_of(told.matches, fails)) in_payload.clear();
+  if (!std::ranges::any_of(told.matches, fails)) drop_payload();
+  payload_blocks += payload.open();
   for (const Told& one : std::exchange(in_payload, {})) take_matches(one);
   take_matches(told);
   const bool step = std::ranges::all_of(told.matches, [](const auto& match) {
@@ -468,7 +477,11 @@ LogScan LogScanner::finish() {
     state.take_block(state.rest);
     scan.lines += 1;
   }
-  for (const auto& told : state.in_payload) state.take_matches(told);
+  // What one of many pages held stands there as well: what fails at each of them is no text.
+  for (const auto& told : state.in_payload) {
+    const int before = state.quoted_lines[told.matches[0].signature];
+    if (before == 0 || 2 * before >= state.payload_blocks) state.take_matches(told);
+  }
   // A bar that stops at ^C was interrupted: its line is read again as the last one of the log.
   if (ends_with(trim(scan.last_line.text), "^C") && scan.progress_lines > 0) {
     const std::int64_t lines = std::exchange(scan.lines, scan.last_line.number - 1);

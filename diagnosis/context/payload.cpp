@@ -271,9 +271,9 @@ std::optional<std::string> without_payload(std::string_view line) {
 bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
   // A guess that bounds a block whose end is not seen: the rest of a log must not vanish in it.
   constexpr int kLongest = 200;
-  // Among them "== scan_01.png": a loop of a shell names the file whose text follows.
+  // Among them "=== scan_01.png": a loop of a shell names the file whose text follows.
   static const re2::RE2 kHeading(
-      R"((?i)^[-=#*]{2,}\s*(?:(?:(?:page )?text|content|markdown|warnings summary)|(?:sample|example|page|image|document|prediction|answer|response|prompt)\s*#?\d+(?:/\d+)?|(?:\S*/)?(?:(?:page|scan|img|image|doc)[\w-]*\d\w*\.(?:txt|md|json)|[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp)))\s*[-=#*]{2,}$|^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$|^== (?:\S*/)?[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp|bmp)$)",
+      R"((?i)^[-=#*]{2,}\s*(?:(?:(?:page )?text|content|markdown|warnings summary)|(?:sample|example|page|image|document|prediction|answer|response|prompt)\s*#?\d+(?:/\d+)?)\s*[-=#*]{2,}$|^[-=#*]{2,}>?\s*(?:\S*/)?(?:(?:page|scan|img|image|doc)[\w-]*\d\w*\.(?:txt|md|json)|[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp|bmp))\s*[-=#*<]*$|^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$)",
       bytes());
   static const re2::RE2 kOfALogger(
       R"(^\S{0,3}\d{2,4}[-/:]\d\d[-/:]\d\d|^\[\d{4}[-/]|^(?:INFO|DEBUG|WARNING|ERROR)\b|^[IWEF]\d{4} )",
@@ -313,16 +313,16 @@ bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
     labelled_ = re2::RE2::PartialMatch(line, kLabelled);
     if (labelled_) return lines_left_ = kLongest, true;
   }
-  const bool may_open =
-      line.size() < kLongestHeading && !line.empty() &&
-      (std::string_view(":=-#*>|").find(line.back()) != std::string_view::npos ||
-       ends_with(line, "：") || ends_with(line, "果") || starts_with(line, "== "));
+  const bool may_open = line.size() < kLongestHeading && !line.empty() &&
+                        (std::string_view(":=-#*>|").find(line.back()) != std::string_view::npos ||
+                         ends_with(line, "：") || ends_with(line, "果") || starts_with(line, "=="));
   if (lines_left_ == 0 && !may_open) return false;
   const re2::StringPiece piece(line.data(), std::min<std::size_t>(line.size(), 400));
   const bool logged = re2::RE2::PartialMatch(piece, kOfALogger);
   if (lines_left_ > 0) {
     lines_left_ -= 1;
-    const bool ruled = !dated_ && re2::RE2::PartialMatch(piece, kRule);
+    const bool ruled =
+        !dated_ && re2::RE2::PartialMatch(piece, kRule) && !(of_a_loop_ && starts_with(line, "$ "));
     if (!ruled && (of_a_test_ || !logged)) return true;
     lines_left_ = 0;
   }
@@ -330,6 +330,7 @@ bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
   if (of_a_test_ || (may_open && re2::RE2::PartialMatch(piece, kHeading) && !is_error_line(line))) {
     lines_left_ = kLongest;
     dated_ = logged;
+    of_a_loop_ = starts_with(line, "==");
   }
   return false;
 }

@@ -30,6 +30,7 @@ class PayloadBlock {
   bool of_a_test_ = false;                // what pytest has captured of it: only a rule ends that
   bool cut_out_ = false;                  // between marks of scissors
   bool labelled_ = false;                 // a line with a label in brackets ends it
+  bool of_a_loop_ = false;                // the name of a file: the next one ends it, no prompt
   bool dated_ = false;  // the heading has a logger's prefix, so a line with one ends the block
 };
 
