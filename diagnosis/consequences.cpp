@@ -178,6 +178,10 @@ double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
   double factor = recovered(finding, log) ? 0.2 : 1;
   // This factor and those below are set by hand.
   if (finding.earlier_run) factor *= 0.15;
+  // A loss that is none until the last step: the program may end well, what it learnt is nothing.
+  constexpr std::int64_t kLasts = 20;
+  const bool lasts = finding.signature->cause == "loss_diverged" && finding.count >= kLasts;
+  if (lasts && finding.progress_after < few) return factor;
   // A server that answers on met the error of one request.
   constexpr std::int64_t kServed = 3;
   if (finding.served_after >= kServed) {
