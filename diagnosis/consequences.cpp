@@ -54,7 +54,7 @@ shm_full > host_allocation_failed
 storage_failure > rank_busy_alone missing_file evaluation_hang permission_denied time_limit read_only_filesystem
 cuda_driver_too_old > no_gpu_visible
 # On CPUs it takes days.
-cuda_library_missing > no_gpu_visible time_limit
+cuda_library_missing > no_gpu_visible time_limit worker_timeout
 nccl_network > rank_mismatch
 memory_leak > host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill killed_by_other
 host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill > nccl_network missing_file
@@ -184,7 +184,10 @@ double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
   if (lasts && finding.progress_after < few) return factor;
   // A server that answers on met the error of one request.
   constexpr std::int64_t kServed = 3;
-  if (finding.served_after >= kServed) {
+  constexpr std::int64_t kFew = 50;  // answers to each: below it the server is too slow, a guess
+  const bool repeated = finding.signature->cause == "worker_timeout" && finding.count >= kServed &&
+                        kFew * finding.count >= log.served_lines;
+  if (finding.served_after >= kServed && !repeated) {
     factor *= 0.2;
   } else if (finding.progress_after >= 50) {
     factor *= 0.25;
