@@ -183,6 +183,7 @@ model_version pip install -U onnxruntime, or export with a lower opset (onnx.ver
 kernel_io_error smartctl -a DEVICE; replace the disk, then restore from the copy
 nccl_ib_completion ibstat; perfquery
 kernel_nfs nfsstat -m; is the server up? A hard mount goes on by itself when it answers again
+stuck_in_storage nfsstat -m; is the server up? A hard mount goes on by itself when it answers again
 kernel_lustre lfs check servers; mount the client anew after an eviction
 kernel_ceph ceph -s on a monitor; umount -l and mount the client anew
 triton_missing pip install triton   # Windows: triton-windows

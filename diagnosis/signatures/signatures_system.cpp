@@ -32,6 +32,8 @@ kernel_fork_pids process_limit proof 0.9 cgroup: fork rejected by pids controlle
 kernel_io_error storage_failure proof 0.75 (?:blk_update_request: (?:critical )?(?:I/O|medium) error|Buffer I/O error on dev|EXT4-fs error \(device|XFS \([^)]*\): .*(?:I/O error|Corruption)|critical (?:medium|target) error, dev)
 kernel_nfs storage_failure primary 0.75 nfs: server \S+ not responding, (?:still trying|timed out)
 kernel_link_down nccl_network primary 0.75 kernel: .*(?:mlx\d|ens|eth|bond|ixgbe|i40e|ice|bnxt)\S* .*Link (?:is )?[Dd]own
+# Of ps: a process that waits for a file system and cannot be killed.
+stuck_in_storage storage_failure primary 0.75 \bD[sl<N+]* +(?:rpc_wait_bit|nfs_wait|nfs4_wait|ceph_mdsc|cl_sync_io|request_wait_answer|blk_mq_get_tag)\w*
 kernel_hung_task storage_failure symptom 0.2 INFO: task (\S+):(\d+) blocked for more than \d+ seconds
 # Memory guards, batch systems, and who kills.
 systemd_unit_oom cgroup_out_of_memory proof 0.75 A process of this unit has been killed by the OOM killer|Failed with result 'oom-kill'|The kernel OOM killer killed some processes in this unit
