@@ -142,6 +142,10 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
     if (re2::RE2::PartialMatch(line.text, kModule, &module))
       add(fmt::format("pip install {}   # its package may have another name", module));
   }
+  const bool slowed =
+      std::ranges::any_of(logs, [](const LogScan& log) { return log.costs.fell(); });
+  if (slowed && cause.row == &find_cause("time_limit"))
+    add("find what slowed the run before the limit is raised: its steps took longer at its end");
   for (const Fix& fix : fix_table()) {
     const bool written =
         fix.programs == 0 || ((programs & fix.programs) != 0 && (programs & fix.without) == 0);

@@ -232,9 +232,9 @@ void name_unknown(const std::vector<LogScan>& logs, const FailureEvidence& evide
   diagnosis.causes.insert(diagnosis.causes.begin(), std::move(unknown));
 }
 
-void sort_by_confidence(std::vector<Cause>& causes) {
-  std::ranges::stable_sort(
-      causes, [](const Cause& a, const Cause& b) { return a.confidence > b.confidence; });
+void sort_by_confidence(std::vector<Cause>& causes, std::ptrdiff_t from = 0) {
+  std::stable_sort(causes.begin() + from, causes.end(),
+                   [](const Cause& a, const Cause& b) { return a.confidence > b.confidence; });
 }
 
 // An exit code, a crash without a name, ranks that gave up waiting: they say that, not why. Above
@@ -320,9 +320,10 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
     diagnosis.story = tell_story(logs, evidence, ranker, diagnosis.causes);
     diagnosis.next_steps = next_steps(diagnosis.causes, logs);
   }
-  // After the verdict: slowness ends no run.
+  // After the verdict: slowness ends no run, but a limit of time is reached by what is slow.
   add_slowness(logs, diagnosis);
-  if (!diagnosis.failed) sort_by_confidence(diagnosis.causes);
+  const bool late = diagnosis.failed && diagnosis.causes[0].row == &find_cause("time_limit");
+  if (!diagnosis.failed || late) sort_by_confidence(diagnosis.causes, late ? 1 : 0);
   add_notes(logs, evidence, ranker, diagnosis);
   for (Cause& cause : diagnosis.causes) advise(cause, logs);
   ask_for_what_is_missing(logs, evidence, diagnosis.causes);

@@ -72,9 +72,10 @@ double rate_of(std::string_view line) {
   }
   for (const std::string_view unit : {"s/it", "s/step", "s/batch", "s/img", "s/sample"}) {
     const std::size_t at = line.find(unit);
-    if (at == std::string_view::npos || at == 0) continue;
+    if (at == std::string_view::npos || at < 2) continue;
     const bool milliseconds = line[at - 1] == 'm';
-    const auto value = number_before(line, milliseconds ? at - 1 : at);
+    const std::size_t last = line.find_last_not_of(' ', milliseconds ? at - 2 : at - 1);
+    const auto value = number_before(line, last + 1);
     if (value && *value > 0) return (milliseconds ? 1000 : 1) / *value;
   }
   return 0;

@@ -192,6 +192,33 @@ const std::vector<Phrase>& advice_table() {
        "smartctl -a DEVICE；更换磁盘，再从副本恢复"},
       {"nfsstat -m; is the server up? A hard mount goes on by itself when it answers again",
        "nfsstat -m；服务器是否在线？硬挂载会在其恢复响应后自行继续"},
+      {"find what slowed the run before the limit is raised: its steps took longer at its end",
+       "先找出拖慢运行的原因，再提高上限：其最后的步骤耗时更长"},
+      {"pip install -U 'numpy>=2' wherever it runs   # a package was built against numpy 2",
+       "在每个运行它的地方 pip install -U 'numpy>=2'   # 有软件包是针对 numpy 2 构建的"},
+      {"export GLOO_SOCKET_IFNAME=INTERFACE on every node; its own name must not be 127.0.1.1 in "
+       "/etc/hosts",
+       "在每个节点上 export GLOO_SOCKET_IFNAME=INTERFACE；/etc/hosts 中本机名不得指向 127.0.1.1"},
+      {"getent hosts NAME on every node; Kubernetes: a headless Service, and hostname and "
+       "subdomain of the pods",
+       "在每个节点上 getent hosts NAME；Kubernetes：需要 headless Service 以及 Pod 的 hostname 与 "
+       "subdomain"},
+      {"quota -s; lfs quota -h FOLDER: is it the bytes or the number of files? Pack or delete "
+       "small files, or ask for more",
+       "quota -s；lfs quota -h FOLDER：超出的是字节数还是文件数？打包或删除小文件，或申请更多"},
+      {"HOME and the cache folders to a place that this user may write: a user without an entry "
+       "in passwd has HOME=/",
+       "把 HOME 与缓存文件夹设到该用户可写的位置：passwd 中没有条目的用户其 HOME=/"},
+      {"HTTPS_PROXY=http://USER:PASSWORD@PROXY:PORT; for NTLM and Negotiate a local helper (px, "
+       "cntlm)",
+       "HTTPS_PROXY=http://USER:PASSWORD@PROXY:PORT；NTLM 与 Negotiate 需要本地代理程序（px、"
+       "cntlm）"},
+      {"mdb_stat -e FOLDER; copy or build the whole LMDB anew: no single sample is at fault",
+       "mdb_stat -e FOLDER；重新复制或构建整个 LMDB：并非个别样本的问题"},
+      {"smaller evaluation batches; results leave the card at once: eval_accumulation_steps=8, "
+       "preprocess_logits_for_metrics, torch.no_grad()",
+       "更小的评估批次；让结果立即离开显卡：eval_accumulation_steps=8、"
+       "preprocess_logits_for_metrics、torch.no_grad()"},
       {"lfs check servers; mount the client anew after an eviction",
        "lfs check servers；被驱逐后重新挂载客户端"},
       {"ceph -s on a monitor; umount -l and mount the client anew",

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,6 +105,24 @@ TEST(Ends, AdviceIsOfTheWordsOfTheLine) {
               testing::HasSubstr("docker login"));
   EXPECT_THAT(first_fix("lmdb.CorruptedError: mdb_get: MDB_CORRUPTED: Located page was wrong\n"),
               testing::HasSubstr("mdb_stat"));
+}
+
+// A limit of time is where the run ended; the heat that slowed it says why.
+TEST(Ends, WhatSlowedARunStandsBesideItsLimitOfTime) {
+  std::string steps;
+  for (int i = 1; i <= 40; ++i) {
+    steps += fmt::format("epoch 1 batch {}/900 loss 0.5 ({} s/batch)\n", i, i < 20 ? 0.2 : 1.5);
+  }
+  const std::string hot = "smi: NVIDIA A10, 93, 210 MHz, 28.1 W, 0x0000000000000060\n";
+  const std::string limit = "slurmstepd: error: *** JOB 7 ON a CANCELLED AT X DUE TO TIME LIMIT\n";
+  const Diagnosis found = diagnose_text(steps + hot + limit);
+  ASSERT_GE(found.causes.size(), 3U);
+  EXPECT_STREQ(found.causes[0].row->name, "time_limit");
+  EXPECT_STREQ(found.causes[1].row->name, "gpu_throttled");
+  EXPECT_STREQ(found.causes[2].row->name, "throughput_fell");
+  EXPECT_THAT(found.causes[0].fixes.at(0), testing::HasSubstr("what slowed the run"));
+  const std::string cool = "smi: NVIDIA A10, 61, 1710 MHz, 69.8 W, 0x0000000000000004\n";
+  EXPECT_EQ(diagnose_text(cool + limit).causes.size(), 1U);
 }
 
 }  // namespace
