@@ -58,7 +58,7 @@ vLLM - --gpu-memory-utilization of what is free: (free GiB - 1) / total GiB
 SGLang - --mem-fraction-static of what is free: (free GiB - 2) / total GiB
 = shm_full
 Paddle -PaddleOCR,PaddleX Train.loader.use_shared_memory=False, or fewer workers
-= shm_full too_many_open_files
+= shm_object worker_sigbus fatal_sigbus exit_sigbus shell_bus_error too_many_open_files
 PyTorch -vLLM,SGLang torch.multiprocessing.set_sharing_strategy('file_system')
 = too_many_open_files
 Paddle - pip install 'paddlepaddle>=2.1.2'   # older ones leak a set of pipes an epoch

@@ -49,25 +49,28 @@ bool is_no_failure(const Finding& finding) {
          finding.signature->role == Role::finish;
 }
 
-// Keeps, of the signatures that first matched on one line, the most telling one.
+// Keeps, of the signatures that first matched on one line, the most telling one; and of root causes
+// that last did.
 std::vector<const Finding*> telling_findings(const LogScan& log) {
-  std::map<std::int64_t, const Finding*> best;
+  std::map<std::int64_t, const Finding*> firsts, lasts;
+  const auto rank = [](const Finding* f) {
+    const bool clean_up = f->signature->role == Role::consequence;  // beats what says little
+    return std::pair(clean_up ? 1.5 : tier(f->signature->role), f->signature->weight);
+  };
   for (const Finding& finding : log.findings) {
     if (is_no_failure(finding)) continue;
-    const Finding*& at = best[finding.first.number];
-    const auto rank = [](const Finding* f) {
-      const bool clean_up = f->signature->role == Role::consequence;  // beats what says little
-      return std::pair(clean_up ? 1.5 : tier(f->signature->role), f->signature->weight);
-    };
-    if (at == nullptr || rank(&finding) > rank(at)) {
-      at = &finding;
-    }
+    const Finding *&first = firsts[finding.first.number], *&last = lasts[finding.last.number];
+    if (first == nullptr || rank(&finding) > rank(first)) first = &finding;
+    if (last == nullptr || rank(&finding) > rank(last)) last = &finding;
   }
   std::vector<const Finding*> kept;
   for (const Finding& finding : log.findings) {
     if (is_no_failure(finding)) continue;
-    const Finding* first = best.at(finding.first.number);
-    if (first == &finding || first->signature->cause == finding.signature->cause) {
+    const auto tells = [&](const Finding* best) {
+      return best == &finding || best->signature->cause == finding.signature->cause;
+    };
+    const bool root = tier(finding.signature->role) == 3;
+    if (tells(firsts.at(finding.first.number)) && (!root || tells(lasts.at(finding.last.number)))) {
       kept.push_back(&finding);
     }
   }

@@ -479,5 +479,18 @@ TEST(OrderOfCauses, AFramesSourceIsNoMessage) {
   EXPECT_EQ(diagnosis.causes[0].evidence[0].line, 4);
 }
 
+// Two signatures know the last line, though each knew another line first.
+TEST(OrderOfCauses, SharedMemoryWithoutRoomIsNoFullDisk) {
+  const std::string full = "/dev/shm/nccl-AbCdEf";
+  const Diagnosis found = diagnose_text(
+      "c:7:9 [1] misc/shmutils.cc:72 NCCL WARN Error: failed to extend " + full +
+      " to 963 bytes\n" +
+      "c:7:9 [1] misc/shmutils.cc:113 NCCL WARN Error while creating shared memory segment " +
+      full + " (size 963), error: No space left on device (28)\n");
+  ASSERT_FALSE(found.causes.empty());
+  EXPECT_STREQ(found.causes[0].row->name, "shm_full");
+  for (const Cause& cause : found.causes) EXPECT_STRNE(cause.row->name, "disk_full");
+}
+
 }  // namespace
 }  // namespace ocrtune
