@@ -172,7 +172,7 @@ double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
   if (finding.signature->role == Role::proof) {  // another run's, or this one was taken up again
     const bool requeued = finding.signature->cause == "preempted_or_evicted";
     const bool outlived = log.finished && (finding.progress_after > 0 || requeued);
-    return outlived || end == RunEnd::well ? 0.2 : 1;
+    return outlived || finding.earlier_run || end == RunEnd::well ? 0.2 : 1;
   }
   const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
   double factor = recovered(finding, log) ? 0.2 : 1;

@@ -43,14 +43,8 @@ constexpr int kHotBlocks = 32;         // that are asked for the programs that w
 constexpr std::string_view kMessages =
     " exception_line rust_panic cpp_terminate foreign_exception error_word ";
 
-std::size_t find_word(std::string_view text, std::string_view word) {
-  const void* at = ::memmem(text.data(), text.size(), word.data(), word.size());
-  return at == nullptr ? std::string_view::npos
-                       : static_cast<std::size_t>(static_cast<const char*>(at) - text.data());
-}
-
 bool contains(std::string_view text, std::string_view word) {
-  return find_word(text, word) != std::string_view::npos;
+  return ::memmem(text.data(), text.size(), word.data(), word.size()) != nullptr;
 }
 
 // Up to the first '\n' or '\r', or the block's end. Two memchr calls beat a byte loop by far.
@@ -72,20 +66,6 @@ bool is_typed_command(std::string_view line) {
 std::string_view asked_by(std::string_view line) {
   if (contains(line, ".OOMKilled}}")) return R"("OOMKilled": )";
   return contains(line, "echo $?") ? "exit code " : "";
-}
-
-std::string without_colours(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b' && i + 1 < text.size() && text[i + 1] == '[') {
-      i += 2;
-      while (i < text.size() && (text[i] < '@' || text[i] > '~')) ++i;
-    } else if (text[i] != '\x1b') {
-      out += text[i];
-    }
-  }
-  return out;
 }
 
 std::string kept_text(std::string_view text) {
@@ -145,8 +125,8 @@ struct LogScanner::State {
   std::string heading;            // of the file whose lines these are, in a log of several
   std::string dated;              // start of the last line that looked dated, of earlier blocks
   std::string_view dated_here;    // the same, of this block
-  void drop_payload();
   std::set<std::string> scripts;  // that were typed at a prompt
+  RunHead head;
   std::vector<bool> run_spoke = {false};  // it failed, stepped or came to its end
   std::int64_t run_progress = 0;          // progress lines of this run
   bool failing_since_start = false;
@@ -165,6 +145,7 @@ struct LogScanner::State {
   Key take_match(const SignatureMatch& match, const Told& told);
   void continue_message(std::string_view line);
   void begin_run();
+  void drop_payload();
   bool stopped_by(int min_tier) const;
   Told told_by(std::string_view line, bool hot, bool may_fit);
   LogLine line_of(std::string_view text) const;
@@ -227,11 +208,6 @@ LogScanner::State::Key LogScanner::State::take_match(const SignatureMatch& match
 // "terminate called after throwing an instance of 'E'" in the indented one.
 void LogScanner::State::continue_message(std::string_view line) {
   const std::string_view text = origin_of(line).text, more = trim(text);
-void LogScanner::State::drop_payload() {
-  for (const Told& told : in_payload) quoted_lines[told.matches[0].signature] += 1;
-  in_payload.clear();
-}
-
   const bool below = !more.empty() && more.size() < text.size() && text[0] <= ' ' &&
                      !starts_with(more, "at ") && !starts_with(more, "File \"") && more[0] != '^';
   std::erase_if(unfinished, [&](const Key& key) {
@@ -249,6 +225,11 @@ void LogScanner::State::begin_run() {
   failing_since_start = false;
   step_at_failure.reset();
   scan.finished = false;
+}
+
+void LogScanner::State::drop_payload() {
+  for (const Told& told : in_payload) quoted_lines[told.matches[0].signature] += 1;
+  in_payload.clear();
 }
 
 void LogScanner::State::take_progress(std::string_view line) {
@@ -398,14 +379,18 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   payload_blocks += payload.open();
   for (const Told& one : std::exchange(in_payload, {})) take_matches(one);
   take_matches(told);
-  const bool step = std::ranges::all_of(told.matches, [](const auto& match) {
-    return match.signature->role == Role::note || match.signature->role == Role::finish;
-  });
-  if (step && is_progress_line(line)) take_progress(line);
+  const bool step =
+      is_progress_line(line) && std::ranges::all_of(told.matches, [](const auto& one) {
+        return one.signature->role == Role::note || one.signature->role == Role::finish;
+      });
+  if (step) take_progress(line);
   if (scan.progress_lines < 8) config.take_line(line);
   const std::string_view script = typed ? typed_script(line) : "";
   const bool again = !script.empty() && !scripts.emplace(script).second;
-  if (failing_since_start && told.matches.empty() && (again || begins_a_run(line))) begin_run();
+  const bool said_often = scan.lines < RunHead::kFirstLines && (step || is_warning(line));
+  const bool anew = !said_often && head.is_again(line, scan.lines, failing_since_start);
+  if (failing_since_start && told.matches.empty() && (again || anew || begins_a_run(line)))
+    begin_run();
 }
 
 // A block is whole lines, the last one perhaps cut.

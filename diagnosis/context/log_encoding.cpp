@@ -118,4 +118,18 @@ std::optional<std::string> without_gbk(std::string_view text) {
   return out;
 }
 
+std::string without_colours(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b' && i + 1 < text.size() && text[i + 1] == '[') {
+      i += 2;
+      while (i < text.size() && (text[i] < '@' || text[i] > '~')) ++i;
+    } else if (text[i] != '\x1b') {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
 }  // namespace ocrtune

@@ -26,4 +26,7 @@ class Utf16Decoder {
 // The text with each line of GBK as UTF-8; nothing if it has none, or the C library no GB18030.
 std::optional<std::string> without_gbk(std::string_view text);
 
+// Without the sequences by which terminals colour.
+std::string without_colours(std::string_view text);
+
 }  // namespace ocrtune

@@ -6,6 +6,8 @@
 
 #include <re2/re2.h>
 
+#include "base/text.h"
+
 namespace ocrtune {
 namespace {
 
@@ -14,7 +16,32 @@ re2::StringPiece head_of(std::string_view line) {
   return {line.data(), std::min(line.size(), kHead)};
 }
 
+// The line without what differs from run to run: numbers, and names of days and months.
+std::string shape_of(std::string_view line) {
+  static const re2::RE2 kVaries(R"(\d+|\b[A-Z][a-z]{2}\b| {2,})");
+  std::string shape(line);
+  re2::RE2::GlobalReplace(&shape, kVaries, "#");
+  return shape;
+}
+
 }  // namespace
+
+bool RunHead::is_again(std::string_view line, std::int64_t lines, bool failed) {
+  constexpr std::int64_t kBeginning = 200;
+  constexpr std::size_t kShortest = 24, kLongest = 400, kMoreOrLess = 8;
+  if (head_.empty() && lines < kFirstLines && line.size() >= kShortest && line.size() < kLongest &&
+      !starts_with(line, "==> ") && line.find_first_of("0123456789") != line.npos) {
+    head_ = line;
+    return false;
+  }
+  if (head_.empty() || line[0] != head_[0] || line.size() > head_.size() + kMoreOrLess ||
+      line.size() + kMoreOrLess < head_.size() || (!failed && lines > kBeginning) ||
+      shape_of(line) != shape_of(head_)) {
+    return false;
+  }
+  if (!failed) head_ = " ";  // one of many
+  return failed;
+}
 
 bool begins_a_run(std::string_view line) {
   static const re2::RE2 kBegins(
