@@ -137,7 +137,7 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
   for (const EvidenceLine& line : cause.evidence) {
     const std::string cure = cure_in_message(line.text);
     cures += cure;
-    evidence += bare(line.text) + "\n";
+    evidence += bare(line.text + " " + line.raised_at) + "\n";
     if (!cure.empty()) add("as the message says: " + cure);
     if (re2::RE2::PartialMatch(line.text, kModule, &module))
       add(fmt::format("pip install {}   # its package may have another name", module));

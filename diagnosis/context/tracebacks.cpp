@@ -83,7 +83,7 @@ void Tracebacks::begin(std::string_view line, bool ignored) {
       open_, [&](const Traceback& one) { return is_same(one.header, header); });
   if (cut_off != open_.end()) open_.erase(cut_off);
   if (open_.size() == kMaxOpen) open_.erase(open_.begin());
-  open_.push_back({std::string(header), std::nullopt, {"", "", ignored}, false, 0});
+  open_.push_back({std::string(header), std::nullopt, {"", "", ignored}, false, false, 0});
 }
 
 std::optional<RaisedAt> Tracebacks::take_line(std::string_view line) {
@@ -105,6 +105,7 @@ std::optional<RaisedAt> Tracebacks::take_line(std::string_view line) {
     }
     if (!names_exception(text)) continue;
     RaisedAt at = std::move(one->at);
+    if (one->evaluates) at.place += " (evaluating)";
     open_.erase(one);
     return at;
   }
@@ -131,6 +132,9 @@ void Tracebacks::take_frame(std::string_view frame, Traceback& one) {
   const std::string_view path = frame.substr(0, quote);
   std::string_view number = frame.substr(quote + 8);
   number = number.substr(0, std::min(number.find_first_not_of("0123456789"), number.size()));
+  const std::string_view function = frame.substr(frame.rfind(' ') + 1);
+  one.evaluates =
+      one.evaluates || function.find("evalua") != function.npos || starts_with(function, "valid");
   one.at.file = path.substr(path.find_last_of('/') + 1);
   const bool own = !is_installed(path);
   // The user's own line says more than a library's below it.

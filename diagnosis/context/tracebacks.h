@@ -12,7 +12,8 @@
 namespace ocrtune {
 
 struct RaisedAt {
-  std::string place;     // "data/lines.py:31", the last frame outside of installed packages
+  // "data/lines.py:31", the last frame outside of installed packages; "train.py:158 (evaluating)".
+  std::string place;
   std::string file;      // "config.py", the file of the very last frame
   bool ignored = false;  // Python goes on after it: raised where nobody could catch it, in __del__
 };
@@ -33,8 +34,9 @@ class Tracebacks {
     std::string header;                 // before "Traceback"
     std::optional<std::string> prefix;  // what a logger puts before each line; none: no frame yet
     RaisedAt at;
-    bool own_code = false;  // `at.place` is not in an installed package
-    int foreign_lines = 0;  // since its last own line
+    bool own_code = false;   // `at.place` is not in an installed package
+    bool evaluates = false;  // a frame is of a function that evaluates or validates
+    int foreign_lines = 0;   // since its last own line
   };
   void take_first_frame(std::string_view prefix);
   static void take_frame(std::string_view frame, Traceback& one);

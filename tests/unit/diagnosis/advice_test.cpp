@@ -45,6 +45,52 @@ TEST(Advice, SpeaksTheFlagsOfTheProgramThatWroteTheLog) {
   }
 }
 
+// The words of a message decide what is worth trying first.
+TEST(Advice, BeginsWithWhatTheMessageAsksFor) {
+  struct Row {
+    const char* log;
+    const char* first;
+  };
+  for (const Row& row : {
+           Row{"ValueError: numpy.dtype size changed, may indicate binary incompatibility. "
+               "Expected 96 from C header, got 88 from PyObject\n",
+               "'numpy>=2'"},
+           Row{"ValueError: numpy.dtype size changed, may indicate binary incompatibility. "
+               "Expected 88 from C header, got 96 from PyObject\n",
+               "'numpy<2'"},
+           Row{"RuntimeError: Gloo connectFullMesh failed with [../gloo/pair.cc:144] no error\n",
+               "GLOO_SOCKET_IFNAME"},
+           Row{"[c10d] The client socket has timed out after 600000ms while trying to connect to "
+               "(job-master-0, 23456).\n[c10d] The IPv4 network addresses of (job-master-0, 23456) "
+               "cannot be retrieved (gai error: -2 - Name or service not known).\n",
+               "headless Service"},
+           Row{"OSError: [Errno 122] Disk quota exceeded: 'out/1.box'\n", "number of files"},
+           Row{"PermissionError: [Errno 13] Permission denied: '/.cache'\n", "HOME"},
+           Row{"Cannot connect to https://huggingface.co\n< HTTP/1.1 407 Proxy Authentication "
+               "Required\n",
+               "USER:PASSWORD@PROXY"},
+           Row{"lmdb.PageNotFoundError: mdb_get: MDB_PAGE_NOTFOUND: Requested page not found\n",
+               "the whole LMDB"},
+           Row{"requests.exceptions.HTTPError: 403 Client Error: Forbidden for url: https://x/y\n"
+               "huggingface_hub.errors.GatedRepoError: 403 Client Error.\n",
+               "accept its licence"},
+           Row{"NCCL WARN Error: failed to extend /dev/shm/nccl-Ab to 9637892 bytes\n"
+               "  File \"/x/site-packages/torch/nn/parallel/distributed.py\", line 1\n"
+               "NCCL WARN Error while creating shared memory segment /dev/shm/nccl-Ab, error: No "
+               "space left on device (28)\n",
+               "--shm-size"},
+           Row{"Traceback (most recent call last):\n"
+               "  File \"/w/train.py\", line 9, in <module>\n"
+               "  File \"/x/site-packages/transformers/trainer.py\", line 4379, in "
+               "evaluation_loop\n"
+               "  File \"/x/site-packages/transformers/trainer_pt_utils.py\", line 136, in add\n"
+               "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 28.65 GiB.\n",
+               "eval_accumulation_steps"},
+       }) {
+    EXPECT_THAT(split(advice_on(row.log), '\n').at(0), HasSubstr(row.first)) << row.log;
+  }
+}
+
 TEST(Advice, AProgramThatIsUnknownGetsWhatIsTrueOfAll) {
   const std::string advice = advice_on("MemoryError\n");
   EXPECT_THAT(advice, Not(HasSubstr("Train.loader")));
