@@ -44,6 +44,7 @@ port_in_use port_in_use primary 0.95 (?i)address already in use|地址已在使�
 env_missing_rank not_launched primary 0.89 environment variable (?:RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT|LOCAL_RANK) expected, but not set|KeyError: '(?:LOCAL_RANK|RANK|WORLD_SIZE|MASTER_ADDR|PADDLE_TRAINER_ID)'|[Dd]efault process group has not been initialized|paddle\.distributed initialize error, environment variable (\S+) is needed
 elastic_failed process_failed generic 0.3 failed \(exitcode: [1-9]\d*\)|ChildFailedError|exitcode *: [1-9]\d*\b|(?i:SIGQUIT received)|Received sigquit from a child proce|Scheduler hit an exception|Subprocess .* crashed with exit code
 pool_broken host_out_of_memory symptom 0.5 BrokenProcessPool|A process in the process pool was terminated abruptly|TerminatedWorkerError
+spark_task process_failed consequence 0.1 Lost task \d+\.\d+ in stage
 leftovers process_failed consequence 0.1 resource_tracker: There appear to be \d+ leaked|OSError: \[Errno (?:16|39)\] (?:Device or resource busy: '\.nfs|Directory not empty: '.*/pymp-)|EngineDeadError: EngineCore encountered an issue
 multiprocessing_eof peer_lost symptom 0.3 ^(?:\S+ )?(?:EOFError$|ConnectionResetError: \[(?:Errno 104|WinError 10054)\]|BrokenPipeError: \[Errno 32\]|ConnectionRefusedError: \[Errno 111\])
 # CUDA.

@@ -256,8 +256,10 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
       if (!std::exchange(suspected, true)) text += suspect_text(cause, chinese, quoted);
       continue;
     }
-    // What only follows from a likely first cause is no cause of its own here.
-    if (!shown.empty() && cause.follows && diagnosis.causes[0].confidence >= kLeads) {
+    // What only follows from a likely first cause is no cause of its own here; a kill that the
+    // kernel proves stays one.
+    if (!shown.empty() && cause.follows && cause.role != Role::proof &&
+        diagnosis.causes[0].confidence >= kLeads) {
       consequences.push_back(cause.evidence[0]);
       continue;
     }
