@@ -73,8 +73,9 @@ std::string bare(std::string_view text) {
 
 bool fits(const Fix& fix, const Cause& cause, const std::string& evidence) {
   const auto names = [&](std::string_view name) { return listed(fix.of, name); };
+  const auto holds = [&](const std::string& words) { return evidence.find(words) != words.npos; };
   return (*fix.of == 0 || names(cause.row->name) || std::ranges::any_of(cause.signatures, names)) &&
-         evidence.find(fix.quotes) != std::string::npos;
+         (*fix.quotes == 0 || std::ranges::any_of(split(fix.quotes, '|'), holds));
 }
 
 }  // namespace

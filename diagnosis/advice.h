@@ -14,7 +14,7 @@ namespace ocrtune {
 
 struct Fix {
   const char* of;          // causes and signatures between blanks; "": of any
-  const char* quotes;      // what its evidence holds, without case and blanks; "": anything
+  const char* quotes;      // what its evidence holds, without case and blanks, "|" between; "": any
   std::uint32_t programs;  // bits of Program: one of them wrote the log; 0: any
   std::uint32_t without;   // and none of these
   const char* words;

@@ -147,7 +147,7 @@ OpenMMLab - --cfg-options train_dataloader.num_workers=8 train_dataloader.persis
 PaddleOCR_training - Train.loader.num_workers up to the free cores; RecConAug reads two more images a sample
 )rows";
 
-// A cause or a signature, ~ and what a line holds, or both; and what it asks for.
+// A cause or a signature, ~ and what a line holds ("|": or), or both; and what it asks for.
 constexpr std::string_view kLineFixes = R"rows(
 watchtower_stop leave it out: label com.centurylinklabs.watchtower.enable=false, or a --schedule when no run is on
 idle_kill the line names the rule that ended it: keep to it, or ask for a queue without it
@@ -192,34 +192,26 @@ tls_block LD_PRELOAD=LIBRARY.so CMD
 gpu_out_of_memory~evaluating smaller evaluation batches; results leave the card at once: eval_accumulation_steps=8, preprocess_logits_for_metrics, torch.no_grad()
 manual_kill the line names who sent it: ask that user
 kernel_oom_policy numactl --interleave=all CMD or --preferred=N in place of --membind; mbind and set_mempolicy in the program bind likewise
-~libgl. apt-get install libgl1 libglib2.0-0
-~libgthread apt-get install libgl1 libglib2.0-0
+~libgl.|libgthread apt-get install libgl1 libglib2.0-0
 ~libgomp apt-get install libgomp1
 ~got88frompyobject pip install -U 'numpy>=2' wherever it runs   # a package was built against numpy 2
-~got96frompyobject pip install 'numpy<2'   # for packages built against numpy 1
-~numpy.core pip install 'numpy<2'   # for packages built against numpy 1
-~numpy1 pip install 'numpy<2'   # for packages built against numpy 1
-~numpy2 pip install 'numpy<2'   # for packages built against numpy 1
+~numpy.core|numpy1|numpy2|got96frompyobject pip install 'numpy<2'   # for packages built against numpy 1
 ~mapfull lmdb.open(PATH, map_size=1 << 40)   # Linux: grows with what is written; Windows: what the disk has
 ~readersfull lmdb.open(PATH, max_readers=1024, lock=False) for reading
 ~drivernotloaded modprobe nvidia; nvidia-smi is to work on the host before any container
-~ratelimit docker login, or a mirror of the registry; the limit is of an hour or some, of an address or an account
-~toomanyrequests docker login, or a mirror of the registry; the limit is of an hour or some, of an address or an account
-~gated ask for access on the model's page and accept its licence, with the account that the token is of
-~authorizedlist ask for access on the model's page and accept its licence, with the account that the token is of
+~ratelimit|toomanyrequests docker login, or a mirror of the registry; the limit is of an hour or some, of an address or an account
+~gated|authorizedlist ask for access on the model's page and accept its licence, with the account that the token is of
 ~connectfullmesh export GLOO_SOCKET_IFNAME=INTERFACE on every node; its own name must not be 127.0.1.1 in /etc/hosts
 ~gaierror getent hosts NAME on every node; Kubernetes: a headless Service, and hostname and subdomain of the pods
 ~diskquotaexceeded quota -s; lfs quota -h FOLDER: is it the bytes or the number of files? Pack or delete small files, or ask for more
 ~permissiondenied:'/. HOME and the cache folders to a place that this user may write: a user without an entry in passwd has HOME=/
 ~407proxy HTTPS_PROXY=http://USER:PASSWORD@PROXY:PORT; for NTLM and Negotiate a local helper (px, cntlm)
-~pagenotfound mdb_stat -e FOLDER; copy or build the whole LMDB anew: no single sample is at fault
-~mdbcorrupted mdb_stat -e FOLDER; copy or build the whole LMDB anew: no single sample is at fault
+~mdbcorrupted|pagenotfound mdb_stat -e FOLDER; copy or build the whole LMDB anew: no single sample is at fault
 ~413 client_max_body_size 64m   # nginx
 ~grpc: grpc.max_receive_message_length
 ~encrypted qpdf --decrypt --password=PASSWORD IN.pdf OUT.pdf
 ~digitalsignature ocrmypdf --invalidate-digital-signatures
-~alreadyhastext ocrmypdf --skip-text   # --redo-ocr, --force-ocr
-~taggedpdf ocrmypdf --skip-text   # --redo-ocr, --force-ocr
+~alreadyhastext|taggedpdf ocrmypdf --skip-text   # --redo-ocr, --force-ocr
 ppocr_line_error check the delimiter (tab) and the encoding (UTF-8)
 kernel_oom_cpuset more nodes in cpuset.mems: docker run --cpuset-mems=0,1; systemctl set-property UNIT AllowedMemoryNodes=0-1
 )rows";

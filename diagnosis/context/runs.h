@@ -18,6 +18,7 @@ bool begins_a_run(std::string_view line);
 class RunHead {
  public:
   static constexpr std::int64_t kFirstLines = 3;  // one of which it is
+  static constexpr std::int64_t kBeginning = 200;
   // Each line, that `lines` came before.
   bool is_again(std::string_view line, std::int64_t lines, bool failed);
 
