@@ -49,8 +49,7 @@ bool is_no_failure(const Finding& finding) {
          finding.signature->role == Role::finish;
 }
 
-// Keeps, of the signatures that first matched on one line, the most telling one; and of root causes
-// that last did.
+// Keeps, of the signatures that first, or last, matched on one line, the most telling one.
 std::vector<const Finding*> telling_findings(const LogScan& log) {
   std::map<std::int64_t, const Finding*> firsts, lasts;
   const auto rank = [](const Finding* f) {
@@ -69,8 +68,7 @@ std::vector<const Finding*> telling_findings(const LogScan& log) {
     const auto tells = [&](const Finding* best) {
       return best == &finding || best->signature->cause == finding.signature->cause;
     };
-    const bool root = tier(finding.signature->role) == 3;
-    if (tells(firsts.at(finding.first.number)) && (!root || tells(lasts.at(finding.last.number)))) {
+    if (tells(firsts.at(finding.first.number)) && tells(lasts.at(finding.last.number))) {
       kept.push_back(&finding);
     }
   }

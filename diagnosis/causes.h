@@ -36,10 +36,9 @@ struct CauseRow {
   Remedy remedy = Remedy::none;
 };
 
-// Of rows of text in three files (base/tables/rows.h): "name outcome remedy meaning", below it "?
+// Of rows of text (base/tables/rows.h): "name outcome remedy meaning", below it "?
 // what would confirm it" and "- fix", the most likely one first.
 const std::vector<CauseRow>& cause_table();
-extern const std::string_view kProgramCauses, kServiceCauses;
 const CauseRow& find_cause(std::string_view name);  // the row "unknown" when there is none
 std::string_view remedy_name(Remedy remedy);
 

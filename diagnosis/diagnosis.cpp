@@ -98,8 +98,6 @@ void add_costs(const LogScan& log, Diagnosis& diagnosis) {
 bool add_narrow_mask(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
   constexpr double kSure = 0.9, kLikely = 0.5;
   constexpr const char* kCount = "torch_worker_count";
-  const std::vector<Seen> told = seen(logs, " torch_worker_count ");
-  const std::vector<Seen> job = seen(logs, " slurm_cpus_a_task ");
   const std::int64_t allowed = number_in(logs, " torch_worker_count "),
                      asked = number_in(logs, " slurm_cpus_a_task ");
   if (allowed == 0 || (asked > 0 ? asked <= allowed : allowed > 1)) return false;
@@ -109,12 +107,10 @@ bool add_narrow_mask(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
                                     allowed)
                       : "the loader may run on one CPU"},
            diagnosis);
-  for (const auto* lines : {&told, &job}) {
-    for (const Seen& one : *lines) {
-      const LogLine& line = one.finding->first;
-      add_slow("narrow_cpu_mask", 0, one.finding->signature->id,
-               {logs[static_cast<std::size_t>(one.file)].file, line.number, line.text}, diagnosis);
-    }
+  for (const Seen& one : seen(logs, " torch_worker_count slurm_cpus_a_task ")) {
+    const LogLine& line = one.finding->first;
+    add_slow("narrow_cpu_mask", 0, one.finding->signature->id,
+             {logs[static_cast<std::size_t>(one.file)].file, line.number, line.text}, diagnosis);
   }
   return true;
 }

@@ -126,7 +126,7 @@ struct LogScanner::State {
   std::string dated;              // start of the last line that looked dated, of earlier blocks
   std::string_view dated_here;    // the same, of this block
   std::set<std::string> scripts;  // that were typed at a prompt
-  RunHead head;
+  std::string head;               // of the log: the line that its runs begin with
   std::vector<bool> run_spoke = {false};  // it failed, stepped or came to its end
   std::int64_t run_progress = 0;          // progress lines of this run
   bool failing_since_start = false;
@@ -387,8 +387,8 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   if (scan.progress_lines < 8) config.take_line(line);
   const std::string_view script = typed ? typed_script(line) : "";
   const bool again = !script.empty() && !scripts.emplace(script).second;
-  const bool said_often = scan.lines < RunHead::kFirstLines && (step || is_warning(line));
-  const bool anew = !said_often && head.is_again(line, scan.lines, failing_since_start);
+  const bool said_often = scan.lines < kHeadLines && (step || is_warning(line));
+  const bool anew = !said_often && is_head_again(head, line, scan.lines, failing_since_start);
   if (failing_since_start && told.matches.empty() && (again || anew || begins_a_run(line)))
     begin_run();
 }
@@ -529,6 +529,7 @@ Result<LogScan> scan_log(const std::string& path) {
   const int descriptor =
       path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return system_error(errno, "open " + path);
+  constexpr std::string_view kPacked[] = {"\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh", "\xfd\x37zXZ"};
   LogScanner scanner(path == "-" ? "standard input" : path);
   std::vector<char> block(kBlock);
   std::optional<Error> error;
@@ -538,11 +539,8 @@ Result<LogScan> scan_log(const std::string& path) {
     if (got < 0) error = system_error(errno, "read " + path);
     if (got <= 0) break;
     const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
-    if (first && (starts_with(bytes, "\x1f\x8b") || starts_with(bytes, "\x28\xb5\x2f\xfd") ||
-                  starts_with(bytes, "BZh") ||
-                  starts_with(bytes,
-                              "\xfd"
-                              "7zXZ"))) {
+    const auto begins = [&](std::string_view mark) { return starts_with(bytes, mark); };
+    if (first && std::ranges::any_of(kPacked, begins)) {
       error = Error{ErrorKind::invalid, path + " is compressed: zcat (or zstdcat, xzcat) " + path +
                                             " | ocrtune diagnose -"};
     }

@@ -26,16 +26,17 @@ std::string shape_of(std::string_view line) {
 
 }  // namespace
 
-bool RunHead::is_again(std::string_view line, std::int64_t lines, bool failed) {
+bool is_head_again(std::string& head, std::string_view line, std::int64_t lines, bool failed) {
+  constexpr std::int64_t kBeginning = 200;
   constexpr std::size_t kShortest = 24, kLongest = 400, kMoreOrLess = 8;
-  if (head_.empty() && lines < kFirstLines && line.size() >= kShortest && line.size() < kLongest &&
+  if (head.empty() && lines < kHeadLines && line.size() >= kShortest && line.size() < kLongest &&
       !starts_with(line, "==> ") && line.find_first_of("0123456789") != line.npos) {
-    head_ = line;
-  } else if ((failed || lines < kBeginning) && line[0] == head_[0] &&
-             line.size() <= head_.size() + kMoreOrLess &&
-             head_.size() <= line.size() + kMoreOrLess && shape_of(line) == shape_of(head_)) {
+    head = line;
+  } else if ((failed || lines < kBeginning) && line[0] == head[0] &&
+             line.size() <= head.size() + kMoreOrLess && head.size() <= line.size() + kMoreOrLess &&
+             shape_of(line) == shape_of(head)) {
     if (failed) return true;
-    head_ = " ";  // one of many
+    head = " ";  // one of many
   }
   return false;
 }

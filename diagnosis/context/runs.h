@@ -13,18 +13,10 @@ namespace ocrtune {
 
 bool begins_a_run(std::string_view line);
 
-// The first line of a log, which says that a run begins wherever its like stands behind a failure:
-// "Job 7 on node-3, restart count 1". Not where its like stands among the first lines already.
-class RunHead {
- public:
-  static constexpr std::int64_t kFirstLines = 3;  // one of which it is
-  static constexpr std::int64_t kBeginning = 200;
-  // Each line, that `lines` came before.
-  bool is_again(std::string_view line, std::int64_t lines, bool failed);
-
- private:
-  std::string head_;
-};
+// Is it the log's first line again, "Job 7 on node-3, restart count 1"? `head` keeps that line, one
+// of the first kHeadLines, unless others of the beginning are like it.
+inline constexpr std::int64_t kHeadLines = 3;
+bool is_head_again(std::string& head, std::string_view line, std::int64_t lines, bool failed);
 
 // "me@host:~$ python tools/train.py -c a.yml" -> "train.py"; empty: the command starts no script.
 std::string_view typed_script(std::string_view line);

@@ -1,5 +1,5 @@
-// The table is put together from the five texts and from one row for each signal, whose phrases are
-// the same. A row that does not parse aborts the program.
+// The table is put together from the three texts and from one row for each signal, whose phrases
+// are the same. A row that does not parse aborts the program.
 #include "diagnosis/signatures/signatures.h"
 
 #include <algorithm>
@@ -70,8 +70,8 @@ SignatureRow row_of(std::string_view line) {
 const std::vector<SignatureRow>& signature_table() {
   static const std::vector<SignatureRow> kTable = [] {
     std::vector<SignatureRow> table;
-    for (const std::string_view part : {kSystemSignatures, kPaddleSignatures, kTorchSignatures,
-                                        kProgramSignatures, kServingSignatures}) {
+    for (const std::string_view part :
+         {kSystemSignatures, kFrameworkSignatures, kProgramSignatures}) {
       for (const std::string_view row : rows_of(part)) table.push_back(row_of(row));
     }
     for (const SignalRow& row : kSignals) {

@@ -34,8 +34,7 @@ struct SignatureRow {
 
 const std::vector<SignatureRow>& signature_table();
 // Its parts, a file each; the order of rows has no meaning. "#" begins a remark.
-extern const std::string_view kSystemSignatures, kPaddleSignatures, kTorchSignatures,
-    kProgramSignatures, kServingSignatures;
+extern const std::string_view kSystemSignatures, kFrameworkSignatures, kProgramSignatures;
 
 std::string_view role_name(Role role);
 // 4 who killed whom, 3 a root cause in its own words, 2 a symptom, 1 says little, 0 no cause.
