@@ -53,9 +53,6 @@ kraken - ketos train --batch-size 1 --precision bf16-mixed
 docTR - ocr_predictor(det_bs=1, reco_bs=32)
 llama.cpp - fewer layers on the card and a shorter context: -ngl 20 -c 4096
 PyTorch -vLLM,SGLang,DeepSpeed,accelerate,Lightning,OpenMMLab,kraken,docTR halve the batch; export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True   # if fragmented
-= gpu_busy
-vLLM - --gpu-memory-utilization of what is free: (free GiB - 1) / total GiB
-SGLang - --mem-fraction-static of what is free: (free GiB - 2) / total GiB
 = shm_full
 Paddle -PaddleOCR,PaddleX Train.loader.use_shared_memory=False, or fewer workers
 = shm_object worker_sigbus fatal_sigbus exit_sigbus shell_bus_error too_many_open_files
@@ -117,8 +114,6 @@ PaddleOCR_training - Global.character_dict_path: the dictionary that the labels 
 Paddle - pip install paddlepaddle==2.5.2 or 3.x, where 2.6 dies by SIGILL (CPUs with AVX2 as well)
 = checkpoint_mismatch
 PaddleOCR_training,PaddleOCR - Global.pretrained_model instead of Global.checkpoints when the head differs
-= amp_without_effect
-Paddle - drop Global.use_amp on the CPU
 = dataset_too_small
 PaddleOCR_training - Train.loader.batch_size_per_card smaller, Train.loader.drop_last=False
 = loader_worker_failed

@@ -171,6 +171,7 @@ cuda_driver_too_old unsupported none The driver is older than the CUDA version t
 gpu_busy crashed retry Another process holds the GPU: its memory, or the card as a whole (exclusive mode, a pending reset).
 ? nvidia-smi --query-gpu=compute_mode --format=csv; nvidia-smi   # who holds it
 - end the process that holds the card, or choose another one with CUDA_VISIBLE_DEVICES
+- vLLM and SGLang beside it: a share (--gpu-memory-utilization, --mem-fraction-static) below what is free
 - nvidia-smi -c DEFAULT
 driver_mismatch unsupported none The user-space part of the GPU driver and the loaded kernel module have different versions, mostly after a package update.
 ? cat /proc/driver/nvidia/version; nvidia-smi

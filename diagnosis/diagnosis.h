@@ -26,7 +26,7 @@ enum class Given {
 struct Diagnosis {
   bool failed = false;  // a failure with a confidence of at least kMinConfidence
   Given given = Given::run;
-  std::vector<Cause> causes;  // best first; slowness after failures
+  std::vector<Cause> causes;  // best first; slowness after failures, or behind a limit of time
   std::vector<std::string> notes;
   std::vector<StoryEvent> story;           // of several ranks; may be empty
   std::vector<NextStep> next_steps;        // what would settle it between the first suspects

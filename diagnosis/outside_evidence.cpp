@@ -238,25 +238,19 @@ bool CauseRanker::name_the_limit() {
   };
   const bool node = any("numa_node_full", 4);
   const bool host = node || killed(" kernel_oom_host ");
-  // A group counts each kill in it, whatever was full; the kernel says what was.
+  // A group counts each kill in it, whatever was full, and systemd says that a unit's process was
+  // killed; the kernel says for whose want of memory.
   for (Clue& clue : clues_) {
-    if (host && clue.signature == "counters" && clue.name() == "cgroup_out_of_memory") {
-      clue.cause = &find_cause(node ? "numa_node_full" : "host_out_of_memory");
-    }
-  }
-  // systemd says that a unit's process was killed, the kernel for whose want of memory.
-  for (Clue& clue : clues_) {
-    if (host && clue.signature == "systemd_unit_oom")
-      clue.cause = &find_cause("host_out_of_memory");
+    const bool counted = clue.signature == "counters" && clue.name() == "cgroup_out_of_memory";
+    if (!host || !(counted || clue.signature == "systemd_unit_oom")) continue;
+    clue.cause = &find_cause(node && counted ? "numa_node_full" : "host_out_of_memory");
   }
   const bool cgroup = any("cgroup_out_of_memory", 4);
   const bool guard = any("userspace_oom_kill", 4);
   if (!cgroup && !guard && !node) return any("host_out_of_memory", 4);
   // Of a full node and of a full machine the kernel says "Out of memory: Killed process" alike.
-  const std::string_view loose =
-      cgroup || !node ? " kernel_oom_killed_process kernel_oom_invoked kernel_oom_reaper counters "
-                      : " kernel_oom_killed_process kernel_oom_invoked kernel_oom_reaper counters "
-                        "kernel_oom_host systemd_unit_oom ";
+  std::string loose = " kernel_oom_killed_process kernel_oom_invoked kernel_oom_reaper counters ";
+  if (node && !cgroup) loose += "kernel_oom_host systemd_unit_oom ";
   const CauseRow* whose = &find_cause(cgroup ? "cgroup_out_of_memory"
                                       : node ? "numa_node_full"
                                              : "userspace_oom_kill");
@@ -271,15 +265,12 @@ bool CauseRanker::name_the_limit() {
 // worker's usual end; of a rank nobody knows.
 void CauseRanker::count_one_death() {
   constexpr double kWhole = 0.6, kOfARank = 0.48, kEcho = 0.05;
-  Clue* strongest = nullptr;  // of a SIGKILL that the run survived, little is left
+  const auto weight = [](const Clue& clue) { return clue.is_sigkill() ? clue.weight : -1; };
+  const auto strongest = std::ranges::max_element(clues_, {}, weight);
+  const double told = strongest->weight;  // of a SIGKILL that the run survived, little is left
   for (Clue& clue : clues_) {
-    if (!clue.is_sigkill()) continue;
-    const bool more = strongest == nullptr || clue.weight > strongest->weight;
-    if (more && strongest != nullptr) strongest->weight *= kEcho;
-    if (more) strongest = &clue;
-    if (!more) clue.weight *= kEcho;
+    if (clue.is_sigkill() && &clue != &*strongest) clue.weight *= kEcho;
   }
-  const double told = strongest->weight;
   if (tier(strongest->role) < 3) strongest->weight = std::min(told, kOfARank);
   add("killed_by_other", Role::symptom, 0.25 * std::min(1.0, told / kWhole), kReason,
       "SIGKILL may also come from a person or a batch system");

@@ -85,19 +85,8 @@ const std::vector<SignatureRow>& signature_table() {
 std::string_view role_name(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
 
 int tier(Role role) {
-  switch (role) {
-    case Role::proof:
-      return 4;
-    case Role::primary:
-      return 3;
-    case Role::at_end:
-    case Role::symptom:
-      return 2;
-    case Role::generic:
-      return 1;
-    default:
-      return 0;
-  }
+  constexpr int kTiers[] = {4, 3, 2, 2, 1, 0, 0, 0, 0};  // as kRoles
+  return kTiers[static_cast<std::size_t>(role)];
 }
 
 }  // namespace ocrtune

@@ -105,10 +105,10 @@ const std::vector<Phrase>& advice_table() {
        "减少放在 GPU 上的层数并缩短上下文：-ngl 20 -c 4096"},
       {"halve the batch; export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True   # if fragmented",
        "batch size 减半；export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True   # 显存碎片化时"},
-      {"--gpu-memory-utilization of what is free: (free GiB - 1) / total GiB",
-       "--gpu-memory-utilization 取空闲部分：（空闲 GiB - 1）/ 总 GiB"},
-      {"--mem-fraction-static of what is free: (free GiB - 2) / total GiB",
-       "--mem-fraction-static 取空闲部分：（空闲 GiB - 2）/ 总 GiB"},
+      {"vLLM and SGLang beside it: a share (--gpu-memory-utilization, --mem-fraction-static) below "
+       "what is free",
+       "与其并存的 vLLM 和 SGLang：占用比例（--gpu-memory-utilization、--mem-fraction-static）"
+       "低于空闲部分"},
       {"pip install 'paddlepaddle>=2.1.2'   # older ones leak a set of pipes an epoch",
        "pip install 'paddlepaddle>=2.1.2'   # 旧版本每个 epoch 泄漏一组管道"},
       {"Global.save_model_dir=/big/disk; fewer checkpoints: raise Global.save_epoch_step",
