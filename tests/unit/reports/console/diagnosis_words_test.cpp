@@ -225,5 +225,19 @@ TEST(DiagnosisPage, WhereNothingFailedASuspectIsOneLineWithoutFixes) {
   }
 }
 
+// A leak is why, and that the kernel killed at a limit is a fact beside it.
+TEST(DiagnosisPage, AProvedKillIsACauseBesideWhatLedToIt) {
+  std::string log;
+  for (int gigabytes = 1; gigabytes < 9; ++gigabytes) {
+    log += "[INFO] page done rss=" + std::to_string(gigabytes) + "GB\n";
+  }
+  log +=
+      "Killed\n[1.0] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,"
+      "oom_memcg=/docker/a,task_memcg=/docker/a,task=python,pid=31,uid=0\n";
+  const std::string page = diagnosis_text(diagnose_text(log), "en");
+  EXPECT_THAT(page, testing::HasSubstr("1. memory leak"));
+  EXPECT_THAT(page, testing::HasSubstr("2. cgroup out of memory"));
+}
+
 }  // namespace
 }  // namespace ocrtune
