@@ -10,9 +10,8 @@
 #include "base/text.h"
 
 namespace ocrtune {
-namespace {
 
-constexpr std::string_view kCauses = R"rows(
+const std::string_view kCauses = R"rows(
 # Host memory, shared memory and the other things that a process can run out of.
 host_out_of_memory out_of_memory fewer_workers A process got SIGKILL, which is what the kernel's out-of-memory killer sends: the host (or the container) ran out of main memory. Loader workers are the usual victims. GPU memory has no part in it.
 ? dmesg -T | grep -iE 'out of memory|oom-kill'; grep oom_kill /proc/vmstat; free -h while it runs
@@ -408,6 +407,8 @@ learning_rate_zero ok none Every step printed a learning rate of 0, or of less t
 ? the schedule's number of epochs or steps against those of the checkpoint
 - a schedule for the new number of epochs, or weights alone from the checkpoint (pretrained) and not its state
 )rows";
+
+namespace {
 
 constexpr std::string_view kRemedies[] = {"none",          "retry",         "fewer_workers",
                                           "smaller_batch", "fewer_ranks",   "fewer_threads",
