@@ -18,7 +18,7 @@ namespace {
 
 // A program's name and its words; in the order of the bits of Program.
 constexpr std::string_view kPrograms = R"rows(
-PaddleOCR_training tools/train\.py|ppocr INFO: (?:train with paddle|epoch: )|train dataloader has|norm_edit_dis|avg_reader_cost
+PaddleOCR_training tools/train\.py['",]* ['"]?-c\b|tools/program\.py|ppocr INFO: (?:train with paddle|epoch: )|train dataloader has|norm_edit_dis|avg_reader_cost
 PaddleOCR ppocr DEBUG|dt_boxes num|tools/infer/|/paddleocr/|paddleocr [a-z]|PaddleOCR\(|rec_res num
 PaddleX /paddlex/|paddlex\.|Creating model: \(|official_models
 Paddle /paddle/|paddle\.|[Pp]addlepaddle|ppocr |LAUNCH INFO|FLAGS_\w+=|paddle::|workerlog\.|DataLoader process \(pid|exited is killed by signal

@@ -91,6 +91,14 @@ TEST(Advice, BeginsWithWhatTheMessageAsksFor) {
   }
 }
 
+TEST(Advice, AScriptOfTheSameNameIsNotPaddleOCRs) {
+  const std::string labels = "IndexError: Target 92 is out of bounds.\n";
+  const std::string mmocr = "mmocr - INFO - x\n  File \"tools/train.py\", line 114, in <module>\n";
+  EXPECT_THAT(advice_on(mmocr + labels), Not(HasSubstr("Global.")));
+  EXPECT_THAT(advice_on("$ python tools/train.py -c configs/rec.yml\n" + labels),
+              HasSubstr("Global."));
+}
+
 TEST(Advice, AProgramThatIsUnknownGetsWhatIsTrueOfAll) {
   const std::string advice = advice_on("MemoryError\n");
   EXPECT_THAT(advice, Not(HasSubstr("Train.loader")));
