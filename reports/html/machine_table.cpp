@@ -8,7 +8,6 @@ namespace ocrtune {
 const std::vector<Phrase>& machine_table() {
   static const std::vector<Phrase> kTable = {
       // Where facts come from.
-      {"measured", "实测"},
       {"this machine", "本机"},
       {"online CPUs", "在线 CPU"},
       {"affinity", "CPU 亲和性"},
@@ -20,8 +19,6 @@ const std::vector<Phrase>& machine_table() {
       {"the CPU's hypervisor flag", "CPU 的虚拟化标志"},
       {"no hypervisor flag", "没有虚拟化标志"},
       {"virtual machine", "虚拟机"},
-      {"none", "无"},
-      {"docker", "docker"},
       {"{} is not there (usual in virtual machines)", "{} 不存在（虚拟机中常见）"},
       {"{} is not there", "{} 不存在"},
       {"{} is not there, so no GPU can be asked", "{} 不存在，因此无法查询 GPU"},
@@ -151,35 +148,6 @@ const std::vector<Phrase>& machine_table() {
       {"wrong result: {}", "结果错误：{}"},
       {"the budget ended during this trial", "试验进行中预算用完"},
       {"the command: {}", "命令：{}"},
-      // What to do about a cause (diagnosis/causes.cpp); what it means is in cause_words.cpp.
-      {"fewer ranks: --nproc_per_node halved; each rank has its own workers",
-       "减少进程：--nproc_per_node 减半；每个进程都有自己的加载进程"},
-      {"smaller batch: Train.loader.batch_size_per_card and Train.sampler.first_bs halved",
-       "减小 batch size：Train.loader.batch_size_per_card 与 Train.sampler.first_bs 减半"},
-      {"read the data from LMDB, so that no worker holds the whole label list",
-       "从 LMDB 读取数据，使加载进程不必各自保存整个标签列表"},
-      {"docker run --memory=... or more RAM; ocrtune tune shows the peak of each setting",
-       "使用 docker run --memory=... 或增加内存；ocrtune tune 会给出每个配置的峰值"},
-      {"raise the limit: docker run --memory=64g | resources.limits.memory | sbatch --mem=64G",
-       "提高上限：docker run --memory=64g | resources.limits.memory | sbatch --mem=64G"},
-      {"fewer ranks or a smaller batch per rank", "减少进程，或减小每个进程的 batch size"},
-      {"count /dev/shm too: its pages are charged to the same limit",
-       "把 /dev/shm 也算进去：它的页面计入同一上限"},
-      {"fewer ranks and workers, smaller batch", "减少进程和加载进程，减小 batch size"},
-      {"halve Train.loader.batch_size_per_card and Train.sampler.first_bs",
-       "将 Train.loader.batch_size_per_card 与 Train.sampler.first_bs 减半"},
-      {"stop the other users of the card, or choose another one with CUDA_VISIBLE_DEVICES",
-       "停止占用该卡的其他程序，或用 CUDA_VISIBLE_DEVICES 选择另一张卡"},
-      {"docker run --shm-size=8g (or --ipc=host); Kubernetes: an emptyDir with medium: Memory",
-       "docker run --shm-size=8g（或 --ipc=host）；Kubernetes：使用 medium: Memory 的 emptyDir"},
-      {"Train.loader.use_shared_memory=False, or fewer workers",
-       "Train.loader.use_shared_memory=False，或减少加载进程"},
-      {"update the driver; switch IOMMU/ACS off in the firmware",
-       "更新驱动；在固件中关闭 IOMMU/ACS"},
-      {"rule out memory first: dmesg -T | grep -i oom", "先排除内存原因：dmesg -T | grep -i oom"},
-      {"ask who stops jobs on this machine", "询问谁会终止这台机器上的作业"},
-      {"fewer loader workers", "减少数据加载进程"},
-      {"fewer workers or ranks", "减少加载进程或进程数"},
   };
   return kTable;
 }
