@@ -8,38 +8,19 @@ namespace ocrtune {
 namespace {
 
 constexpr auto kStatusFields = [](auto& status, const auto& visit) {
-  visit("seconds", status.seconds);
-  visit("silent_seconds", status.silent_seconds);
-  visit("bytes", status.bytes);
-  visit("available_bytes", status.available_bytes);
-  visit("shm_bytes", status.shm_bytes);
-  visit("shm_limit_bytes", status.shm_limit_bytes);
-  visit("processes", status.processes);
-  visit("progress_lines", status.progress_lines);
-  visit("first_progress_seconds", status.first_progress_seconds);
-  visit("last_progress", status.last_progress);
+  OCRTUNE_VISIT(status, seconds, silent_seconds, bytes, available_bytes, shm_bytes, shm_limit_bytes,
+                processes, progress_lines, first_progress_seconds, last_progress);
   visit("furthest_epoch", status.furthest.epoch);
   visit("furthest_step", status.furthest.step);
   visit("furthest_global_step", status.furthest.global_step);
-  visit("open_files", status.open_files);
-  visit("open_files_limit", status.open_files_limit);
-  visit("gpu_bytes", status.gpu_bytes);
-  visit("gpu_limit_bytes", status.gpu_limit_bytes);
-  visit("idle_gpus", status.idle_gpus);
-  visit("stall", status.stall);
-  visit("places", status.places);
+  OCRTUNE_VISIT(status, open_files, open_files_limit, gpu_bytes, gpu_limit_bytes, idle_gpus, stall,
+                places);
 };
 
 constexpr auto kEndFields = [](auto& end, const auto& visit) {
-  visit("code", end.exit.code);
-  visit("signal", end.exit.signal);
-  visit("peak_bytes", end.peak_bytes);
-  visit("possible_peak_bytes", end.possible_peak_bytes);
-  visit("kernel_log", end.kernel_log);
-  visit("removed_shm", end.removed_shm);
-  visit("links_down", end.links_down);
-  visit("left_over", end.left_over);
-  visit("survivors", end.survivors);
+  OCRTUNE_VISIT(end.exit, code, signal);
+  OCRTUNE_VISIT(end, peak_bytes, possible_peak_bytes, kernel_log, removed_shm, links_down,
+                left_over, survivors);
 };
 
 }  // namespace

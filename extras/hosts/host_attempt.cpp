@@ -37,10 +37,7 @@ constexpr std::size_t kHostOutputBytes = 64 << 10;
 constexpr auto kAttemptFields = [](auto& plan, const auto& visit) {
   visit("trial_dir", plan.trial_dir);
   visit("oom_score_adjust", plan.process.oom_score_adjust);
-  visit("stall_seconds", plan.stall_seconds);
-  visit("memory_limit_bytes", plan.memory_limit_bytes);
-  visit("stop_grace_seconds", plan.stop_grace_seconds);
-  visit("kept_paths", plan.kept_paths);
+  OCRTUNE_VISIT(plan, stall_seconds, memory_limit_bytes, stop_grace_seconds, kept_paths);
 };
 
 AttemptEnd lost_end(std::string reason) {
@@ -98,9 +95,7 @@ class HostAttempt {
         lines_(nodes_),
         ended_(nodes_),
         start_errors_(nodes_) {
-    for (std::size_t i = 0; i < nodes_; ++i) {
-      parts_[i].host = plain_host(agents.hosts()[i].name);
-    }
+    for (std::size_t i = 0; i < nodes_; ++i) parts_[i].host = plain_host(agents.hosts()[i].name);
   }
 
   Result<AttemptEnd> run() {

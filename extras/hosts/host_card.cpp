@@ -14,8 +14,12 @@
 #include "extras/hosts/agent_messages.h"
 #include "probes/machine/machine_json.h"
 #include "probes/probe.h"
+#include "trial/ipc/json_fields.h"
 
 namespace ocrtune {
+
+OCRTUNE_FIELDS(Nic, name, address, prefix, mtu, speed_mbit, driver)
+
 namespace {
 
 using Json = nlohmann::json;
@@ -86,22 +90,13 @@ CardRequest parse_card_request(const std::string& text) {
 }
 
 std::string host_card_json(const HostCard& card) {
-  Json nics = Json::array();
-  for (const Nic& nic : card.nics) {
-    nics.push_back({{"name", nic.name},
-                    {"address", nic.address},
-                    {"prefix", nic.prefix},
-                    {"mtu", nic.mtu},
-                    {"speed_mbit", nic.speed_mbit},
-                    {"driver", nic.driver}});
-  }
   std::map<std::string, std::string> values, contents;
   for (const auto& [key, value] : card.config.values) values[valid_utf8(key)] = valid_utf8(value);
   for (const auto& [key, value] : card.config.contents) contents[valid_utf8(key)] = value;
   Json out = {{"own_name", valid_utf8(card.own_name)},
               {"own_address", card.own_address},
               {"addresses", card.addresses},
-              {"interfaces", nics},
+              {"interfaces", card.nics},
               {"values", values},
               {"contents", contents},
               {"notes", card.notes}};
@@ -119,12 +114,9 @@ Result<HostCard> parse_host_card(const std::string& text) {
     in.at("values").get_to(card.config.values);
     in.at("contents").get_to(card.config.contents);
     in.at("notes").get_to(card.notes);
-    for (const Json& nic : in.at("interfaces")) {
-      card.nics.push_back({nic.at("name"), nic.at("address"), nic.at("prefix"), nic.at("mtu"),
-                           nic.at("speed_mbit"), nic.at("driver")});
-    }
+    in.at("interfaces").get_to(card.nics);
     card.machine = OCRTUNE_TRY(parse_machine_json(in.at("machine").dump()));
-  } catch (const Json::exception& error) {
+  } catch (const std::exception& error) {
     return Error{ErrorKind::invalid, std::string("host card: ") + error.what()};
   }
   return card;

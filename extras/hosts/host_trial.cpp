@@ -17,33 +17,16 @@ namespace ocrtune {
 namespace {
 
 constexpr auto kWorkloadFields = [](auto& workload, const auto& visit) {
-  visit("command", workload.command);
-  visit("setup", workload.setup);
-  visit("cleanup", workload.cleanup);
-  visit("directory", workload.directory);
-  visit("environment", workload.environment);
-  visit("unread", workload.unread);
-  visit("log_reader", workload.log_reader);
-  visit("gpus", workload.gpus);
-  visit("log_file", workload.log_file);
-  visit("preset", workload.preset);
-  visit("knobs", workload.knobs);
-  visit("fixed", workload.fixed);
-  visit("stop_grace_seconds", workload.stop_grace_seconds);
+  OCRTUNE_VISIT(workload, command, setup, cleanup, directory, environment, unread, log_reader, gpus,
+                log_file, preset, knobs, fixed, stop_grace_seconds);
 };
 
 constexpr auto kLimitFields = [](auto& limits, const auto& visit) {
-  visit("measure_seconds", limits.measure_seconds);
-  visit("max_seconds", limits.max_seconds);
-  visit("expected_step_seconds", limits.expected_step_seconds);
-  visit("memory_limit_bytes", limits.memory_limit_bytes);
+  OCRTUNE_VISIT(limits, measure_seconds, max_seconds, expected_step_seconds, memory_limit_bytes);
 };
 
 constexpr auto kPlaceFields = [](auto& place, const auto& visit) {
-  visit("node_rank", place.node_rank);
-  visit("master_addr", place.master_addr);
-  visit("master_port", place.master_port);
-  visit("hosts", place.hosts);
+  OCRTUNE_VISIT(place, node_rank, master_addr, master_port, hosts);
 };
 
 // Its command ended by itself before there was a speed to be read, which a host that prints none

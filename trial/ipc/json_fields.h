@@ -12,10 +12,17 @@
 
 #include "base/byte_text.h"
 #include "base/result.h"
+#include "base/visit.h"
 
 namespace ocrtune {
 
 using FieldsJson = nlohmann::json;
+
+// The whole list of a struct whose fields are all called as they are stored (listed_fields below).
+#define OCRTUNE_FIELDS(Struct, ...)                                                \
+  constexpr auto listed_fields(const Struct*) {                                    \
+    return [](auto& object, const auto& visit) OCRTUNE_VISIT(object, __VA_ARGS__); \
+  }
 
 template <typename List, typename Object>
 FieldsJson fields_json(const List& list, const Object& object) {

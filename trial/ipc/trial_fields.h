@@ -7,123 +7,43 @@
 #include <nlohmann/json.hpp>
 
 #include "trial/ipc/json_fields.h"
-#include "trial/ipc/learning_fields.h"
 #include "trial/ipc/same_fields.h"
 #include "trial/trial.h"
 
 namespace ocrtune {
 
 inline constexpr auto kSampleFields = [](auto& sample, const auto& visit) {
-  visit("samples_per_second", sample.samples_per_second);
-  visit("seconds", sample.seconds);
-  visit("steps", sample.steps);
-  visit("data_seconds", sample.step.data_seconds);
-  visit("compute_seconds", sample.step.compute_seconds);
-  visit("all_reduce_seconds", sample.step.all_reduce_seconds);
-  visit("wait_seconds", sample.step.wait_seconds);
+  OCRTUNE_VISIT(sample, samples_per_second, seconds, steps);
+  OCRTUNE_VISIT(sample.step, data_seconds, compute_seconds, all_reduce_seconds, wait_seconds);
   auto& seen = sample.interference;
-  visit("observed_seconds", seen.observed_seconds);
-  visit("cpu_seconds", seen.cpu_seconds);
-  visit("available_cpus", seen.available_cpus);
-  visit("external_wait_seconds", seen.external_wait_seconds);
-  visit("longest_external_wait_seconds", seen.longest_external_wait_seconds);
-  visit("external_cpus", seen.external_cpus);
-  visit("run_queue_wait_share", seen.run_queue_wait_share);
-  visit("pressure_share", seen.pressure_share);
-  visit("throttled_seconds", seen.throttled_seconds);
-  visit("steal_share", seen.steal_share);
-  visit("swapped_pages", seen.swapped_pages);
-  visit("spoilt_by", seen.spoilt_by);
+  OCRTUNE_VISIT(seen, observed_seconds, cpu_seconds, available_cpus, external_wait_seconds,
+                longest_external_wait_seconds, external_cpus, run_queue_wait_share, pressure_share,
+                throttled_seconds, steal_share, swapped_pages, spoilt_by);
 };
 
-inline constexpr auto kGpuShareFields = [](auto& share, const auto& visit) {
-  visit("index", share.index);
-  visit("processes", share.processes);
-  visit("worked", share.worked);
-  visit("peak_bytes", share.peak_bytes);
-  visit("size_bytes", share.size_bytes);
-  visit("busy_share", share.busy_share);
-};
+OCRTUNE_FIELDS(LearningPoint, samples, weight, loss, part_square, whole_square)
+OCRTUNE_FIELDS(Learning, global_batch, parts, seed, rate_factor, points)
+OCRTUNE_FIELDS(GpuShare, index, processes, worked, peak_bytes, size_bytes, busy_share)
 
-constexpr auto listed_fields(const GpuShare*) { return kGpuShareFields; }
+OCRTUNE_FIELDS(LoadPoint, in_flight, requests_per_second, p50_seconds, p95_seconds, p99_seconds,
+               latency_seconds, requests, late, verdict)
 
-inline constexpr auto kLoadPointFields = [](auto& point, const auto& visit) {
-  visit("in_flight", point.in_flight);
-  visit("requests_per_second", point.requests_per_second);
-  visit("p50_seconds", point.p50_seconds);
-  visit("p95_seconds", point.p95_seconds);
-  visit("p99_seconds", point.p99_seconds);
-  visit("latency_seconds", point.latency_seconds);
-  visit("requests", point.requests);
-  visit("late", point.late);
-  visit("verdict", point.verdict);
-};
+OCRTUNE_FIELDS(LauncherVariable, name, value)
 
-constexpr auto listed_fields(const LoadPoint*) { return kLoadPointFields; }
-
-inline constexpr auto kLauncherVariableFields = [](auto& variable, const auto& visit) {
-  visit("name", variable.name);
-  visit("value", variable.value);
-};
-
-constexpr auto listed_fields(const LauncherVariable*) { return kLauncherVariableFields; }
-
-inline constexpr auto kStageFields = [](auto& stages, const auto& visit) {
-  visit("observed_seconds", stages.observed_seconds);
-  visit("looks", stages.looks);
-  visit("busiest_thread_cpus", stages.busiest_thread_cpus);
-  visit("busiest_thread_share", stages.busiest_thread_share);
-  visit("busiest_thread", stages.busiest_thread);
-  visit("busiest_process", stages.busiest_process);
-  visit("busiest_process_cpus", stages.busiest_process_cpus);
-  visit("saturated_threads", stages.saturated_threads);
-  visit("allowed_cpus", stages.allowed_cpus);
-  visit("allowed_list", stages.allowed_list);
-  visit("starts_per_second", stages.starts_per_second);
-  visit("system_share", stages.system_share);
-  visit("minor_faults_per_second", stages.minor_faults_per_second);
-  visit("major_faults_per_second", stages.major_faults_per_second);
-  visit("storage_bytes_per_second", stages.storage_bytes_per_second);
-  visit("written_bytes_per_second", stages.written_bytes_per_second);
-  visit("read_bytes_per_second", stages.read_bytes_per_second);
-  visit("opened_bytes", stages.opened_bytes);
-  visit("opened_count", stages.opened_count);
-  visit("running_threads", stages.running_threads);
-  visit("disk_threads", stages.disk_threads);
-  visit("lock_threads", stages.lock_threads);
-  visit("mutex_threads", stages.mutex_threads);
-  visit("network_threads", stages.network_threads);
-  visit("sleeping_threads", stages.sleeping_threads);
-  visit("pipe_threads", stages.pipe_threads);
-  visit("fed_threads", stages.fed_threads);
-  visit("child_threads", stages.child_threads);
-  visit("asking_threads", stages.asking_threads);
-  visit("remote_share", stages.remote_share);
-  visit("memory_nodes", stages.memory_nodes);
-  visit("thread_nodes", stages.thread_nodes);
-  visit("launcher_set", stages.launcher_set);
-  visit("data_share", stages.data_share);
-  visit("first_rate", stages.first_rate);
-  visit("last_rate", stages.last_rate);
-};
-
-constexpr auto listed_fields(const StageUse*) { return kStageFields; }
+OCRTUNE_FIELDS(StageUse, observed_seconds, looks, busiest_thread_cpus, busiest_thread_share,
+               busiest_thread, busiest_process, busiest_process_cpus, saturated_threads,
+               allowed_cpus, allowed_list, starts_per_second, system_share, minor_faults_per_second,
+               major_faults_per_second, storage_bytes_per_second, written_bytes_per_second,
+               read_bytes_per_second, opened_bytes, opened_count, running_threads, disk_threads,
+               lock_threads, mutex_threads, network_threads, sleeping_threads, pipe_threads,
+               fed_threads, child_threads, asking_threads, remote_share, memory_nodes, thread_nodes,
+               launcher_set, data_share, first_rate, last_rate)
 
 // What was seen while it ran: all but knobs, outcome, samples, trace, counters, and what the search
 // says of it.
 inline constexpr auto kObservedFields = [](auto& trial, const auto& visit) {
-  visit("cause", trial.cause);
-  visit("reason", trial.reason);
-  visit("evidence", trial.evidence);
-  visit("reproduce", trial.reproduce);
-  visit("samples_per_second", trial.samples_per_second);
-  visit("counted_share", trial.counted_share);
-  visit("counts_to", trial.counts_to);
-  visit("lost_loss", trial.lost_loss);
-  visit("peak_bytes", trial.peak_bytes);
-  visit("host_peak_bytes", trial.host_peak_bytes);
-  visit("possible_peak_bytes", trial.possible_peak_bytes);
-  visit("gpus", trial.gpus);
+  OCRTUNE_VISIT(trial, cause, reason, evidence, reproduce, samples_per_second, counted_share,
+                counts_to, lost_loss, peak_bytes, host_peak_bytes, possible_peak_bytes, gpus);
   visit("tasks", trial.tasks.peak);
   visit("tasks_limit", trial.tasks.limit);
   visit("open_files", trial.files.peak);
@@ -144,38 +64,22 @@ inline constexpr auto kObservedFields = [](auto& trial, const auto& visit) {
   visit("slow_host", trial.slow_host.name);
   visit("slow_host_words", trial.slow_host.words);
   visit("slow_host_cost_share", trial.slow_host.cost_share);
-  visit("links_down", trial.links_down);
-  visit("seconds", trial.seconds);
-  visit("start_seconds", trial.start_seconds);
+  OCRTUNE_VISIT(trial, links_down, seconds, start_seconds);
   visit("latency_steps", trial.latency.steps);
-  visit("p50_seconds", trial.latency.p50_seconds);
-  visit("p90_seconds", trial.latency.p90_seconds);
-  visit("p95_seconds", trial.latency.p95_seconds);
-  visit("p99_seconds", trial.latency.p99_seconds);
+  OCRTUNE_VISIT(trial.latency, p50_seconds, p90_seconds, p95_seconds, p99_seconds);
   visit("threads_alive", trial.threads.alive);
   visit("threads_busy", trial.threads.busy);
   visit("threads_cpus", trial.threads.cpus);
   visit("threads_runnable", trial.threads.runnable);
-  visit("voluntary_switches_per_second", trial.threads.voluntary_switches_per_second);
-  visit("involuntary_switches_per_second", trial.threads.involuntary_switches_per_second);
-  visit("throttled_share", trial.threads.throttled_share);
-  visit("runtimes", trial.threads.runtimes);
-  visit("stages", trial.stages);
-  visit("same", trial.same);
-  visit("learning", trial.learning);
-  visit("network_bytes_per_second", trial.network_bytes_per_second);
-  visit("control_share", trial.control_share);
-  visit("placement", trial.placement);
-  visit("log_tail", trial.log_tail);
-  visit("started", trial.started);
+  OCRTUNE_VISIT(trial.threads, voluntary_switches_per_second, involuntary_switches_per_second,
+                throttled_share, runtimes);
+  OCRTUNE_VISIT(trial, stages, same, learning, network_bytes_per_second, control_share, placement,
+                log_tail, started);
 };
 
 // Why it was run, and where in the run.
 inline constexpr auto kSearchFields = [](auto& trial, const auto& visit) {
-  visit("phase", trial.phase);
-  visit("why", trial.why);
-  visit("repetition", trial.repetition);
-  visit("round", trial.round);
+  OCRTUNE_VISIT(trial, phase, why, repetition, round);
 };
 
 }  // namespace ocrtune

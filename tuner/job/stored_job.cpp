@@ -32,129 +32,68 @@ using LikeOf = std::conditional_t<std::is_const_v<Struct>, const Base, Base>;
 
 template <Of<TrainingWorkload> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
-  visit("model", of.model);
-  visit("label_file", of.label_file);
-  visit("height", of.height);
-  visit("width", of.width);
-  visit("heights", of.heights);
-  visit("width_buckets", of.width_buckets);
-  visit("queue_depth", of.queue_depth);
-  visit("classes", of.classes);
+  OCRTUNE_VISIT(of, model, label_file, height, width, heights, width_buckets, queue_depth, classes);
 }
 
 template <Of<EngineTrainingOptions> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
-  visit("training", of.training);
-  visit("lines", of.lines);
-  visit("widest_bucket", of.widest_bucket);
-  visit("gpus", of.gpus);
-  visit("tensor_cores", of.tensor_cores);
+  OCRTUNE_VISIT(of, training, lines, widest_bucket, gpus, tensor_cores);
 }
 
 template <Of<InferenceWorkload> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
-  visit("model", of.model);
-  visit("checkpoint", of.checkpoint);
-  visit("alphabet", of.alphabet);
-  visit("height", of.height);
-  visit("width", of.width);
-  visit("place", of.place);
-  visit("gpus", of.gpus);
-  visit("url", of.url);
-  visit("inputs", of.inputs);
-  visit("metrics", of.metrics);
-  visit("request_timeout_seconds", of.request_timeout_seconds);
-  visit("start_timeout_seconds", of.start_timeout_seconds);
-  visit("max_in_flight", of.max_in_flight);
-  visit("truth", of.truth);
-  visit("max_change", of.max_change);
-  visit("slo", of.slo);
-  visit("trace", of.trace);
+  OCRTUNE_VISIT(of, model, checkpoint, alphabet, height, width, place, gpus, url, inputs, metrics,
+                request_timeout_seconds, start_timeout_seconds, max_in_flight, truth, max_change,
+                slo, trace);
 }
 
 template <Of<CommandWorkload> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
-  visit("command", of.command);
-  visit("setup", of.setup);
-  visit("cleanup", of.cleanup);
-  visit("directory", of.directory);
-  visit("environment", of.environment);
-  visit("inherited", of.inherited);
-  visit("log_reader", of.log_reader);
-  visit("metric", of.metric);
-  visit("per_rank", of.per_rank);
-  visit("scope_assumed", of.scope_assumed);
-  visit("log_file", of.log_file);
-  visit("answers", of.answers);
-  visit("truth", of.truth);
-  visit("max_change", of.max_change);
-  visit("preset", of.preset);
+  OCRTUNE_VISIT(of, command, setup, cleanup, directory, environment, inherited, log_reader, metric,
+                per_rank, scope_assumed, log_file, answers, truth, max_change, preset);
 }
 
 template <Of<UserCommandOptions> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
   visit("program", of.command);
-  visit("launch", of.launch);
-  visit("launch_gpus", of.launch_gpus);
-  visit("evaluation_steps", of.evaluation_steps);
-  visit("gpus", of.gpus);
-  visit("trains", of.trains);
-  visit("label_file", of.label_file);
-  visit("lines", of.lines);
+  OCRTUNE_VISIT(of, launch, launch_gpus, evaluation_steps, gpus, trains, label_file, lines);
 }
 
 template <Of<TrainingJob> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
-  visit("engine", of.engine);
-  visit("gpu_memory_bytes", of.gpu_memory_bytes);
+  OCRTUNE_VISIT(of, engine, gpu_memory_bytes);
 }
 
 template <Of<ReadingJob> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
-  visit("reading", of.reading);
-  visit("classes", of.classes);
-  visit("gpu_memory_bytes", of.gpu_memory_bytes);
+  OCRTUNE_VISIT(of, reading, classes, gpu_memory_bytes);
 }
 
 template <Of<CommandJob> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
-  visit("user", of.user);
-  visit("hosts", of.hosts);
-  visit("launcher", of.launcher);
+  OCRTUNE_VISIT(of, user, hosts, launcher);
 }
 
 template <Of<ExternalJob> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
   visit("command", static_cast<LikeOf<Struct, CommandJob>&>(of));
-  visit("in_paddle", of.in_paddle);
-  visit("training", of.training);
+  OCRTUNE_VISIT(of, in_paddle, training);
 }
 
 template <Of<ServiceJob> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
-  visit("requests", of.requests);
-  visit("user", of.user);
+  OCRTUNE_VISIT(of, requests, user);
 }
 
 template <Of<SearchRequest> Struct, typename Visit>
 void visit_fields(Struct& of, const Visit& visit) {
-  visit("axes", of.axes);
-  visit("fixed", of.fixed);
-  visit("absent", of.absent);
-  visit("constraints", of.constraints);
+  OCRTUNE_VISIT(of, axes, fixed, absent, constraints);
   visit("percentile", of.objective.percentile);
   visit("least_samples_per_second", of.objective.min_samples_per_second);
   visit("most_step_seconds", of.objective.max_step_seconds);
   visit("most_peak_bytes", of.objective.max_peak_bytes);
-  visit("baseline_source", of.baseline_source);
-  visit("budget_seconds", of.budget_seconds);
-  visit("trial_seconds", of.trial_seconds);
-  visit("soak_seconds", of.soak_seconds);
-  visit("learning_seconds", of.learning_seconds);
-  visit("memory_limit_bytes", of.memory_limit_bytes);
-  visit("memory_margin", of.memory_margin);
-  visit("seed", of.seed);
-  visit("policy", of.policy);
+  OCRTUNE_VISIT(of, baseline_source, budget_seconds, trial_seconds, soak_seconds, learning_seconds,
+                memory_limit_bytes, memory_margin, seed, policy);
 }
 
 template <typename Field>

@@ -9,39 +9,17 @@ namespace {
 constexpr auto kFields = [](auto& spec, const auto& visit) {
   auto& loader = spec.run.loader;
   visit("labels", loader.label_file);
-  visit("alphabet", loader.alphabet);
-  visit("batch", loader.batch);
-  visit("height", loader.height);
-  visit("width", loader.width);
-  visit("heights", loader.heights);
-  visit("width_buckets", loader.width_buckets);
-  visit("workers", loader.workers);
-  visit("queue_depth", loader.queue_depth);
+  OCRTUNE_VISIT(loader, alphabet, batch, height, width, heights, width_buckets, workers,
+                queue_depth);
   visit("loader_seed", loader.seed);
   auto& trainer = spec.run.trainer;
-  visit("model", trainer.model);
-  visit("precision", trainer.precision);
-  visit("threads", trainer.threads);
-  visit("learning_rate", trainer.learning_rate);
-  visit("schedule", trainer.schedule);
-  visit("warm_up_steps", trainer.warm_up_steps);
-  visit("weight_decay", trainer.weight_decay);
-  visit("clip_norm", trainer.clip_norm);
-  visit("seed", trainer.seed);
-  visit("steps", spec.run.steps);
-  visit("report_every", spec.run.report_every);
-  visit("save_every", spec.run.save_every);
-  visit("checkpoint", spec.run.checkpoint);
-  visit("resume", spec.run.resume);
-  visit("evaluation_labels", spec.run.evaluation_labels);
-  visit("max_evaluated", spec.run.max_evaluated);
-  visit("memory_bytes", spec.run.memory_bytes);
+  OCRTUNE_VISIT(trainer, model, precision, threads, learning_rate, schedule, warm_up_steps,
+                weight_decay, clip_norm, seed);
+  OCRTUNE_VISIT(spec.run, steps, report_every, save_every, checkpoint, resume, evaluation_labels,
+                max_evaluated, memory_bytes);
   visit("gpu", spec.gpu);
   visit("bucket_bytes", trainer.bucket_bytes);
-  visit("rank", spec.run.place.rank);
-  visit("world_size", spec.run.place.world_size);
-  visit("local_rank", spec.run.place.local_rank);
-  visit("local_size", spec.run.place.local_size);
+  OCRTUNE_VISIT(spec.run.place, rank, world_size, local_rank, local_size);
   visit("folder", spec.folder);
 };
 

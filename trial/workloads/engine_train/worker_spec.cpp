@@ -19,37 +19,12 @@ using Json = nlohmann::json;
 // Calls visit(name, field) for each field: one list for writing and for reading.
 template <typename Spec, typename Visit>
 void each_field(Spec& spec, const Visit& visit) {
-  visit("model", spec.model);
-  visit("backend", spec.backend);
-  visit("precision", spec.precision);
-  visit("threads", spec.threads);
-  visit("batch", spec.batch);
-  visit("accumulate", spec.accumulate);
-  visit("height", spec.height);
-  visit("width", spec.width);
-  visit("heights", spec.heights);
-  visit("classes", spec.classes);
-  visit("learning_rate", spec.learning_rate);
-  visit("seed", spec.seed);
-  visit("label_file", spec.label_file);
-  visit("alphabet", spec.alphabet);
-  visit("loader_workers", spec.loader_workers);
-  visit("width_buckets", spec.width_buckets);
-  visit("queue_depth", spec.queue_depth);
-  visit("rank", spec.place.rank);
-  visit("world_size", spec.place.world_size);
-  visit("local_rank", spec.place.local_rank);
-  visit("local_size", spec.place.local_size);
-  visit("node", spec.place.node);
-  visit("node_count", spec.place.node_count);
-  visit("bucket_kib", spec.bucket_kib);
-  visit("segment", spec.segment);
-  visit("gpu", spec.gpu);
-  visit("learning", spec.learning);
-  visit("check", spec.check);
-  visit("warm_up_seconds", spec.warm_up_seconds);
-  visit("report_seconds", spec.report_seconds);
-  visit("run_seconds", spec.run_seconds);
+  OCRTUNE_VISIT(spec, model, backend, precision, threads, batch, accumulate, height, width, heights,
+                classes, learning_rate, seed, label_file, alphabet, loader_workers, width_buckets,
+                queue_depth);
+  OCRTUNE_VISIT(spec.place, rank, world_size, local_rank, local_size, node, node_count);
+  OCRTUNE_VISIT(spec, bucket_kib, segment, gpu, learning, check, warm_up_seconds, report_seconds,
+                run_seconds);
 }
 
 bool get(const Json& value, std::string& field) {
