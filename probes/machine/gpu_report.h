@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "base/result.h"
 #include "probes/machine/machine.h"
 
@@ -34,14 +32,5 @@ struct GpuReport {
 std::string gpu_report_line(const GpuReport& report);  // with its newline
 // The report within a child's output, whatever libraries printed around it. invalid: none there.
 Result<GpuReport> find_gpu_report(const std::string& output);
-
-// The parts, for documents that contain them (probes/machine/machine_json.h). Reading throws
-// nlohmann::json::exception on wrong types.
-nlohmann::ordered_json gpus_json(const std::vector<GpuFacts>& gpus);
-nlohmann::ordered_json links_json(const std::vector<GpuLink>& links);
-nlohmann::ordered_json seen_gpus_json(const std::vector<SeenGpu>& gpus);
-std::vector<SeenGpu> seen_gpus_from_json(const nlohmann::ordered_json& list);
-std::vector<GpuFacts> gpus_from_json(const nlohmann::ordered_json& list);
-std::vector<GpuLink> links_from_json(const nlohmann::ordered_json& list);
 
 }  // namespace ocrtune
