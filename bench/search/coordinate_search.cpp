@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "tuner/search/search_board.h"
+#include "bench/search/board_search.h"
 
 namespace ocrtune {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/random.h"
 #include "base/stats.h"
+#include "bench/search/board_search.h"
 #include "bench/search/coordinate_search.h"
-#include "tuner/search/search_board.h"
 
 namespace ocrtune {
 namespace {

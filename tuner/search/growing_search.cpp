@@ -1,7 +1,13 @@
+// A search whose lists go on where the evidence asks for it.
+//
+// A list that ocrtune made itself ends somewhere: loader workers at the number of CPUs. A program
+// that waits for a disk or a network wants more. Where the best setting has the last value of such
+// a list, is clearly faster than with a smaller one, and leaves CPUs idle, the list gets twice that
+// value, up to SearchOptions::further. What it decides rests on the trials it was told alone, so a
+// run that is judged later has the same space.
+//
 // A longer list is a new space: the inner search is made again on it and told every trial so far.
 // Searches are pure functions of what they are told, so nothing is lost.
-#include "tuner/search/growing_search.h"
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -10,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "tuner/search/search.h"
 #include "tuner/search/search_board.h"
 
 namespace ocrtune {

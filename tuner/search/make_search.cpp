@@ -1,12 +1,8 @@
 // The search that tune runs: what it is made of, from the outside in.
 #include <memory>
 
-#include "tuner/search/growing_search.h"
 #include "tuner/search/inert_search.h"
-#include "tuner/search/model_search.h"
-#include "tuner/search/recipe_search.h"
 #include "tuner/search/search.h"
-#include "tuner/search/sweep_search.h"
 
 namespace ocrtune {
 namespace {

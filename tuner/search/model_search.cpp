@@ -1,8 +1,9 @@
+// Large spaces: a safe initial design, then expected improvement under a model, then a race of the
+// leaders.
+//
 // Each proposal walks the table kStages: the first stage that applies and finds a point has the
 // trial. Stages keep only counters; what they know stands in the board and the forecaster, which
 // are told trials and nothing else.
-#include "tuner/search/model_search.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,6 +21,7 @@
 #include "tuner/search/initial_design.h"
 #include "tuner/search/memory_trade.h"
 #include "tuner/search/race.h"
+#include "tuner/search/search.h"
 #include "tuner/search/search_board.h"
 
 namespace ocrtune {

@@ -1,13 +1,15 @@
+// A search that keeps the training recipe: two thirds of the budget go to settings whose global
+// batch is the user's, the rest to the others, whose best stands second in the answer.
+//
 // Two searches are told every trial: one of the settings that keep the recipe, one of all. The
 // first asks until its share is spent or it has no more to ask; then the second one does.
-#include "tuner/search/recipe_search.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "trial/workloads/command/command_fill.h"
+#include "tuner/search/search.h"
 
 namespace ocrtune {
 namespace {

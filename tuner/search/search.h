@@ -67,7 +67,7 @@ struct SearchOptions {
   std::int64_t recipe_batch = 0;
   std::vector<std::string> doubted;  // knobs that may never reach the program: tested first
   // Counts whose list ocrtune made itself, and how far it may go on
-  // (tuner/search/growing_search.h).
+  // (tuner/search/growing_search.cpp).
   std::vector<std::pair<std::string, int>> further;
   std::function<bool(const Knobs&)> allows;  // a setting of such a longer list; empty: any
 };
@@ -105,6 +105,21 @@ Knobs fold(Knobs knobs, const std::vector<InertKnob>& inert);
 Trial folded(Trial trial, const std::vector<InertKnob>& inert);
 
 using SearchMaker = std::unique_ptr<Search> (*)(const Space& space, const SearchOptions& options);
+
+std::unique_ptr<Search> make_model_search(const Space& space, const SearchOptions& options);
+
+inline constexpr int kSmallSpace = 150;  // points that a sweep is meant for
+std::unique_ptr<Search> make_sweep_search(const Space& space, const SearchOptions& options);
+
+// Searches with options.recipe_batch samples between two updates, above 0, by what `make` makes.
+// Where all settings keep the recipe, or only one does, it is that alone.
+std::unique_ptr<Search> make_recipe_search(const Space& space, const SearchOptions& options,
+                                           SearchMaker make);
+
+// What `make` makes, anew for each space that a list which goes on gives. Without
+// SearchOptions::further, or without such lists in the space, it is that alone.
+std::unique_ptr<Search> make_growing_search(const Space& space, const SearchOptions& options,
+                                            SearchMaker make);
 
 // A sweep of a small space that the budget holds; else a model and a race.
 std::unique_ptr<Search> make_search(const Space& space, const SearchOptions& options);

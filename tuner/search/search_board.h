@@ -142,9 +142,7 @@ struct SearchBoard {
       if (as_today || safety.admitted(point)) return point;
       waiting = true;
     }
-    if (waiting && lightest >= 0 && open(lightest) && safety.admitted(lightest)) {
-      return lightest;
-    }
+    if (waiting && lightest >= 0 && open(lightest) && safety.admitted(lightest)) return lightest;
     return std::nullopt;
   }
 
@@ -218,20 +216,6 @@ struct SearchBoard {
     prediction.reason = admission.reason;
     return prediction;
   }
-};
-
-// A strategy that knows no more than the board.
-class BoardSearch : public Search {
- public:
-  void tell(const Trial& trial) override { board.tell(trial); }
-  std::string stop_reason() const override { return board.stop_reason; }
-  const Objective& objective() const override { return board.options.objective; }
-  Prediction predict(const Knobs& knobs) const override { return board.measured(knobs); }
-
- protected:
-  BoardSearch(const Space& space, const SearchOptions& options) : board(space, options) {}
-
-  SearchBoard board;
 };
 
 }  // namespace ocrtune

@@ -1,7 +1,10 @@
+// Small spaces: every setting once, then rounds over those that could still be the best.
+//
+// Exact where the noise allows it, and simple. Meant for at most about 150 points. A budget that
+// does not hold a trial for each leaves the choice to the model search.
+//
 // A model search runs beside the sweep and is told all trials. It takes over where the budget does
 // not hold every setting, and it predicts as long as one is untried.
-#include "tuner/search/sweep_search.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -10,8 +13,8 @@
 
 #include "base/random.h"
 #include "base/stats.h"
-#include "tuner/search/model_search.h"
 #include "tuner/search/race.h"
+#include "tuner/search/search.h"
 #include "tuner/search/search_board.h"
 
 namespace ocrtune {

@@ -1,4 +1,3 @@
-#include "tuner/search/growing_search.h"
 
 #include <algorithm>
 #include <set>

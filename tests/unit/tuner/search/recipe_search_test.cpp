@@ -1,11 +1,10 @@
-#include "tuner/search/recipe_search.h"
-
 #include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "trial/workloads/command/command_fill.h"
+#include "tuner/search/search.h"
 #include "tuner/verdict/recommend.h"
 
 namespace ocrtune {
