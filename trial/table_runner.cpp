@@ -185,36 +185,6 @@ Result<RecordedTable> read_table(const std::string& path) {
   return parse_table(text, path);
 }
 
-std::string table_csv(const RecordedTable& table) {
-  std::string csv;
-  if (table.cores > 0 || table.memory_bytes > 0 || table.gpus > 0) {
-    csv += "#";
-    if (table.cores > 0) csv += fmt::format(" cores={:g}", table.cores);
-    if (table.memory_bytes > 0) csv += fmt::format(" memory_bytes={}", table.memory_bytes);
-    if (table.gpus > 0) csv += fmt::format(" gpus={}", table.gpus);
-    csv += "\n";
-  }
-  // These three always, as in knob_texts(); then what any row sets.
-  std::vector<std::string> names = {"nproc", "threads", "batch"};
-  std::set<std::string> more;
-  for (const TableRow& row : table.rows) {
-    for (const auto& [name, value] : knob_texts(row.knobs)) more.insert(name);
-  }
-  for (const std::string& name : names) more.erase(name);
-  names.insert(names.end(), more.begin(), more.end());
-  const bool causes = std::any_of(table.rows.begin(), table.rows.end(),
-                                  [](const TableRow& row) { return !row.cause.empty(); });
-  csv +=
-      join(names, ",") + fmt::format(",{}{}\n", fmt::join(kResults, ","), causes ? ",cause" : "");
-  for (const TableRow& row : table.rows) {
-    for (const std::string& name : names) csv += knob_text(row.knobs, name) + ",";
-    csv += fmt::format("{:.6g},{},{},{:g}", row.samples_per_second, row.peak_bytes,
-                       outcome_name(row.outcome), row.noise_sigma);
-    csv += causes ? "," + row.cause + "\n" : "\n";
-  }
-  return csv;
-}
-
 TableRunner::TableRunner(const RecordedTable& table, Clock& clock, std::uint64_t seed,
                          ReplayFaults faults)
     : table_(&table),

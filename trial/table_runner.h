@@ -43,7 +43,6 @@ struct RecordedTable {
 // twice, rates of ok rows that are not positive numbers, unknown outcomes.
 Result<RecordedTable> parse_table(std::string_view csv, const std::string& name);
 Result<RecordedTable> read_table(const std::string& path);
-std::string table_csv(const RecordedTable& table);
 
 // A clock that stands still until someone sleeps: replayed seconds cost no time.
 class CountingClock : public Clock {

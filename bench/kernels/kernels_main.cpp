@@ -16,10 +16,10 @@
 #include <fmt/core.h>
 
 #include "base/random.h"
+#include "bench/kernels/flops.h"
 #include "bench/kernels/peaks.h"
 #include "core/backends/backend_table.h"
 #include "core/graph/ctc.h"
-#include "core/graph/flops.h"
 #include "core/graph/graph.h"
 #include "core/graph/tensor.h"
 

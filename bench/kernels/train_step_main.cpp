@@ -22,9 +22,9 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "bench/kernels/flops.h"
 #include "core/backends/backend_table.h"
 #include "core/comm/comm.h"
-#include "core/graph/flops.h"
 #include "core/graph/inference_form.h"
 #include "core/graph/network.h"
 #include "core/models/model.h"
@@ -84,7 +84,7 @@ struct Inference {
 
 struct WindowReport {
   int count = 1;                  // samples of a step
-  double step_flops = 0;          // arithmetic of a step, see core/graph/flops.h
+  double step_flops = 0;          // arithmetic of a step, see bench/kernels/flops.h
   std::uint64_t start_bytes = 0;  // resident before anything was made
 };
 

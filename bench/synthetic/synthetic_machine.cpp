@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/stats.h"
+#include "base/text.h"
 #include "bench/synthetic/synthetic_surface.h"
 
 namespace ocrtune {
@@ -236,6 +240,36 @@ SyntheticMachine make_synthetic_machine(const SyntheticRequest& request) {
   machine.faults.outlier_share = 0.03;
   machine.faults.outlier_loss = 0.5;
   return machine;
+}
+
+std::string table_csv(const RecordedTable& table) {
+  std::string csv;
+  if (table.cores > 0 || table.memory_bytes > 0 || table.gpus > 0) {
+    csv += "#";
+    if (table.cores > 0) csv += fmt::format(" cores={:g}", table.cores);
+    if (table.memory_bytes > 0) csv += fmt::format(" memory_bytes={}", table.memory_bytes);
+    if (table.gpus > 0) csv += fmt::format(" gpus={}", table.gpus);
+    csv += "\n";
+  }
+  // These three always, as in knob_texts(); then what any row sets.
+  std::vector<std::string> names = {"nproc", "threads", "batch"};
+  std::set<std::string> more;
+  for (const TableRow& row : table.rows) {
+    for (const auto& [name, value] : knob_texts(row.knobs)) more.insert(name);
+  }
+  for (const std::string& name : names) more.erase(name);
+  names.insert(names.end(), more.begin(), more.end());
+  const bool causes = std::any_of(table.rows.begin(), table.rows.end(),
+                                  [](const TableRow& row) { return !row.cause.empty(); });
+  csv += join(names, ",") + ",samples_per_second,peak_bytes,outcome,noise_sigma";
+  csv += causes ? ",cause\n" : "\n";
+  for (const TableRow& row : table.rows) {
+    for (const std::string& name : names) csv += knob_text(row.knobs, name) + ",";
+    csv += fmt::format("{:.6g},{},{},{:g}", row.samples_per_second, row.peak_bytes,
+                       outcome_name(row.outcome), row.noise_sigma);
+    csv += causes ? "," + row.cause + "\n" : "\n";
+  }
+  return csv;
 }
 
 }  // namespace ocrtune

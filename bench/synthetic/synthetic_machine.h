@@ -36,4 +36,7 @@ SyntheticMachine make_synthetic_machine(const SyntheticRequest& request);
 
 const std::vector<std::string>& synthetic_kinds();
 
+// As a file that parse_table() reads.
+std::string table_csv(const RecordedTable& table);
+
 }  // namespace ocrtune

@@ -1,4 +1,4 @@
-#include "core/graph/flops.h"
+#include "bench/kernels/flops.h"
 
 #include <gtest/gtest.h>
 

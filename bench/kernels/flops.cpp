@@ -1,5 +1,5 @@
 // A multiplication and an addition count as two. Norms, activations and pools count as nothing.
-#include "core/graph/flops.h"
+#include "bench/kernels/flops.h"
 
 #include <vector>
 
