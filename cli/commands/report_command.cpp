@@ -18,7 +18,7 @@
 #include "cli/shell/progress.h"
 #include "cli/shell/terminal.h"
 #include "reports/html/page.h"
-#include "reports/html/page_comparison.h"
+#include "reports/html/page_sections.h"
 #include "reports/html/run_index.h"
 #include "reports/report_files.h"
 #include "tuner/session/session.h"

@@ -6,10 +6,24 @@
 
 #include "base/text.h"
 #include "reports/catalogue/plain_text.h"
-#include "reports/console/tone_code.h"
 
 namespace ocrtune {
 namespace {
+
+// By ANSI sequences.
+constexpr const char* tone_code(Tone tone) {
+  switch (tone) {
+    case Tone::good:
+      return "\x1b[32m";
+    case Tone::warning:
+      return "\x1b[33m";
+    case Tone::bad:
+      return "\x1b[31m";
+    case Tone::neutral:
+      break;
+  }
+  return "\x1b[36m";
+}
 
 constexpr int kLabelColumns = 9, kLeastColumns = 30;
 

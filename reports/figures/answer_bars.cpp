@@ -1,7 +1,5 @@
 // Bars are HTML elements whose left edge and width are shares of the axis in percent, so that
 // they follow the width of the page. A setting under several names is one row.
-#include "reports/figures/answer_bars.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/figures/figures.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
 #include "trial/workloads/service/slo.h"

@@ -30,4 +30,7 @@ std::vector<Bottleneck> bottlenecks(const RunRecord& run);
 // The mean step of a setting's valid windows; all zero when none reported its parts.
 StepTimes mean_step(const std::vector<Trial>& trials, const Knobs& knobs);
 
+// Empty without step times.
+std::string ledger_table(const std::vector<Bottleneck>& bottlenecks, const RunRecord& run);
+
 }  // namespace ocrtune

@@ -1,6 +1,6 @@
 // A row of the table has its bar as an SVG of its own. Colours are classes of the style sheet,
 // which the legend uses too.
-#include "reports/figures/ledger_table.h"
+#include "reports/figures/bottleneck.h"
 
 #include <array>
 

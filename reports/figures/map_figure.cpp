@@ -1,7 +1,5 @@
 // Settings are put into a grid first, by processes and batch, the other knobs at their best. The
 // grid is drawn cell by cell; the legend collects what was really drawn.
-#include "reports/figures/map_figure.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -18,6 +16,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/figures/figures.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
 
@@ -143,9 +142,7 @@ class MapDrawing {
   std::string draw() {
     svg_.raw(kHatch);
     for (std::size_t row = 0; row < grid_.nprocs.size(); ++row) {
-      for (std::size_t column = 0; column < grid_.batches.size(); ++column) {
-        draw_cell(row, column);
-      }
+      for (std::size_t column = 0; column < grid_.batches.size(); ++column) draw_cell(row, column);
     }
     draw_memory_lines();
     // Marks are drawn over the cells, and the star over all.

@@ -1,7 +1,5 @@
 // Both pictures have the same size and axes. Data in pixels comes from Scale (markup/svg.h); the
 // unit of an axis is chosen by the largest value.
-#include "reports/figures/run_figures.h"
-
 #include <algorithm>
 #include <iterator>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/figures/figures.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
 

@@ -1,7 +1,5 @@
 // The constructor settles the scales from all points, then axes, ideal, dots, curve and marks are
 // drawn over each other in this order.
-#include "reports/figures/scaling_figure.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -15,6 +13,7 @@
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/figures/figures.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
 

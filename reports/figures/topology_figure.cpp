@@ -1,7 +1,5 @@
 // Two passes: measure() gives each box its size from the inside out, then the drawing places the
 // boxes. Both let them flow in the same way and must stay alike.
-#include "reports/figures/topology_figure.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -13,6 +11,7 @@
 #include "base/text.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/figures/figures.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
 

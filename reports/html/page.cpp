@@ -13,20 +13,11 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/figures/bottleneck.h"
-#include "reports/figures/ledger_table.h"
-#include "reports/figures/map_figure.h"
-#include "reports/figures/run_figures.h"
-#include "reports/figures/scaling_figure.h"
-#include "reports/html/page_answer.h"
-#include "reports/html/page_comparison.h"
+#include "reports/figures/figures.h"
 #include "reports/html/page_frame.h"
-#include "reports/html/page_hosts.h"
 #include "reports/html/page_json.h"
-#include "reports/html/page_latency.h"
-#include "reports/html/page_machine.h"
-#include "reports/html/page_p2p.h"
 #include "reports/html/page_parts.h"
-#include "reports/html/page_texts.h"
+#include "reports/html/page_sections.h"
 #include "reports/markup/page_markup.h"
 #include "tuner/verdict/comparison.h"
 
@@ -84,9 +75,7 @@ std::string scaling_figures(const RunRecord& run, int& count) {
   }
   if (figures.empty()) return "";
   std::string words;
-  for (const FittedTerm& term : run.result.terms) {
-    words += "<li>" + say(term.words) + "</li>";
-  }
+  for (const FittedTerm& term : run.result.terms) words += "<li>" + say(term.words) + "</li>";
   if (!words.empty()) words = "<ul>" + words + "</ul>";
   return "<div class=\"figures\">" + figures + "</div>" + words;
 }

@@ -1,7 +1,5 @@
 // Words come from the same functions as the terminal's (catalogue/headline.h, verdict.h), so that
 // page and terminal say the same. What only the page has: badges' meanings, tables and cures.
-#include "reports/html/page_answer.h"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -18,7 +16,8 @@
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/export/deployment.h"
-#include "reports/figures/answer_bars.h"
+#include "reports/figures/figures.h"
+#include "reports/html/page_sections.h"
 #include "reports/markup/page_markup.h"
 #include "tuner/verdict/explain.h"
 #include "tuner/verdict/held_back.h"

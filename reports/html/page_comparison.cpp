@@ -1,7 +1,5 @@
 // The comparison itself is made in tuner/verdict/comparison.h; the page shows up to 40 settings,
 // the terminal up to 10.
-#include "reports/html/page_comparison.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -12,6 +10,7 @@
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/html/page_sections.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
 #include "reports/markup/table.h"
@@ -23,17 +22,9 @@ constexpr std::size_t kMaxShown = 40;
 constexpr std::size_t kMaxPrinted = 10;
 
 const char* change_word(Change change) {
-  switch (change) {
-    case Change::faster:
-      return "faster";
-    case Change::slower:
-      return "slower";
-    case Change::undecided:
-      return "cannot be told";
-    case Change::alike:
-      break;
-  }
-  return "alike";
+  // In the order of Change.
+  constexpr const char* kNames[] = {"faster", "slower", "alike", "cannot be told"};
+  return kNames[static_cast<int>(change)];
 }
 
 const char* change_arrow(Change change) {

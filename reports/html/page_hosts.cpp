@@ -1,7 +1,5 @@
 // Settings are grouped by their number of hosts, and the fastest of each stands for it. The share
 // that is lost to the network compares it with the same setting on one host.
-#include "reports/html/page_hosts.h"
-
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/html/page_sections.h"
 #include "reports/markup/page_markup.h"
 #include "trial/workloads/command/command_fill.h"
 

@@ -1,7 +1,5 @@
 // A run's own loads and a document of `ocrtune slo` become one LatencyDocument. Open loads, which
 // come at a rate, are drawn by rate; closed ones, which keep a number in flight, by that number.
-#include "reports/html/page_latency.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -14,6 +12,7 @@
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/html/page_sections.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
 #include "trial/workloads/service/slo.h"

@@ -1,7 +1,5 @@
 // A short table says what limits a launch; all facts with their sources are folded below it, and
 // the drawing of the cores with them. Everything of the machine passes sentence_html().
-#include "reports/html/page_machine.h"
-
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,7 +8,8 @@
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/verdict.h"
-#include "reports/figures/topology_figure.h"
+#include "reports/figures/figures.h"
+#include "reports/html/page_sections.h"
 #include "reports/markup/page_markup.h"
 
 namespace ocrtune {
@@ -66,9 +65,7 @@ Rows cpu_rows(const CpuFacts& cpu) {
                fmt::format("{}", cpu.logical_cpus)}),
           "hwloc");
   add_fact(rows, "Usable CPUs", cpu.usable_cpus, [](double v) { return fmt::format("{:g}", v); });
-  if (!cpu.limits.empty()) {
-    add_row(rows, "All CPU limits", limits_html(cpu.limits, false), "");
-  }
+  if (!cpu.limits.empty()) add_row(rows, "All CPU limits", limits_html(cpu.limits, false), "");
   add_fact(rows, "Effective cores", cpu.effective_cores,
            [](double v) { return fmt::format("{:.2f}", v); });
   add_text(rows, "Instruction sets", join(cpu.isa, " "));
@@ -210,9 +207,7 @@ std::string machine_section(const RunRecord& run) {
             machine_text(fmt::format("{} ({})", hosts, run.job.command_job().launcher)), "");
   }
   std::vector<std::string> gpus;
-  for (const GpuFacts& gpu : machine.gpus) {
-    gpus.push_back(gpu_text(gpu));
-  }
+  for (const GpuFacts& gpu : machine.gpus) gpus.push_back(gpu_text(gpu));
   if (gpus.empty()) gpus.push_back(machine.gpu_state);
   add_row(short_rows, "GPUs", sentence_html(join(gpus, "; ")), "");
   // The short table has no column for the source.

@@ -1,7 +1,5 @@
 // The matrix has a row and a column for each GPU: level and the driver's word from the machine's
 // facts and, where `ocrtune p2p --json` was added, the judged verdict.
-#include "reports/html/page_p2p.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -10,6 +8,7 @@
 #include "base/text.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/html/page_sections.h"
 #include "reports/markup/page_markup.h"
 
 namespace ocrtune {

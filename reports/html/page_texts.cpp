@@ -1,6 +1,4 @@
 // Each example stands under what the present setting reads, with the characters that differ marked.
-#include "reports/html/page_texts.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "base/text.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/html/page_sections.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
 #include "trial/answers/same_gate.h"

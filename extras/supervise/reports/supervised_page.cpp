@@ -14,8 +14,8 @@
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/catalogue/reasons.h"
-#include "reports/html/page_answer.h"
 #include "reports/html/page_frame.h"
+#include "reports/html/page_sections.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
 

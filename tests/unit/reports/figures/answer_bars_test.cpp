@@ -1,11 +1,10 @@
-#include "reports/figures/answer_bars.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
+#include "reports/figures/figures.h"
 #include "tests/support/sample_jobs.h"
 #include "tests/support/sample_runs.h"
 

@@ -1,4 +1,4 @@
-#include "reports/figures/ledger_table.h"
+#include "reports/figures/bottleneck.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-#include "reports/figures/map_figure.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "reports/figures/figures.h"
 
 namespace ocrtune {
 namespace {

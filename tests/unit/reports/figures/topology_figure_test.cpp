@@ -1,8 +1,7 @@
-#include "reports/figures/topology_figure.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reports/figures/figures.h"
 #include "tests/support/sample_runs.h"
 
 namespace ocrtune {

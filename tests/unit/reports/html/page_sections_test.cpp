@@ -1,4 +1,6 @@
 // The page's sections on peers, latency and failures, and their Chinese.
+#include "reports/html/page_sections.h"
+
 #include <algorithm>
 #include <string>
 
@@ -10,12 +12,7 @@
 #include "reports/catalogue/reasons.h"
 #include "reports/catalogue/verdict.h"
 #include "reports/html/page.h"
-#include "reports/html/page_answer.h"
 #include "reports/html/page_documents.h"
-#include "reports/html/page_hosts.h"
-#include "reports/html/page_latency.h"
-#include "reports/html/page_machine.h"
-#include "reports/html/page_p2p.h"
 #include "tests/support/english_words.h"
 #include "tests/support/sample_jobs.h"
 #include "tests/support/sample_runs.h"

@@ -1,7 +1,7 @@
-#include "reports/html/page_texts.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "reports/html/page_sections.h"
 
 namespace ocrtune {
 namespace {
