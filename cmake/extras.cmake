@@ -13,7 +13,7 @@ foreach(name IN LISTS extras_here)
   endif()
 endforeach()
 
-# extras/NAME, whose extras/NAME/commands/NAME_extra.h gives the rows; the commands are its rows' names, the
+# extras/NAME, whose extras/NAME/commands/NAME_extra.cpp gives the rows; the commands are its rows' names, the
 # needs are other extras.
 function(add_extra name)
   cmake_parse_arguments(PARSE_ARGV 1 extra "" "" "COMMANDS;NEEDS;LIBRARIES")
@@ -33,10 +33,10 @@ function(add_extra name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/extras/${name}/*.cpp)
   add_floor_of(${name} "${sources}" ocrtune_cli ${extra_NEEDS} ${extra_LIBRARIES})
   list(APPEND extras_libraries ocrtune_${name})
-  string(APPEND extras_includes "#include \"extras/${name}/commands/${name}_extra.h\"\n")
+  string(APPEND extras_declared "Extra ${name}_extra();\nExtraReports ${name}_reports();\n")
   string(APPEND extras_commands "      ${name}_extra(),\n")
   string(APPEND extras_reports "      ${name}_reports(),\n")
-  foreach(list libraries includes commands reports)
+  foreach(list libraries declared commands reports)
     set(extras_${list} "${extras_${list}}" PARENT_SCOPE)
   endforeach()
 endfunction()

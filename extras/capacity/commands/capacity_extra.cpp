@@ -1,12 +1,12 @@
 // The rows of the extra `capacity`.
-#include "extras/capacity/commands/capacity_extra.h"
-
 #include <nlohmann/json.hpp>
 
-#include "extras/capacity/commands/plan_command.h"
-#include "extras/capacity/reports/plan_html.h"
+#include "cli/extras.h"
+#include "extras/capacity/commands/plan_demand.h"
 #include "extras/capacity/reports/plan_json.h"
-#include "extras/capacity/reports/plan_table.h"
+#include "extras/capacity/reports/plan_words.h"
+#include "extras/capacity/reports/plan_writers.h"
+#include "reports/catalogue/extra_reports.h"
 #include "reports/html/document_fields.h"
 
 namespace ocrtune {

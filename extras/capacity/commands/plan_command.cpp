@@ -1,6 +1,4 @@
 // ocrtune plan: how many machines a load or a deadline takes.
-#include "extras/capacity/commands/plan_command.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -21,11 +19,8 @@
 #include "extras/capacity/other_machine.h"
 #include "extras/capacity/reports/plan_builder.h"
 #include "extras/capacity/reports/plan_json.h"
-#include "extras/capacity/reports/plan_monitoring.h"
-#include "extras/capacity/reports/plan_objects.h"
-#include "extras/capacity/reports/plan_page.h"
-#include "extras/capacity/reports/plan_text.h"
 #include "extras/capacity/reports/plan_words.h"
+#include "extras/capacity/reports/plan_writers.h"
 #include "extras/capacity/store_back_test.h"
 #include "reports/console/label_lines.h"
 #include "trial/workloads/engine_parts.h"

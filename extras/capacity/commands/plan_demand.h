@@ -1,15 +1,17 @@
-// What `plan` is asked, from its flags.
+// ocrtune plan, and what it is asked, from its flags.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "base/result.h"
-#include "cli/flags.h"
+#include "cli/commands.h"
 #include "extras/capacity/capacity.h"
 #include "extras/capacity/year.h"
 
 namespace ocrtune {
+
+CommandRun declare_plan(Flags& cli);
 
 struct DemandFlags {
   std::string rate, slo, daily, samples, pages, epochs, deadline, cost;

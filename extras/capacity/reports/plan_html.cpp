@@ -1,7 +1,7 @@
 // The document in HTML, both languages in one page; tables and lists come from reports/markup.
-#include "extras/capacity/reports/plan_html.h"
-
+#include "extras/capacity/reports/plan_writers.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/html/page_frame.h"
 #include "reports/markup/page_markup.h"
 
 namespace ocrtune {
@@ -44,16 +44,7 @@ std::string tables_html(const PlanDocument& document) {
   return html;
 }
 
-}  // namespace
-
-std::string plan_section(const PlanDocument& document) {
-  std::string html = answer_html(document) + tables_html(document);
-  if (!document.assumptions.empty()) {
-    html += "<h3>" + say("Assumptions") + "</h3>" + list_html(document.assumptions);
-  }
-  return section_html("capacity", "Capacity", html);
-}
-
+// All of it, with numbers, alerts and signatures.
 std::string plan_sheet_sections(const PlanDocument& document) {
   std::vector<std::vector<std::string>> numbers, watches;
   for (const PlanNumber& number : document.numbers) {
@@ -79,6 +70,25 @@ std::string plan_sheet_sections(const PlanDocument& document) {
                       table_html({"Assumption", "It is broken when", "Owner"}, watches, "compact") +
                           "<p class=\"note\">" + say_text(document.query_note) + "</p>") +
          section_html("signatures", "Signatures", signature);
+}
+
+}  // namespace
+
+std::string plan_section(const PlanDocument& document) {
+  std::string html = answer_html(document) + tables_html(document);
+  if (!document.assumptions.empty()) {
+    html += "<h3>" + say("Assumptions") + "</h3>" + list_html(document.assumptions);
+  }
+  return section_html("capacity", "Capacity", html);
+}
+
+std::string plan_page(const PlanDocument& document) {
+  PageFrame frame;
+  frame.title = "ocrtune plan";
+  frame.heading_html = say("Capacity plan to sign");
+  frame.line_html = html_text(document.date) + " · <code>" +
+                    html_text(plain_line(document.command_line, 400)) + "</code>";
+  return framed(frame, plan_sheet_sections(document));
 }
 
 }  // namespace ocrtune

@@ -1,9 +1,9 @@
 // Rules and dashboard are written as text and JSON by hand: both formats are small. Every alert and
 // every panel is one of the document's watches.
-#include "extras/capacity/reports/plan_monitoring.h"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "extras/capacity/reports/plan_writers.h"
 
 namespace ocrtune {
 namespace {

@@ -1,9 +1,8 @@
 // YAML by templates; comments above each object say what was simulated with these numbers.
-#include "extras/capacity/reports/plan_objects.h"
-
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "extras/capacity/reports/plan_writers.h"
 #include "reports/export/deployment.h"
 
 namespace ocrtune {

@@ -1,5 +1,5 @@
 // What a capacity plan says, in English and in Chinese.
-#include "extras/capacity/reports/plan_table.h"
+#include "extras/capacity/reports/plan_words.h"
 
 namespace ocrtune {
 

@@ -1,13 +1,12 @@
 // Three forms of one document: a console screen, Markdown with the columns to sign, and a table of
 // its lines.
-#include "extras/capacity/reports/plan_text.h"
-
 #include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "extras/capacity/reports/plan_writers.h"
 #include "reports/catalogue/plain_text.h"
 #include "reports/console/label_lines.h"
 

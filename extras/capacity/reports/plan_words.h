@@ -23,4 +23,6 @@ Bilingual source_words(const NodeMeasurement& node);               // "run 2026-
 std::string grouped(double value);                                 // 12000 -> "12,000"
 Bilingual store_test_words(const std::vector<StoreBackTest>& tests);
 
+const std::vector<Phrase>& plan_table();  // all fixed ones
+
 }  // namespace ocrtune

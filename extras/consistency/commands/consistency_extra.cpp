@@ -1,7 +1,7 @@
 // The row of the extra `consistency`.
-#include "extras/consistency/commands/consistency_extra.h"
-
+#include "cli/extras.h"
 #include "extras/consistency/commands/check_command.h"
+#include "reports/catalogue/extra_reports.h"
 
 namespace ocrtune {
 

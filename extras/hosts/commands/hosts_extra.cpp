@@ -1,22 +1,26 @@
 // The rows of the extra `hosts`, and what --hosts does in the commands that have it.
-#include "extras/hosts/commands/hosts_extra.h"
-
 #include <cstdio>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/plural.h"
+#include "cli/commands.h"
+#include "cli/engine_commands.h"
+#include "cli/extras.h"
 #include "cli/hosts_door.h"
 #include "cli/shell/progress.h"
 #include "extras/consistency/commands/check_command.h"
+#include "extras/hosts/agent.h"
 #include "extras/hosts/commands/job_hosts.h"
-#include "extras/hosts/commands/node_command.h"
 #include "extras/hosts/host_attempt.h"
 #include "extras/hosts/reports/hosts_page.h"
-#include "extras/hosts/reports/hosts_table.h"
 #include "extras/hosts/reports/hosts_text.h"
 #include "extras/supervise/commands/run_command.h"
+#include "reports/catalogue/extra_reports.h"
+#include "reports/catalogue/phrases.h"
+#include "trial/workloads/engine_parts.h"
+#include "tuner/store/program_versions.h"
 
 namespace ocrtune {
 namespace {
@@ -66,6 +70,25 @@ AttemptRunner attempts_of(const std::shared_ptr<OpenHosts>& hosts, double patien
                           std::function<void(const std::string&)> on_wait) {
   return attempts_on(static_cast<const JobHosts&>(*hosts).agents(),
                      {patience_seconds, std::move(on_wait)});
+}
+
+// Phrases of hosts_page.cpp; those that other pages have too stand in reports/catalogue.
+const std::vector<Phrase>& hosts_table() {
+  static const std::vector<Phrase> kTable = {
+      {"Links between hosts", "主机间链路"},
+      {"lines/s of the same step", "同一计算步的速度（行/秒）"},
+      {"What was found", "发现的问题"},
+  };
+  return kTable;
+}
+
+// The agent on a host of probe --hosts.
+CommandRun declare_node(Flags&) {
+  return []() -> Result<int> {
+    // With the engine, where it is: hosts are compared by a step of its training.
+    if (engine_is_elsewhere()) return engine_elsewhere();
+    return run_agent(program_version());
+  };
 }
 
 constexpr HostsDoor kDoor = {names_of, JobHosts::open, probe_hosts};

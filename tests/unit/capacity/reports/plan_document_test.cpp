@@ -11,12 +11,9 @@
 #include "base/files.h"
 #include "extras/capacity/day_profile.h"
 #include "extras/capacity/reports/plan_builder.h"
-#include "extras/capacity/reports/plan_html.h"
 #include "extras/capacity/reports/plan_json.h"
-#include "extras/capacity/reports/plan_objects.h"
-#include "extras/capacity/reports/plan_page.h"
-#include "extras/capacity/reports/plan_text.h"
 #include "extras/capacity/reports/plan_words.h"
+#include "extras/capacity/reports/plan_writers.h"
 #include "reports/html/page_documents.h"
 #include "trial/table_runner.h"
 

@@ -1,8 +1,8 @@
-#include "extras/capacity/reports/plan_monitoring.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "extras/capacity/reports/plan_writers.h"
 
 namespace ocrtune {
 namespace {
