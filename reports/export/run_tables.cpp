@@ -199,44 +199,15 @@ Table trials_table(const RunRecord& run) {
   std::vector<std::string> columns = {"run_id", "trial", "started", "phase", "why", "repetition"};
   const auto dims = dim_names(run);
   add_knob_columns(columns, dims);
-  for (const char* name : {"outcome",
-                           "cause",
-                           "reason",
-                           "trial_samples_per_second",
-                           "peak_bytes",
-                           "trial_seconds",
-                           "start_seconds",
-                           "placement",
-                           "sample",
-                           "samples_per_second",
-                           "sample_seconds",
-                           "steps",
-                           "data_seconds",
-                           "compute_seconds",
-                           "all_reduce_seconds",
-                           "wait_seconds",
-                           "clean",
-                           "spoilt_by",
-                           "foreign_cpus",
-                           "run_queue_wait_share",
-                           "pressure_share",
-                           "throttled_seconds",
-                           "steal_share",
-                           "swapped_pages",
-                           "reproduce",
-                           "round",
-                           "observed_seconds",
-                           "cpu_seconds",
-                           "available_cpus",
-                           "external_wait_seconds",
-                           "longest_external_wait_seconds",
-                           "host_peak_bytes",
-                           "possible_peak_bytes",
-                           "tasks",
-                           "tasks_limit",
-                           "open_files",
-                           "open_files_limit"}) {
-    columns.emplace_back(name);
+  for (std::string& name :
+       words("outcome cause reason trial_samples_per_second peak_bytes trial_seconds start_seconds "
+             "placement sample samples_per_second sample_seconds steps data_seconds "
+             "compute_seconds all_reduce_seconds wait_seconds clean spoilt_by foreign_cpus "
+             "run_queue_wait_share pressure_share throttled_seconds steal_share swapped_pages "
+             "reproduce round observed_seconds cpu_seconds available_cpus external_wait_seconds "
+             "longest_external_wait_seconds host_peak_bytes possible_peak_bytes tasks tasks_limit "
+             "open_files open_files_limit")) {
+    columns.push_back(std::move(name));
   }
   Table table(std::move(columns));
   const std::vector<const Trial*> trials = all_trials(run);
