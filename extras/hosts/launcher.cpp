@@ -12,15 +12,9 @@
 namespace ocrtune {
 
 const char* launcher_name(Launcher launcher) {
-  switch (launcher) {
-    case Launcher::ssh:
-      return "ssh";
-    case Launcher::mpirun:
-      return "mpirun";
-    case Launcher::srun:
-      return "srun";
-  }
-  return "";
+  // In the order of Launcher.
+  constexpr const char* kNames[] = {"ssh", "mpirun", "srun"};
+  return kNames[static_cast<int>(launcher)];
 }
 
 Result<Launcher> choose_launcher(const std::string& wanted, const Environment& environment,

@@ -84,9 +84,7 @@ class Sweep {
     step.options = {"--buckets=" + join(buckets, ","),
                     fmt::format("--compute_seconds={}", options_.compute_seconds)};
     if (work_ > 0) step.options.push_back(fmt::format("--work={}", work_));
-    if (world_.announce) {
-      world_.announce("sweep: " + row.setting.name);
-    }
+    if (world_.announce) world_.announce("sweep: " + row.setting.name);
     note(world_.run(step), row);
   }
 

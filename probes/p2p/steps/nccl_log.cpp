@@ -182,17 +182,9 @@ void read_line(std::string_view line, NcclLog& log) {
 }  // namespace
 
 std::string_view transport_name(NcclTransport transport) {
-  switch (transport) {
-    case NcclTransport::p2p:
-      return "P2P";
-    case NcclTransport::shm:
-      return "SHM";
-    case NcclTransport::net:
-      return "NET";
-    case NcclTransport::other:
-      break;
-  }
-  return "other";
+  // In the order of NcclTransport.
+  constexpr const char* kNames[] = {"P2P", "SHM", "NET", "other"};
+  return kNames[static_cast<int>(transport)];
 }
 
 bool NcclLog::uses(NcclTransport transport) const {
