@@ -125,9 +125,7 @@ Status store_arguments(const Flags& flags, const std::vector<std::string>& words
     if (!flag.positional) continue;
     if (flag.required() && next == words.size()) return Error{ErrorKind::usage, flag.missing};
     const std::size_t end = flag.repeated ? words.size() : std::min(next + 1, words.size());
-    for (; next < end; ++next) {
-      OCRTUNE_TRY(store_value(flag, words[next]));
-    }
+    for (; next < end; ++next) OCRTUNE_TRY(store_value(flag, words[next]));
   }
   if (next == words.size()) return Status();
   return Error{ErrorKind::usage, "unexpected argument '" + words[next] + "'"};
@@ -232,9 +230,7 @@ Result<Parsed> parse_flags(const Flags& flags, const std::vector<std::string>& a
   if (command != arguments.end()) OCRTUNE_TRY(check_before_command(flags, before));
   remaining.insert(remaining.end(), command, arguments.end());
   const auto words = OCRTUNE_TRY(arguments_of(flags, remaining));
-  for (const auto& [flag, option] : options) {
-    OCRTUNE_TRY(store_option(flags, *flag, *option));
-  }
+  for (const auto& [flag, option] : options) OCRTUNE_TRY(store_option(flags, *flag, *option));
   OCRTUNE_TRY(store_arguments(flags, words));
   OCRTUNE_TRY(take_settings(flags, options, words));
   return Parsed::values;

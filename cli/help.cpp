@@ -62,9 +62,7 @@ class Words {
   }
   std::string row_of(const Flag& flag) const {
     std::vector<std::string> remarks;
-    for (const Bilingual& remark : flag_remarks(flag)) {
-      remarks.push_back(in(remark, language_));
-    }
+    for (const Bilingual& remark : flag_remarks(flag)) remarks.push_back(in(remark, language_));
     return row(flag_head(flag), with_remarks(say(flag.help), remarks));
   }
 

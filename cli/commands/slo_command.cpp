@@ -81,9 +81,7 @@ Result<int> run_slo(const SloFlags& flags) {
   if (!budget) return Error{ErrorKind::usage, "--budget: " + budget.error().what};
   options.budget_seconds = *budget;
   options.seed = flags.seed;
-  if (!flags.trace.empty()) {
-    options.trace = OCRTUNE_TRY(read_trace(flags.trace));
-  }
+  if (!flags.trace.empty()) options.trace = OCRTUNE_TRY(read_trace(flags.trace));
   // Read only to refuse a bad file before anything is started or waited for.
   for (const std::string& input : flags.inputs) OCRTUNE_TRY(read_request(input));
   const ServicePatience patience = OCRTUNE_TRY(read_patience(flags.service));

@@ -179,9 +179,7 @@ Error nothing_heard(const ReaderFinder& finder, const Trial& trial, const std::s
     option = fmt::format("I see '{}': {}", offer->line, choice_options(*offer));
   }
   std::string why = finder.unread().reason("", log_file, std::move(option));
-  if (trial.outcome == Outcome::timed_out) {
-    why += "; it was stopped then: " + runs;
-  }
+  if (trial.outcome == Outcome::timed_out) why += "; it was stopped then: " + runs;
   return {ErrorKind::usage, fmt::format("after {}: {}", format_duration(trial.seconds), why)};
 }
 

@@ -130,12 +130,8 @@ Status read_inference(JobFlags& typed, const SearchRequest& search, InferenceFla
     const auto slo = parse_slo(requests.slo);
     if (!slo) return usage("--slo: " + slo.error().what);
   }
-  if (!requests.trace.empty()) {
-    OCRTUNE_TRY(read_trace(requests.trace));
-  }
-  for (const std::string& input : requests.inputs) {
-    OCRTUNE_TRY(read_request(input));
-  }
+  if (!requests.trace.empty()) OCRTUNE_TRY(read_trace(requests.trace));
+  for (const std::string& input : requests.inputs) OCRTUNE_TRY(read_request(input));
   OCRTUNE_TRY(check_may_load(requests.url, flags.service));
   if (!requests.url.empty() && typed.program.command.empty()) {
     OCRTUNE_TRY(check_server_answers(requests.url, requests.inputs));  // before the probing

@@ -176,9 +176,7 @@ Status ShmComm::look_around(int peer, double waited_seconds) {
     // One that said goodbye may go as long as nobody waits for it.
     if (slot(dead).left == 0) return fail(dead, Failure::died, waited_seconds);
   }
-  if (waited_seconds > options_.silence_seconds) {
-    return fail(peer, Failure::silent, waited_seconds);
-  }
+  if (waited_seconds > options_.silence_seconds) return fail(peer, Failure::silent, waited_seconds);
   return Status();
 }
 

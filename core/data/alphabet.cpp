@@ -80,9 +80,7 @@ Result<Alphabet> Alphabet::from_text(std::string_view text) {
 
 Result<Alphabet> Alphabet::from_name(std::string_view name_or_text) {
   if (name_or_text == "digits") return from_text("0123456789");
-  if (name_or_text == "alnum") {
-    return from_text("0123456789abcdefghijklmnopqrstuvwxyz");
-  }
+  if (name_or_text == "alnum") return from_text("0123456789abcdefghijklmnopqrstuvwxyz");
   if (names_a_file(name_or_text)) {
     return Error{ErrorKind::usage,
                  "alphabet " + std::string(name_or_text) +

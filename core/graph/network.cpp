@@ -251,9 +251,7 @@ Network::Network(Network&&) noexcept = default;
 
 Status Network::prepare(const Shape& image, bool training) {
   Shape shape = image;
-  if (!training) {
-    shape = OCRTUNE_TRY(state_->part_of(image));
-  }
+  if (!training) shape = OCRTUNE_TRY(state_->part_of(image));
   const Result<PlanEntry*> entry = state_->entry(shape, training);
   return entry ? Status() : Status(entry.error());
 }

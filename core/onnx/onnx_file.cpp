@@ -94,9 +94,7 @@ template <typename Visit>
 Status each_field(std::string_view bytes, const Visit& visit) {
   Message message(bytes);
   Field field;
-  while (message.next(field)) {
-    OCRTUNE_TRY(visit(field));
-  }
+  while (message.next(field)) OCRTUNE_TRY(visit(field));
   return message.damaged() ? Status(damaged()) : Status();
 }
 

@@ -201,9 +201,7 @@ Result<OnnxHead> load_onnx_head(const std::string& path, const OnnxFacts& facts)
     OnnxRecognizer model;
     OCRTUNE_TRY(choose_height(file, image, facts, model));
     const auto classes = static_cast<int>(file.outputs[0].dims[2]);
-    if (classes <= 0) {
-      return unsupported("it does not say how many classes its output has");
-    }
+    if (classes <= 0) return unsupported("it does not say how many classes its output has");
     OCRTUNE_TRY(choose_alphabet(file, facts, classes, model));
     return OnnxHead{std::move(model.alphabet), model.height};
   }();

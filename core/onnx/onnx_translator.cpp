@@ -221,9 +221,7 @@ Result<const OnnxTensor*> Translator::floats(const OnnxNode& node, std::size_t i
 Result<std::vector<std::int64_t>> Translator::integers(const OnnxNode& node, std::size_t index,
                                                        const char* attribute) {
   if (const auto* numbers = integers_of(node, attribute)) return *numbers;
-  if (index >= node.inputs.size() || node.inputs[index].empty()) {
-    return std::vector<std::int64_t>();
-  }
+  if (index >= node.inputs.size() || node.inputs[index].empty()) return std::vector<std::int64_t>();
   const Tensor tensor = OCRTUNE_TRY(input(node, index));
   if (tensor.state != State::constant || tensor.constant->type != OnnxTensor::Type::integers) {
     return refusal(node, fmt::format("{} that depend on the image", attribute));

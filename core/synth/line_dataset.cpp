@@ -148,9 +148,7 @@ Status prepare_folder(const DatasetOptions& options) {
   if (occupied && path_exists(join_path(options.folder, kManifestFileName))) {
     OCRTUNE_TRY(remove_tree(images));
   }
-  for (const std::string& folder : {options.folder, images}) {
-    OCRTUNE_TRY(make_folder(folder));
-  }
+  for (const std::string& folder : {options.folder, images}) OCRTUNE_TRY(make_folder(folder));
   return Status();
 }
 

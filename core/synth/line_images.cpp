@@ -132,9 +132,7 @@ void blur_rows(std::vector<float>& canvas, int width, int height, double stddev)
 std::vector<float> transposed(const std::vector<float>& canvas, int width, int height) {
   std::vector<float> turned(canvas.size());
   for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) {
-      turned[index_of(y, x, height)] = canvas[index_of(x, y, width)];
-    }
+    for (int x = 0; x < width; ++x) turned[index_of(y, x, height)] = canvas[index_of(x, y, width)];
   }
   return turned;
 }

@@ -159,9 +159,7 @@ Status TrainingRun::prepare() {
     const auto memory = OCRTUNE_TRY(plan_memory(trainer, loader_->width_buckets()));
     options_.planned(memory);
   }
-  if (options_.place.world_size > 1) {
-    comm_ = OCRTUNE_TRY(options_.make_comm());
-  }
+  if (options_.place.world_size > 1) comm_ = OCRTUNE_TRY(options_.make_comm());
   trainer_ = OCRTUNE_TRY(options_.make_trainer ? options_.make_trainer(trainer, *comm_)
                                                : Trainer::create(trainer, *comm_));
   if (options_.resume.empty()) return Status();
@@ -282,9 +280,7 @@ Result<TrainingOutcome> TrainingRun::run(
   OCRTUNE_TRY(save());
   // What a rank handed over last may still be on its way to another: nobody leaves before all are
   // there. Only an interrupted rank goes alone.
-  if (!outcome_.interrupted && options_.place.world_size > 1) {
-    OCRTUNE_TRY(comm_->barrier());
-  }
+  if (!outcome_.interrupted && options_.place.world_size > 1) OCRTUNE_TRY(comm_->barrier());
   if (outcome_.interrupted || !leads()) return outcome_;
   OCRTUNE_TRY(evaluate_held_out());
   return outcome_;

@@ -321,9 +321,7 @@ Result<int> infer(InferFlags flags) {
   ResultFile results;
   const bool to_stdout = flags.output.empty() || flags.output == "-";
   const bool lines_in_json = flags.json && to_stdout;
-  if (!lines_in_json) {
-    OCRTUNE_TRY(results.open(flags.output));
-  }
+  if (!lines_in_json) OCRTUNE_TRY(results.open(flags.output));
   Result<InferOutcome> outcome = Error{};
   const auto write = [&](const std::vector<LineAnswer>& answers, std::int64_t first,
                          std::int64_t count) {

@@ -118,9 +118,7 @@ Result<int> run_trial(WorkerFlags flags) {
   TrialLimits limits;
   limits.measure_seconds = seconds;
   limits.max_seconds = timeout;
-  if (!flags.memory.empty()) {
-    limits.memory_limit_bytes = OCRTUNE_TRY(parse_bytes(flags.memory));
-  }
+  if (!flags.memory.empty()) limits.memory_limit_bytes = OCRTUNE_TRY(parse_bytes(flags.memory));
   TrainingWorkload& workload = flags.workload;
   workload.label_file = samples_path(workload.label_file);
   ProbeOptions probe;

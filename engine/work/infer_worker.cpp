@@ -155,12 +155,8 @@ Status InferWorker::run() {
   const auto alphabet = OCRTUNE_TRY(Alphabet::from_text(spec_.alphabet));
   recognizer_ = OCRTUNE_TRY(open(alphabet));
   omp_set_num_threads(spec_.recognizer.threads);
-  if (spec_.check) {
-    OCRTUNE_TRY(check());
-  }
-  if (device_ != nullptr) {
-    OCRTUNE_TRY(say('P', gpu_place_body(device_->place())));
-  }
+  if (spec_.check) OCRTUNE_TRY(check());
+  if (device_ != nullptr) OCRTUNE_TRY(say('P', gpu_place_body(device_->place())));
   OCRTUNE_TRY(say('H', ""));
   FrameReader reader;
   while (!reader.ended() && !interrupted()) {

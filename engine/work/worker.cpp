@@ -222,9 +222,7 @@ Status Worker::say_hello() {
   const auto planned =
       device_ != nullptr ? device_training_bytes(options_) : Trainer::footprint_bytes(options_);
   if (planned) hello.planned_bytes = *planned;
-  if (device_ != nullptr) {
-    OCRTUNE_TRY(device_->open(hello));
-  }
+  if (device_ != nullptr) OCRTUNE_TRY(device_->open(hello));
   hello.versions["openmp"] = fmt::format("{}", _OPENMP);
   hello.versions["compiler"] = __VERSION__;
   say(hello);

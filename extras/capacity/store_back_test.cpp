@@ -48,9 +48,7 @@ class StoreCheck {
         if (!same_work(runs_[i], runs_[j])) continue;
         for (const NodeMeasurement& later : measured[j]) {
           for (const NodeMeasurement& earlier : measured[i]) {
-            if (earlier.knobs == later.knobs) {
-              compare(runs_[i].id, earlier, runs_[j].id, later);
-            }
+            if (earlier.knobs == later.knobs) compare(runs_[i].id, earlier, runs_[j].id, later);
           }
         }
       }

@@ -355,9 +355,7 @@ std::optional<FileContent> content_of(const std::string& value, const FlatConfig
     // FNV-1a, 64 bits: its offset basis, and its prime below.
     content.hash = 14695981039346656037ULL;
     std::string_view lines = *text;  // an end of line at the end of the file is no content
-    while (!lines.empty() && (lines.back() == '\n' || lines.back() == '\r')) {
-      lines.remove_suffix(1);
-    }
+    while (!lines.empty() && (lines.back() == '\n' || lines.back() == '\r')) lines.remove_suffix(1);
     for (const char c : lines) {
       if (c == '\n') content.lines += 1;
       if (c != '\r')

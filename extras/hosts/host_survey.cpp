@@ -177,9 +177,7 @@ Status survey_links(Agents& agents, HostSurvey& survey) {
 
 Result<HostSurvey> survey_agents(Agents& agents, CardRequest request) {
   HostSurvey survey;
-  for (const HostName& host : agents.hosts()) {
-    request.names.push_back(plain_host(host.name));
-  }
+  for (const HostName& host : agents.hosts()) request.names.push_back(plain_host(host.name));
   OCRTUNE_TRY(ask_clocks(agents, survey.findings));
   OCRTUNE_TRY(ask_cards(agents, request, survey));
   if (!request.quick && survey.cards.size() > 1) {

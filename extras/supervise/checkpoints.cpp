@@ -233,9 +233,7 @@ bool is_whole_safetensors(int file, std::uint64_t bytes, const std::string& head
   for (const auto& tensor : json) {
     const auto offsets = tensor.is_object() ? tensor.find("data_offsets") : tensor.end();
     if (offsets == tensor.end() || !offsets->is_array() || offsets->size() != 2) continue;
-    if ((*offsets)[1].is_number_unsigned()) {
-      end = std::max(end, (*offsets)[1].get<std::uint64_t>());
-    }
+    if ((*offsets)[1].is_number_unsigned()) end = std::max(end, (*offsets)[1].get<std::uint64_t>());
   }
   return bytes >= 8 + length + end;
 }

@@ -282,9 +282,7 @@ Fact<std::string> read_virtual_machine(const FileRoot& root) {
   const bool lists_flags = cpuinfo.find("\nflags") != std::string::npos;
   const std::string kernel = first_line(root, "/proc/sys/kernel/osrelease");
   // Before DMI and the CPU's flag, which know no WSL.
-  if (kernel.find("WSL2") != std::string::npos) {
-    return known("WSL 2", "/proc/sys/kernel/osrelease");
-  }
+  if (kernel.find("WSL2") != std::string::npos) return known("WSL 2", "/proc/sys/kernel/osrelease");
   const std::string hypervisor = first_line(root, "/sys/hypervisor/type");
   if (!hypervisor.empty()) return known(hypervisor, "/sys/hypervisor/type");
   for (const FileMark& mark : kHypervisorMarks) {

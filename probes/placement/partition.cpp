@@ -370,9 +370,7 @@ Result<std::vector<CpuSet>> partition_cpus(const CpuFacts& cpu, int nproc, int t
   }
   const bool spread = binding == "spread";
   const bool numa = binding == "numa";
-  if (binding == "none") {
-    return std::vector<CpuSet>(static_cast<std::size_t>(nproc), cpu.allowed);
-  }
+  if (binding == "none") return std::vector<CpuSet>(static_cast<std::size_t>(nproc), cpu.allowed);
   if (binding != "compact" && !spread && !numa) {
     return Error{ErrorKind::usage,
                  fmt::format("no binding '{}'; there are none, compact, spread, numa", binding)};

@@ -23,9 +23,7 @@ constexpr std::size_t kMostFailures = 3;
 
 std::string badges_text(const RunRecord& run, Language language) {
   std::vector<std::string> words;
-  for (const Badge& badge : badges(run)) {
-    words.push_back(said(badge.text, language));
-  }
+  for (const Badge& badge : badges(run)) words.push_back(said(badge.text, language));
   return join(words, ", ");
 }
 

@@ -26,9 +26,7 @@ constexpr std::size_t kExampleBytes = 400;
 // The number of texts goes in first: {"ab"} and {"a", "b"} differ.
 std::uint64_t hash_of(const std::vector<std::string>& texts) {
   std::uint64_t hash = mix_bits(texts.size());
-  for (const std::string& text : texts) {
-    hash = mix_bits(hash ^ std::hash<std::string>()(text));
-  }
+  for (const std::string& text : texts) hash = mix_bits(hash ^ std::hash<std::string>()(text));
   return hash;
 }
 

@@ -68,9 +68,7 @@ Status CommandSame::learn(const CommandAnswers& answers) {
     return Error{ErrorKind::usage,
                  "--truth needs answers that name their inputs: a group (?<input>...), or files"};
   }
-  if (!truth_.empty() && inputs_.size() > known) {
-    truths_ = OCRTUNE_TRY(read_truth(truth_, inputs_));
-  }
+  if (!truth_.empty() && inputs_.size() > known) truths_ = OCRTUNE_TRY(read_truth(truth_, inputs_));
   return Status();
 }
 

@@ -423,9 +423,7 @@ Result<LogDialect> named_dialect(const std::string& kind, const std::string& arg
     if (!parsed) return Error{ErrorKind::usage, "metric " + name + ": " + parsed.error().what};
     unit = *parsed;
   }
-  if (kind == "json-lines") {
-    return json_dialect(name, unit);
-  }
+  if (kind == "json-lines") return json_dialect(name, unit);
   if (name.empty()) {
     return Error{ErrorKind::usage, "say which number is the speed: --metric NAME[:UNIT]"};
   }

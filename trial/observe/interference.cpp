@@ -459,9 +459,7 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
   if (run + waited > 0) found.run_queue_wait_share = waited / (run + waited);
   found.pressure_share = (after.pressure_seconds - before.pressure_seconds) / wall;
   found.throttled_seconds = after.throttled_seconds - before.throttled_seconds;
-  if (total > 0) {
-    found.steal_share = (after.stolen_cpu_seconds - before.stolen_cpu_seconds) / total;
-  }
+  if (total > 0) found.steal_share = (after.stolen_cpu_seconds - before.stolen_cpu_seconds) / total;
   found.swapped_pages =
       after.swapped_pages > before.swapped_pages ? after.swapped_pages - before.swapped_pages : 0;
   const double machine_cpus = std::max(1.0, std::round(total / wall));

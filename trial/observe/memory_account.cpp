@@ -157,9 +157,7 @@ std::uint64_t MemoryAccount::held_at_most(const MemoryReading& reading, bool wit
   for (const ProcessMemory& process : reading.processes) {
     const Known& known = known_.at({process.pid, process.start_ticks});
     room += grown(known.bound, process.rss_bytes);
-    if (with_pss && known.bound <= process.rss_bytes) {
-      held -= grown(process.pss_bytes, known.bound);
-    }
+    if (with_pss && known.bound <= process.rss_bytes) held -= grown(process.pss_bytes, known.bound);
   }
   return with_pss ? held : held + std::min(left, room);
 }
@@ -261,9 +259,7 @@ void MemoryAccount::take_pss(const MemoryReading& reading, double now_seconds,
   }
   kept = std::min(kept, bytes_);
   // The estimate was high and has been given back, so the full reading came too late to see it.
-  if (pending_ > kept && is_unsure_peak(kept, pending_)) {
-    possible_ = std::max(possible_, pending_);
-  }
+  if (pending_ > kept && is_unsure_peak(kept, pending_)) possible_ = std::max(possible_, pending_);
   note_spikes(reading, true);
   forget_unread();
   for (const ProcessMemory& process : reading.processes) {

@@ -101,9 +101,7 @@ void Collector::look_at_maps(int pid) {
     if (at == std::string::npos) continue;
     const std::string_view path = std::string_view(line).substr(at);
     const bool ours = is_ours(path);
-    if (!ours && (line.find(" rw-s ") > at || !is_others(path))) {
-      continue;
-    }
+    if (!ours && (line.find(" rw-s ") > at || !is_others(path))) continue;
     const auto fields = words(std::string_view(line).substr(0, at));
     if (fields.size() < 5) continue;
     unsigned major = 0, minor = 0;

@@ -62,9 +62,7 @@ double log_batches(const Knobs& knobs) {
 double Acquisition::min_log_rate(int point) const {
   const Objective& objective = board_->options.objective;
   double least = -std::numeric_limits<double>::infinity();
-  if (objective.min_samples_per_second > 0) {
-    least = std::log(objective.min_samples_per_second);
-  }
+  if (objective.min_samples_per_second > 0) least = std::log(objective.min_samples_per_second);
   if (objective.max_step_seconds > 0) {
     std::vector<double> tails = {kStepTail};
     for (int tried : board_->ledger.tried()) {

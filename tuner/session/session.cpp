@@ -401,9 +401,7 @@ Result<RunRecord> tune(const TuneRequest& request, Store& store, SessionObserver
     options.command = run.job.command();
     run.machine = OCRTUNE_TRY(doors.probe(options));
   }
-  if (run.search.memory_limit_bytes == 0) {
-    run.search.memory_limit_bytes = memory_limit(run.machine);
-  }
+  if (run.search.memory_limit_bytes == 0) run.search.memory_limit_bytes = memory_limit(run.machine);
   const auto setup = OCRTUNE_TRY(tune_setup(run.job, run.search, run.machine));
   OCRTUNE_TRY(store.begin_run(run));
   const double end = start + run.search.budget_seconds;

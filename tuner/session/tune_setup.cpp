@@ -61,9 +61,7 @@ void add_recipe_batches(std::vector<Axis>& axes, std::int64_t global) {
   const auto batches = named("batch"), processes = named("nproc");
   if (batches == axes.end() || processes == axes.end() || batches->values.size() < 2) return;
   std::set<std::int64_t> values;
-  for (const std::string& value : batches->values) {
-    values.insert(parse_integer(value).value_or(1));
-  }
+  for (const std::string& value : batches->values) values.insert(parse_integer(value).value_or(1));
   for (const std::string& count : processes->values) {
     const std::int64_t ranks = parse_integer(count).value_or(1);
     // A batch that does not divide the global one would change the recipe.
@@ -105,9 +103,7 @@ std::vector<std::pair<std::string, int>> lists_that_go_on(const Job& job,
 std::int64_t recipe_batch(const Job& job, const SearchRequest& search) {
   const bool whole_runs =
       starts_with(job.program().log_reader, "runs");  // of a program that just ends
-  if (job.infers() || whole_runs || search.lists("batch") || search.lists("accumulate")) {
-    return 0;
-  }
+  if (job.infers() || whole_runs || search.lists("batch") || search.lists("accumulate")) return 0;
   if (!is_foreign(job)) return search.axes.contains("batch") ? 0 : global_batch(search.baseline);
   const bool known = job.prints() && !search.baseline_guessed() &&
                      !search.baseline.absent.contains("batch") && search.axes.count("batch") == 0;

@@ -53,9 +53,7 @@ class Search {
 
   Result<SloSearchResult> run() {
     OCRTUNE_TRY(measure_closed());
-    if (!impossible()) {
-      OCRTUNE_TRY(bisect());
-    }
+    if (!impossible()) OCRTUNE_TRY(bisect());
     return finish();
   }
 

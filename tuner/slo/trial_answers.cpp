@@ -98,9 +98,7 @@ SameResult TrialAnswers::result(int in_flight) const {
 }
 
 Status TrialAnswers::take_reference(LoadTarget& target, Clock& clock) {
-  if (!spec_.reference.empty() && path_exists(spec_.reference)) {
-    return read_reference();
-  }
+  if (!spec_.reference.empty() && path_exists(spec_.reference)) return read_reference();
   const auto inputs = static_cast<int>(options_.inputs.size());
   const double start = clock.now_seconds();
   watch_.begin_asking();

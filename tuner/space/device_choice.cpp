@@ -26,9 +26,7 @@ Result<DeviceChoice> named_gpus(const DeviceRequest& request, const Machine& mac
                    machine.gpu_state.empty() ? "no GPU was found" : machine.gpu_state);
   }
   const GpuView view = visible_gpus(physical_gpus(machine.gpus), environment, GpuVendor::nvidia);
-  if (view.gpus.empty()) {
-    return refused(ErrorKind::missing, "no GPU is visible: " + view.because);
-  }
+  if (view.gpus.empty()) return refused(ErrorKind::missing, "no GPU is visible: " + view.because);
   const auto chosen = choose_gpus(view, request.gpus.empty() ? "all" : request.gpus, environment);
   if (!chosen) return refused(chosen.error().kind, chosen.error().what);
   DeviceChoice out;

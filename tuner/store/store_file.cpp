@@ -149,9 +149,7 @@ Result<std::unique_ptr<Sqlite>> open_store_to_read(const std::string& path) {
     return Error{ErrorKind::missing,
                  "no store at " + path + " yet: run `ocrtune tune` first, or name one with --db"};
   }
-  if (folder == default_data_directory()) {
-    OCRTUNE_TRY(make_data_directory());
-  }
+  if (folder == default_data_directory()) OCRTUNE_TRY(make_data_directory());
   const auto file = OCRTUNE_TRY(look_at(path));
   if (file.empty) return Error{ErrorKind::missing, no_runs_in(path)};
   // A journal is rolled back in the folder: both have to be writable.

@@ -102,9 +102,7 @@ namespace {
 // the furthest ahead of it.
 const Setting* rival_of(const Choice& choice, const std::vector<Setting>& settings) {
   const Setting* rival = next_best(choice, settings);
-  if (choice.chosen != choice.baseline) {
-    return choice.baseline != nullptr ? choice.baseline : rival;
-  }
+  if (choice.chosen != choice.baseline) return choice.baseline != nullptr ? choice.baseline : rival;
   if (choice.contender != nullptr) rival = choice.contender;
   double most = kOpenGain;
   for (const Setting& other : settings) {

@@ -142,9 +142,7 @@ void name_near(const std::vector<const Setting*>& working, Choice& verdict) {
     const bool tie =
         std::find(verdict.ties.begin(), verdict.ties.end(), other) != verdict.ties.end();
     if (tie) continue;
-    if (ratio_interval(*other, *verdict.chosen).high >= 1) {
-      verdict.near.push_back(other);
-    }
+    if (ratio_interval(*other, *verdict.chosen).high >= 1) verdict.near.push_back(other);
   }
 }
 

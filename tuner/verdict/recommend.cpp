@@ -142,9 +142,7 @@ Reason certificate(const Space& space, double gain, const Choice& verdict, int t
   if (verdict.ties.size() > 1) {
     ties = reason<ReasonCode::number_of_ties>(counted(verdict.ties.size()));
   }
-  if (gain < 0) {
-    return reason<ReasonCode::best_of_run>(counted(tried), counted(space.size()), ties);
-  }
+  if (gain < 0) return reason<ReasonCode::best_of_run>(counted(tried), counted(space.size()), ties);
   return reason<ReasonCode::certified>(counted(percent_of_gain(gain)), ties);
 }
 
@@ -351,9 +349,7 @@ Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
   }
   chosen.rehearsed_bytes = weigh_rehearsals(options.rehearsals, chosen.settings);
   weigh_soaks(options.soaks, chosen.settings);
-  if (options.baseline) {
-    weigh_texts(trials, *options.baseline, options.max_change, chosen.settings);
-  }
+  if (options.baseline) weigh_texts(trials, *options.baseline, options.max_change, chosen.settings);
   int crowding = 0;
   if (freed == nullptr) {
     mark_untaken_batches(chosen.settings, options.baseline);
@@ -581,9 +577,7 @@ std::optional<OpenQuestion> open_question(const Space& space, const Search& sear
                   const Chosen among = choose_among(search, kept, asked);
                   const Choice& verdict = among.verdict;
                   if (verdict.chosen == nullptr) return std::nullopt;
-                  if (auto turns = open_turns(seen, search, kept, asked, among)) {
-                    return turns;
-                  }
+                  if (auto turns = open_turns(seen, search, kept, asked, among)) return turns;
                   const PossibleGain possible =
                       possible_gain(seen, search, verdict, among.settings);
                   const bool settled = possible.gain >= 0 && possible.gain <= kMaxOpenGain;

@@ -43,9 +43,7 @@ template <int kLanes, int kInStep>
     sum_taps<kLanes, kInStep, kTile>(taps, tap_count, j, out, row.out_step);
   }
   // What is left of a row goes pixel by pixel.
-  for (; j < row.pixels; ++j) {
-    sum_taps<kLanes, kInStep, 1>(taps, tap_count, j, out, row.out_step);
-  }
+  for (; j < row.pixels; ++j) sum_taps<kLanes, kInStep, 1>(taps, tap_count, j, out, row.out_step);
 }
 
 // Two sets of sums, of even and of odd pixels, so that additions need not wait for each other.

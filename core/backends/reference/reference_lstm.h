@@ -134,9 +134,7 @@ void lstm_backward_sample(const Shape& in, int h, int direction, int n, const Re
         sums.dx[at] += dgates[g] * weights.weight_ih[row * channels + c];
       }
       for (std::size_t k = 0; k < hidden; ++k) {
-        if (before != nullptr) {
-          sums.weight_hh[row * hidden + k] += dgates[g] * before->hidden[k];
-        }
+        if (before != nullptr) sums.weight_hh[row * hidden + k] += dgates[g] * before->hidden[k];
         dh[k] += dgates[g] * weights.weight_hh[row * hidden + k];
       }
     }

@@ -84,9 +84,7 @@ class DeviceAttention final : public DeviceOperator<Executor, Value> {
   }
   Status backward(const OperatorCall& call) override {
     if (this->dx(call) == nullptr) return Status();
-    for (int first = 0; first < in_.n; first += at_once_) {
-      OCRTUNE_TRY(backward_from(call, first));
-    }
+    for (int first = 0; first < in_.n; first += at_once_) OCRTUNE_TRY(backward_from(call, first));
     return Status();
   }
 

@@ -43,9 +43,7 @@ struct LstmCellEach {
       const std::size_t row = many(direction) * 4 * h + g * h + k;
       float sum =
           from_input[(n * 8 * h + row) * many(plan.steps) + many(t)] + bias_ih[row] + bias_hh[row];
-      if (step > 0) {
-        sum += recurrent[(many(direction) * many(plan.count) + n) * 4 * h + g * h + k];
-      }
+      if (step > 0) sum += recurrent[(many(direction) * many(plan.count) + n) * 4 * h + g * h + k];
       value[g] = g == 2 ? tanhf(sum) : sigmoid(sum);
       gates[now * 4 * h + g * h + k] = value[g];
     }

@@ -27,9 +27,7 @@ OCRTUNE_BOTH bool holds_packs(const Value* start) {
 template <typename To, typename Function, typename... From>
 OCRTUNE_BOTH Pack<To> map_pack(const Function& function, Pack<From>... from) {
   Pack<To> out;
-  for (std::size_t k = 0; k < kPack; ++k) {
-    out.at[k] = function(static_cast<float>(from.at[k])...);
-  }
+  for (std::size_t k = 0; k < kPack; ++k) out.at[k] = function(static_cast<float>(from.at[k])...);
   return out;
 }
 

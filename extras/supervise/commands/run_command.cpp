@@ -99,9 +99,7 @@ Status read_knobs(const RunFlags& flags, const RunRecord& run, LaunchSetting& se
     const bool given = std::any_of(sets.begin(), sets.end(), [&](const std::string& set) {
       return starts_with(set, name + "=");
     });
-    if (find_knob(name) == nullptr || given || (stored && had_in_force(run, name))) {
-      continue;
-    }
+    if (find_knob(name) == nullptr || given || (stored && had_in_force(run, name))) continue;
     return Error{ErrorKind::usage,
                  stored ? fmt::format("{{{0}}} in the command has no value: run {1} did not try "
                                       "it; give it by --set {0}=N",

@@ -167,9 +167,7 @@ void warn(PreparedCommand& command, const PaddleOcrConfig& config, const Machine
     warnings.emplace_back(
         "the config asks for a GPU and there is none: Global.use_gpu=False is set");
   }
-  if (cpu_only && config.use_amp) {
-    warnings.emplace_back("Global.use_amp does nothing on the CPU");
-  }
+  if (cpu_only && config.use_amp) warnings.emplace_back("Global.use_amp does nothing on the CPU");
   if (on_gpus) warn_of_gpus(warnings, command.workload, paddle, machine);
   if (!on_gpus && std::getenv("OMP_NUM_THREADS") == nullptr) {
     warnings.emplace_back(

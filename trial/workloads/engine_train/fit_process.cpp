@@ -247,9 +247,7 @@ Result<TrainingOutcome> run_fit_processes(
     const std::function<void(const TrainingProgress&)>& report) {
   OCRTUNE_CHECK(!gpus.empty());
   MeetingFolder place;
-  if (gpus.size() > 1) {
-    place.folder = OCRTUNE_TRY(make_temporary_directory("ranks"));
-  }
+  if (gpus.size() > 1) place.folder = OCRTUNE_TRY(make_temporary_directory("ranks"));
   ProcessTree tree;  // ends before the folder goes
   std::vector<Rank> ranks;
   for (const std::string& gpu : gpus) {

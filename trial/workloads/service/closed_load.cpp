@@ -97,9 +97,7 @@ class ClosedRun {
     last_ = std::max(last_, one.finished_seconds);
     ++answers_;
     if (!one.ok) ++(one.refused ? result_.refused : result_.failed);
-    if (one.refused) {
-      resting_.push_back(one.finished_seconds + rest_seconds_);
-    }
+    if (one.refused) resting_.push_back(one.finished_seconds + rest_seconds_);
     // One at a time finds the limit of a rate by being refused, and floods nobody.
     const std::int64_t bad = result_.failed + (plan_.in_flight > 1 ? result_.refused : 0);
     if (bad >= kManyBad && static_cast<double>(bad) > kBadShare * static_cast<double>(answers_)) {

@@ -503,9 +503,7 @@ Result<std::unique_ptr<LoadTarget>> make_http_target(const HttpTargetOptions& op
     target->collect(std::min(end, steady_clock().now_seconds() + kHttpLookSeconds), finished);
     if (finished.empty() && options.go_on) OCRTUNE_TRY(options.go_on());
   }
-  if (may_still_start != nullptr) {
-    *may_still_start = finished.empty() || target->may_still_start();
-  }
+  if (may_still_start != nullptr) *may_still_start = finished.empty() || target->may_still_start();
   if (finished.empty()) return Error{ErrorKind::failed, options.url + " does not answer"};
   const bool varied = std::any_of(options.bodies.begin(), options.bodies.end(),
                                   [](const HttpBody& body) { return !body.variants.empty(); });

@@ -138,9 +138,7 @@ std::string MetricsWatch::stop() {
   if (!thread_.joinable()) return "";
   stopping_ = true;
   thread_.join();
-  if (readings_.size() < 2 && !failure_.empty()) {
-    return "its metrics cannot be read: " + failure_;
-  }
+  if (readings_.size() < 2 && !failure_.empty()) return "its metrics cannot be read: " + failure_;
   std::string told = metrics_text(readings_, place_.names);
   if (!told.empty() || readings_.size() < 2) return told;
   return place_.url + " has none of the metrics asked for";

@@ -88,9 +88,7 @@ SloVerdict judge_slo(const LatencySlo& slo, double requests, double over, double
   // Rounding must not turn 459 into 460.
   const double doubt = 1 - confidence + 1e-12;
   if (binomial_at_most(late, trials, allowed) <= doubt) return SloVerdict::met;
-  if (late > 0 && binomial_at_least(late, trials, allowed) <= doubt) {
-    return SloVerdict::violated;
-  }
+  if (late > 0 && binomial_at_least(late, trials, allowed) <= doubt) return SloVerdict::violated;
   return SloVerdict::undecided;
 }
 
