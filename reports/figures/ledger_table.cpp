@@ -1,7 +1,5 @@
 // A row of the table has its bar as an SVG of its own. Colours are classes of the style sheet,
 // which the legend uses too.
-#include "reports/figures/bottleneck.h"
-
 #include <array>
 
 #include <fmt/format.h>
@@ -10,6 +8,7 @@
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/catalogue/plain_text.h"
+#include "reports/figures/bottleneck.h"
 #include "reports/markup/page_markup.h"
 #include "reports/markup/svg.h"
 

@@ -1,8 +1,7 @@
-#include "reports/figures/bottleneck.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reports/figures/bottleneck.h"
 #include "tests/support/sample_jobs.h"
 
 namespace ocrtune {
