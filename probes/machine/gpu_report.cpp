@@ -39,6 +39,7 @@ Result<GpuReport> find_gpu_report(const std::string& output) {
   try {
     const FactJson line = FactJson::parse(output.substr(at, end - at));
     const FactJson& body = line.at(kName);
+    (void)body.get_ref<const FactJson::object_t&>();  // throws
     GpuReport report;
     list_fields(FactReader{body, body}, report);
     return report;
