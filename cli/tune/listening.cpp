@@ -269,6 +269,14 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
       if (!shown && names_used(ready.workload).contains("batch")) aside = kOwnBatches;
     }
   }
+  const bool steps = choice->reads == Reads::steps || choice->reads == Reads::steps_per_second ||
+                     choice->reads == Reads::seconds_per_step;
+  if (steps && finder->accumulated() > 1 && !names_used(ready.workload).contains("accumulate")) {
+    aside += fmt::format(
+        "; its lines say that a step is of {0} batches, and one is counted: rates are {0} times "
+        "those that are told, gains are right",
+        finder->accumulated());
+  }
   take(*choice, job.user()->command);
   prepared = ready;
   if (choice->per_rank) prepared.workload.per_rank = choice->per_rank;

@@ -123,8 +123,10 @@ std::string pattern_of(const TimedNumbers& line, std::size_t index, const char* 
   while (from > 0 && begin - from < kPrefix && is_mark(line.line[from - 1])) --from;
   while (from > 0 && in_a_word(line.line[from - 1]) && !is_digit_at(line.line, from - 1)) --from;
   while (from < begin && line.line[from] == ' ') ++from;
-  // Digits and blanks vary in width from line to line, so they are left open.
-  std::string pattern;
+  // Digits and blanks vary in width from line to line, so they are left open. "step=" is not that
+  // of "micro_step=".
+  const bool word = from < begin && in_a_word(line.line[from]);
+  std::string pattern = word && !(from > 0 && in_a_word(line.line[from - 1])) ? "\\b" : "";
   for (std::size_t at = from; at < begin;) {
     std::size_t end = at + 1;
     if (is_digit_at(line.line, at)) {

@@ -38,12 +38,23 @@ bool is_second(std::string_view word) {
 
 // Units of other languages that logs of OCR are written in.
 constexpr std::pair<std::string_view, std::string_view> kOtherWords[] = {
-    {"张/秒", "img/s"},     {"幅/秒", "img/s"},    {"图/秒", "img/s"},
-    {"枚/秒", "img/s"},     {"页/秒", "pages/s"},  {"ページ/秒", "pages/s"},
-    {"行/秒", "lines/s"},   {"条/秒", "lines/s"},  {"样本/秒", "samples/s"},
-    {"步/秒", "steps/s"},   {"秒/步", "s/step"},   {"秒/张", "s/img"},
-    {"秒/页", "s/page"},    {"bilder/s", "img/s"}, {"seiten/s", "pages/s"},
-    {"zeilen/s", "lines/s"}};
+    {"张/秒", "img/s"},
+    {"幅/秒", "img/s"},
+    {"图/秒", "img/s"},
+    {"枚/秒", "img/s"},
+    {"页/秒", "pages/s"},
+    {"ページ/秒", "pages/s"},
+    {"行/秒", "lines/s"},
+    {"条/秒", "lines/s"},
+    {"样本/秒", "samples/s"},
+    {"步/秒", "steps/s"},
+    {"秒/步", "s/step"},
+    {"秒/张", "s/img"},
+    {"秒/页", "s/page"},
+    {"bilder/s", "img/s"},
+    {"seiten/s", "pages/s"},
+    {"zeilen/s", "lines/s"},
+    {"currsamplespersec", " samples/s"}};  // DeepSpeed's
 
 // Lower case, with "samples per second" and "samples_per_second" as "samples/second".
 std::string with_slashes(const std::string& line) {

@@ -75,6 +75,16 @@ bool tells_of_validation(std::string_view line) {
 
 bool near(double a, double b) { return a < kNear * b && b < kNear * a; }
 
+// 8 of "Gradient Accumulation steps = 8" and "gradient_accumulation_steps: 8"; else 0.
+int batches_of_a_step(std::string_view line) {
+  const std::size_t name = lower(line).find("accumulation");
+  const std::size_t mark = name == line.npos ? name : line.find_first_of("=:", name);
+  const auto number = mark == line.npos ? std::nullopt : number_at(line, mark + 1);
+  constexpr double kMost = 4096;  // a guess
+  return number && number->value >= 1 && number->value <= kMost ? static_cast<int>(number->value)
+                                                                : 0;
+}
+
 ReaderChoice counted(const FoundCounter& found) {
   using Counts = FoundCounter::Counts;
   const Reads reads = found.counts == Counts::samples ? Reads::samples
@@ -258,6 +268,7 @@ void ReaderFinder::add(const std::string& line, double now_seconds) {
   last_seconds_ = now_seconds;
   if (const auto process = process_named(text, context_.nproc)) ++processes_[*process];
   for (Candidate& row : rows_) hear(row, text, now_seconds);
+  if (const int batches = batches_of_a_step(text)) accumulated_ = batches;
   forms_.add(text, now_seconds);
   files_.add(text, now_seconds);
   unread_.add(text, now_seconds);

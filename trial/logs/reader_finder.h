@@ -52,6 +52,8 @@ class ReaderFinder {
   std::optional<ReaderChoice> choice_at_end() const;
   // The lines that name a file each, of a command that does not train.
   std::optional<ReaderChoice> choice_of_files() const;
+  // "Gradient Accumulation steps = 8": of how many batches the lines say that a step is; else 1.
+  int accumulated() const { return accumulated_; }
   // A counter that may be of steps or of samples, and how it grew: with another batch it shows
   // which.
   std::optional<FoundCounter> open_counter() const;
@@ -101,6 +103,7 @@ class ReaderFinder {
   double first_seconds_ = -1, last_seconds_ = -1;
   std::optional<ReaderChoice> choice_;
   bool hopeless_ = false;
+  int accumulated_ = 1;
   std::int64_t lines_of_start_ = 0;  // before the program may be said to print no speed
   // Of lines with a rate: the steps that they count, and the ranks that print them.
   double first_step_ = -1, last_step_ = -1, step_begin_ = 0, step_end_ = 0;

@@ -309,6 +309,24 @@ TEST(ReaderFinder, AStepThatIsNamedBehindItsNumberIsCounted) {
   EXPECT_NEAR(heard.samples_per_second, 4 * 20 / 0.93, 3) << heard.choice->log_reader;
 }
 
+// DeepSpeed's lines, with eight batches to a step.
+TEST(ReaderFinder, ANameWithinAnotherOneIsNotRead) {
+  std::vector<ScriptLine> lines = {{0, "Gradient Accumulation steps = 8"}};
+  for (int i = 1; i < 20; ++i) {
+    lines.push_back({1.0 * i, fmt::format("[Rank 0] step={}, skipped=0, lr=[0.001]", 10 * i)});
+    lines.push_back({1.0 * i + 0.001,
+                     fmt::format("epoch=0/micro_step={}/global_step={}, note", 80 * i, 10 * i)});
+  }
+  const HeardScript heard = hear(lines, context_of({4, 1}, true));
+  ASSERT_TRUE(heard.choice);
+  EXPECT_NEAR(heard.samples_per_second, 40, 1) << heard.choice->log_reader;
+  EXPECT_EQ(listened(lines).accumulated(), 8);
+  for (ScriptLine& line : lines) line.second += ", CurrSamplesPerSec=319.5, MemAllocated=4.32GB";
+  const HeardScript printed = hear(lines, context_of({4, 1}, true));
+  ASSERT_TRUE(printed.choice);
+  EXPECT_NEAR(printed.samples_per_second, 319.5, 1) << printed.choice->log_reader;
+}
+
 // A clock since the start, whatever it is called.
 TEST(ReaderFinder, ATimeThatGrowsWithTheClockIsNotOfAStep) {
   const auto line = [](int i) {
