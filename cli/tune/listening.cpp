@@ -141,6 +141,32 @@ std::optional<ReaderChoice> by_another_batch(const FoundCounter& open, const Sea
   return interrupted() ? std::nullopt : finder->settled(open, knobs.batch);
 }
 
+// Of a step that takes several batches, where the command is not told how many.
+std::string words_of_accumulation(const ReaderChoice& choice, const ReaderFinder& finder,
+                                  const PreparedCommand& prepared) {
+  using Reads = ReaderChoice::Reads;
+  const bool steps = choice.reads == Reads::steps || choice.reads == Reads::steps_per_second ||
+                     choice.reads == Reads::seconds_per_step;
+  const int batches = finder.accumulated();
+  if (!steps || batches < 2 || names_used(prepared.workload).contains("accumulate")) return "";
+  return fmt::format(
+      "; its lines say that a step is of {0} batches, and one is counted: rates are {0} times "
+      "those that are told, gains are right",
+      batches);
+}
+
+// What the first start leaves open of a counter.
+std::optional<ReaderChoice> settled_choice(const ReaderFinder& finder, const SearchRequest& search,
+                                           const PreparedCommand& prepared, const Machine& machine,
+                                           const Knobs& knobs, const TrialLimits& limits,
+                                           bool silent) {
+  if (interrupted()) return std::nullopt;
+  if (auto choice = finder.choice_at_end()) return choice;
+  const auto open = finder.open_counter();
+  if (!open || !names_used(prepared.workload).contains("batch")) return std::nullopt;
+  return by_another_batch(*open, search, prepared, machine, knobs, limits, silent);
+}
+
 // Runs of a training are as many steps each, and cannot be compared where the batch varies.
 bool takes_more_by_batch(const PreparedCommand& prepared, const ReaderFinder& finder) {
   return names_used(prepared.workload).contains("batch") && finder.unread().tell_of_training();
@@ -218,11 +244,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   limits.max_seconds =
       std::clamp(kBudgetShare * search.budget_seconds, kLeastSeconds, kMostSeconds);
   const Trial trial = hear(prepared, machine, knobs, limits, silent, finder);
-  auto choice = interrupted() ? std::nullopt : finder->choice_at_end();
-  const auto open = choice || interrupted() ? std::nullopt : finder->open_counter();
-  if (open && names_used(prepared.workload).contains("batch")) {
-    choice = by_another_batch(*open, search, prepared, machine, knobs, limits, silent);
-  }
+  auto choice = settled_choice(*finder, search, prepared, machine, knobs, limits, silent);
   // The command ended by itself before enough lines came: whole runs of it can be timed.
   const bool ended =
       trial.outcome == Outcome::crashed && trial.cause == "no_metric" && !finder->is_settled();
@@ -269,14 +291,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
       if (!shown && names_used(ready.workload).contains("batch")) aside = kOwnBatches;
     }
   }
-  const bool steps = choice->reads == Reads::steps || choice->reads == Reads::steps_per_second ||
-                     choice->reads == Reads::seconds_per_step;
-  if (steps && finder->accumulated() > 1 && !names_used(ready.workload).contains("accumulate")) {
-    aside += fmt::format(
-        "; its lines say that a step is of {0} batches, and one is counted: rates are {0} times "
-        "those that are told, gains are right",
-        finder->accumulated());
-  }
+  aside += words_of_accumulation(*choice, *finder, ready);
   take(*choice, job.user()->command);
   prepared = ready;
   if (choice->per_rank) prepared.workload.per_rank = choice->per_rank;

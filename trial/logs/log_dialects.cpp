@@ -201,8 +201,9 @@ std::optional<LogReading> read_metric(const std::string& text, const std::string
     while (size < rest.size() && of_unit(rest[size])) ++size;
     const auto printed = tail && tail->unit ? tail->unit : parse_metric_unit(rest.substr(0, size));
     LogReading reading;
-    // The user's unit wins over what the line prints.
-    set_metric(reading, given ? *given : printed.value_or(MetricUnit()), number->value);
+    // The user's unit wins over what the line prints, and "sec/kimg" is a name and a unit.
+    const MetricUnit own = as_unit.value_or(MetricUnit());
+    set_metric(reading, given ? *given : printed.value_or(own), number->value);
     return reading;
   }
   return std::nullopt;
@@ -383,7 +384,8 @@ std::optional<MetricUnit> parse_metric_unit(std::string_view text) {
     counted = below;
   }
   if (!seconds || !is_noun(counted)) return std::nullopt;
-  unit.seconds = *seconds;
+  const bool thousands = counted.front() == 'k' && is_sample_noun(counted.substr(1));
+  unit.seconds = thousands ? *seconds / 1000 : *seconds;
   unit.of_steps = is_step_noun(counted);
   return unit;
 }

@@ -316,4 +316,12 @@ bool is_step_noun(std::string_view word) {
   return std::find(kNouns.begin(), kNouns.end(), word) != kNouns.end();
 }
 
+bool is_sample_noun(std::string_view word) {
+  static constexpr std::array<std::string_view, 24> kNouns = {
+      "sample", "samples", "image", "images", "img",      "imgs",      "example", "examples",
+      "ex",     "item",    "items", "line",   "lines",    "sequence",  "seq",     "sequences",
+      "record", "records", "page",  "pages",  "document", "documents", "doc",     "docs"};
+  return std::find(kNouns.begin(), kNouns.end(), word) != kNouns.end();
+}
+
 }  // namespace ocrtune

@@ -40,7 +40,8 @@ std::optional<int> rank_named(std::string_view line, int ranks);
 // "[worker 3]", "Process-2", "gpu 1:".
 std::optional<int> process_named(std::string_view line, int ranks);
 
-bool is_step_noun(std::string_view word);  // "it", "batches", "updates", ...
+bool is_step_noun(std::string_view word);    // "it", "batches", "updates", ...
+bool is_sample_noun(std::string_view word);  // "img", "pages", ...
 
 // Lines that come within it were written, or let go by a buffer, at once.
 inline constexpr double kAtOnceSeconds = 0.01;

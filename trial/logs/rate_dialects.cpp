@@ -22,14 +22,6 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& wor
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-bool is_sample_noun(std::string_view word) {
-  static constexpr std::array<std::string_view, 24> kNouns = {
-      "sample", "samples", "image", "images", "img",      "imgs",      "example", "examples",
-      "ex",     "item",    "items", "line",   "lines",    "sequence",  "seq",     "sequences",
-      "record", "records", "page",  "pages",  "document", "documents", "doc",     "docs"};
-  return is_one_of(word, kNouns);
-}
-
 bool is_second(std::string_view word) {
   static constexpr std::array<std::string_view, 5> kWords = {"s", "sec", "secs", "second",
                                                              "seconds"};

@@ -499,6 +499,9 @@ TEST(LogReader, ANumberHasTheUnitThatStandsBesideIt) {
   EXPECT_NEAR(told("json-lines:throughput", R"({"throughput":"1200 img/min"})"), 20, 1e-6);
   EXPECT_NEAR(told("json-lines:throughput", R"({"throughput":20,"samples":9000,"seconds":9})"), 20,
               1e-6);
+  // A name that is a unit by itself, and thousands of what it counts.
+  EXPECT_NEAR(told("metric:sec/kimg", "tick 1 kimg 1.0 sec/tick 5.0 sec/kimg 5.00"), 200, 1e-6);
+  EXPECT_NEAR(told("metric:speed:kimg/s", "speed 0.5"), 500, 1e-6);
   const double by_words = told("metric:latency", "latency: 12 milliseconds");
   EXPECT_GT(by_words, 1);
   EXPECT_NEAR(told("metric:latency", "latency: 12000 \xc2\xb5s"), by_words, 1e-6);
