@@ -13,8 +13,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/tables/visit.h"
 #include "base/text.h"
-#include "base/visit.h"
 #include "probes/machine/machine.h"
 
 namespace ocrtune {

@@ -12,7 +12,7 @@
 
 #include "base/byte_text.h"
 #include "base/result.h"
-#include "base/visit.h"
+#include "base/tables/visit.h"
 
 namespace ocrtune {
 
