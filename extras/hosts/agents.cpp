@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/interrupt.h"
 #include "base/line_splitter.h"
 #include "base/process.h"
@@ -46,6 +47,7 @@ struct Agents::Agent {
   double started = 0;
   LineSplitter lines{kMaxLine};
   std::string last_words;  // what the launcher or a shell said
+  std::string session;     // folder of its mpirun
   bool greeted = false;
   double heard = 0;
   std::deque<std::pair<std::string, std::string>> events;  // name, line
@@ -54,7 +56,11 @@ struct Agents::Agent {
   std::string reply;
 
   bool alive() const { return lost.empty() && process.has_value(); }
-  ~Agent() { close_input(); }
+  ~Agent() {
+    close_input();
+    process.reset();
+    if (!session.empty()) (void)remove_tree(session);
+  }
 
   void close_input() {
     if (input >= 0) ::close(input);
@@ -64,7 +70,8 @@ struct Agents::Agent {
   void take(const std::string& line, const std::string& version) {
     AgentLine said = parse_agent_line(line);
     if (said.kind == AgentLine::Kind::words) {
-      if (!line.empty()) last_words = valid_utf8(line).substr(0, 300);
+      // mpirun frames what it says with lines of dashes.
+      if (line.find_first_not_of("- ") != line.npos) last_words = valid_utf8(line).substr(0, 300);
     } else if (said.kind == AgentLine::Kind::hello) {
       greeted = true;
       if (said.version != version || said.protocol != kAgentProtocol) {
@@ -108,6 +115,15 @@ struct Agents::Agent {
     ProcessOptions launch;
     launch.arguments = remote_command(options.launcher, host, options.program, {"node"});
     launch.input = ends[0];
+    if (options.launcher == Launcher::mpirun && session.empty()) {
+      if (auto folder = make_temporary_directory("mpirun")) session = *std::move(folder);
+    }
+    if (!session.empty()) {
+      // One that ends removes the folder that all of a user share, from below one that starts. By
+      // the names of Open MPI 4 and 5.
+      launch.environment = {{"OMPI_MCA_orte_local_tmpdir_base", session},
+                            {"PRTE_MCA_prte_local_tmpdir_base", session}};
+    }
     auto made = Process::start(launch);
     ::close(ends[0]);
     {
