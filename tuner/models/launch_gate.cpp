@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "trial/answers/same_gate.h"
+#include "trial/workloads/engine_infer/framework_table.h"
 
 namespace ocrtune {
 namespace {
@@ -125,9 +126,14 @@ LaunchGate::LaunchGate(const Space& space, LaunchGateOptions options)
       text_axes_(text_axes_of(space)),
       lightest_(lightest_of(space)) {}
 
+// An option of a framework's session is a matter of its speed: the engine and its arithmetic stay.
 bool LaunchGate::same_text_axes(int x, int y) const {
-  return std::ranges::all_of(
-      text_axes_, [&](std::size_t a) { return space_->place(x)[a] == space_->place(y)[a]; });
+  const FrameworkRow* engine = find_framework(space_->knobs(x).backend);
+  const bool one_engine = engine != nullptr && engine == find_framework(space_->knobs(y).backend);
+  return std::ranges::all_of(text_axes_, [&](std::size_t a) {
+    return space_->place(x)[a] == space_->place(y)[a] ||
+           (one_engine && space_->axes()[a].name == "backend");
+  });
 }
 
 // What is to blame where settings read another text, by all that ran: the choice of text_axes_,

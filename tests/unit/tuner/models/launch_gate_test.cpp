@@ -473,6 +473,22 @@ TEST(LaunchGate, APrecisionThatReadsOtherwiseIsNotTriedAgainInItsShape) {
   EXPECT_TRUE(safety.admitted(0));
 }
 
+// 14 of 23 trials went into int8 with one option of a framework's session after the other.
+TEST(LaunchGate, WhatOneOptionOfAnEngineReadsTheOthersReadToo) {
+  std::vector<Knobs> points(4);
+  points[0].backend = "openvino";
+  points[1].backend = "onnxruntime";
+  points[2].backend = "onnxruntime+no-arena";
+  points[3].backend = "openvino";
+  for (const int at : {1, 2, 3}) points[static_cast<std::size_t>(at)].precision = "int8";
+  const Space space(std::move(points));
+  LaunchGate safety(space, {});
+  safety.tell(0, trial(space, 0));
+  safety.tell(1, other_text(space, 1));
+  EXPECT_FALSE(safety.admitted(2));
+  EXPECT_TRUE(safety.admitted(3));  // another engine's arithmetic
+}
+
 TEST(LaunchGate, ATextOfOneShapeAloneBlamesTheShape) {
   const Space space = grid();
   LaunchGate safety(space, {});
