@@ -261,7 +261,8 @@ def main():
     if given.check:
         print("\nocrtune: " + json.dumps(problem), flush=True)
     else:
-        os.write(given.answers, frame(b"E", problem["error"].encode()))
+        way_out = "; install it, or activate the environment that has it" if "missing" in problem else ""
+        os.write(given.answers, frame(b"E", (problem["error"] + way_out).encode()))
     return 1
 
 
