@@ -1,6 +1,8 @@
-// One thread is timed alone on a few CPUs, then teams of 1, 2, 4 ... all CPUs. Two checks say
-// whether the figures can be trusted: /proc/stat tells what others used on these CPUs, and
-// schedstat how long the threads waited.
+// One thread is timed alone on a few CPUs, then teams of 1, 2, 4 ... all CPUs. "One core" is what
+// the fastest thread did in a second of its own CPU time: by the wall, a thread that shares its CPU
+// while it is alone would make a core look small, and one CPU like three. Two checks say whether
+// the figures can be trusted: /proc/stat tells what others used on these CPUs, and schedstat how
+// long the threads waited.
 #include "probes/host/effective_cores.h"
 
 #include <time.h>
@@ -40,10 +42,17 @@ double multiply_add(int rounds) {
 }
 
 struct Share {
-  double rounds_per_second = 0;
+  double rounds_per_second = 0;      // by the wall
+  double rounds_per_cpu_second = 0;  // while it ran
   double waited_seconds = 0;
   double sink = 0;  // keeps the work from being optimised away
 };
+
+double clock_seconds(clockid_t clock) {
+  timespec now{};
+  if (::clock_gettime(clock, &now) != 0) return 0;
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 // Works until the time is over, and says how fast it went.
 Share work_for(double seconds, std::latch& start) {
@@ -53,6 +62,7 @@ Share work_for(double seconds, std::latch& start) {
   const double waited_before = run_queue_wait_seconds();
   // All begin at once: early threads would run alone at first.
   start.arrive_and_wait();
+  const double ran_before = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
   const double begin = steady_clock().now_seconds();
   double now = begin;
   long rounds = 0;
@@ -62,14 +72,17 @@ Share work_for(double seconds, std::latch& start) {
     now = steady_clock().now_seconds();
   }
   share.rounds_per_second = static_cast<double>(rounds) / (now - begin);
+  const double ran = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - ran_before;
+  if (ran > 0) share.rounds_per_cpu_second = static_cast<double>(rounds) / ran;
   const double waited = run_queue_wait_seconds();
   if (waited_before >= 0 && waited >= 0) share.waited_seconds = waited - waited_before;
   return share;
 }
 
 struct TeamSpeed {
-  double rounds_per_second = 0;
-  double wait_share = 0;  // of all threads' time, waiting for a CPU
+  double rounds_per_second = 0;  // of all together, by the wall
+  double fastest = 0;            // rounds a CPU second of the fastest thread
+  double wait_share = 0;         // of all threads' time, waiting for a CPU
 };
 
 // All zero: the system had no thread to spare.
@@ -81,6 +94,7 @@ TeamSpeed team_speed(const std::vector<int>& cpus, double seconds) {
   if (!ran) return speed;
   for (const Share& share : shares) {
     speed.rounds_per_second += share.rounds_per_second;
+    speed.fastest = std::max(speed.fastest, share.rounds_per_cpu_second);
     speed.wait_share += share.waited_seconds;
   }
   // A thread may wait a little longer than it was to run.
@@ -109,10 +123,7 @@ BusyTime busy_time(const std::vector<int>& cpus) {
       time.all += tick * static_cast<double>(parse_integer(fields[column]).value_or(0));
     }
   }
-  timespec own{};
-  if (::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own) == 0) {
-    time.own = static_cast<double>(own.tv_sec) + 1e-9 * static_cast<double>(own.tv_nsec);
-  }
+  time.own = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
   time.wall = steady_clock().now_seconds();
   return time;
 }
@@ -159,19 +170,19 @@ EffectiveCores measure_effective_cores(const std::vector<int>& order, double sec
     return found;
   }
   const auto sizes = team_sizes(order.size());
-  // CPUs measured alone: a few spread over the machine; the fastest is "one core".
+  // CPUs measured alone: a few spread over the machine.
   const std::vector<int> alone = spread_over(order, 4);
   const double slice = seconds / static_cast<double>(alone.size() + sizes.size() + 1);
   const BusyTime before = busy_time(order);
   static_cast<void>(team_speed({order.front()}, slice / 2));  // wakes the clocks
   double one = 0;
-  for (const int cpu : alone) one = std::max(one, team_speed({cpu}, slice).rounds_per_second);
+  for (const int cpu : alone) one = std::max(one, team_speed({cpu}, slice).fastest);
   if (one <= 0) {
     found.cores.source = kNoThread;
     found.multiply_adds_per_second.source = kNoThread;
     return found;
   }
-  found.multiply_adds_per_second = {one * kLanes, "measured: the fastest core alone"};
+  std::vector<std::pair<int, double>> speeds;  // (threads, rounds a second)
   double wait_share = 0;
   for (const std::size_t size : sizes) {
     const std::vector<int> team(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(size));
@@ -181,11 +192,15 @@ EffectiveCores measure_effective_cores(const std::vector<int>& order, double sec
       return found;
     }
     wait_share = std::max(wait_share, speed.wait_share);
-    found.scaling.emplace_back(static_cast<int>(size), speed.rounds_per_second / one);
+    one = std::max(one, speed.fastest);
+    speeds.emplace_back(static_cast<int>(size), speed.rounds_per_second);
   }
-  found.cores = {found.scaling.back().second,
-                 fmt::format("measured: multiply-add on {} CPUs together over the fastest alone",
-                             order.size())};
+  for (const auto& [threads, speed] : speeds) found.scaling.emplace_back(threads, speed / one);
+  found.multiply_adds_per_second = {one * kLanes, "measured: a CPU second of the fastest core"};
+  found.cores = {
+      found.scaling.back().second,
+      fmt::format("measured: multiply-add on {} CPUs together over a CPU second of the fastest",
+                  order.size())};
   found.external_cpus = external_cpus(before, busy_time(order));
   // 0.1 CPUs and 5 % below are guesses: above the noise of an idle machine.
   if (found.external_cpus > 0.1) {

@@ -53,7 +53,7 @@ struct CpuFacts {
   std::vector<Limit> limits;     // all that were found, ascending
   Fact<double> effective_cores;  // measured parallel capacity, in cores
   std::vector<std::pair<int, double>> scaling;  // (busy threads, speed relative to one)
-  // Of the fastest core alone: fp32 multiply-adds in the vectors of this build. Compares machines
+  // In a CPU second of the fastest core: fp32 multiply-adds in the vectors of this build. Compares machines
   // that ran the same ocrtune.
   Fact<double> core_multiply_adds_per_second;
   double external_cpus = 0;      // used by others on the allowed CPUs during that measurement

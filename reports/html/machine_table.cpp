@@ -22,8 +22,8 @@ const std::vector<Phrase>& machine_table() {
       {"{} is not there (usual in virtual machines)", "{} 不存在（虚拟机中常见）"},
       {"{} is not there", "{} 不存在"},
       {"{} is not there, so no GPU can be asked", "{} 不存在，因此无法查询 GPU"},
-      {"measured: multiply-add on {} CPUs together over the fastest alone",
-       "实测：{} 个 CPU 同时做乘加与最快单个 CPU 之比"},
+      {"measured: multiply-add on {} CPUs together over a CPU second of the fastest",
+       "实测：{} 个 CPU 同时做乘加的速度，与最快 CPU 每秒 CPU 时间之比"},
       {"measured: triad with non-temporal stores over {}, on the plateau",
        "实测：在 {} 上用非临时存储做 triad，带宽已稳定"},
       {"measured: triad with non-temporal stores over {}; larger arrays might be slower (memory or "

@@ -1,5 +1,7 @@
 // The measuring rooms, short: that they measure what they say, never how fast the machine is.
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,12 +45,23 @@ TEST(EffectiveCores, CountsFromOneToAll) {
   EXPECT_EQ(found.scaling.back().second, *found.cores.value);
 }
 
-TEST(EffectiveCores, TwoThreadsOnOneCpuAreOneCore) {
-  Notes notes;
+// Whatever else runs there: three threads of others take three quarters of it from one alone, and
+// three sevenths from four. By the wall that was more than two cores.
+TEST(EffectiveCores, FourThreadsOnOneCpuAreOneCoreBesideOtherLoad) {
   const int cpu = current_affinity().cpus().front();
-  const EffectiveCores found = measure_effective_cores({cpu, cpu, cpu, cpu}, 0.4, notes);
+  std::atomic<bool> over = false;
+  std::jthread load([&] {
+    static_cast<void>(run_pinned({cpu, cpu, cpu}, [&](std::size_t) {
+      while (!over) {
+      }
+    }));
+  });
+  Notes notes;
+  const EffectiveCores found = measure_effective_cores({cpu, cpu, cpu, cpu}, 0.8, notes);
+  over = true;
   ASSERT_TRUE(found.cores.known());
-  EXPECT_LT(*found.cores.value, 3.0);  // four pinned to one CPU cannot do four cores' work
+  EXPECT_GT(*found.cores.value, 0);
+  EXPECT_LT(*found.cores.value, 1.5);  // threads begin and end a little apart
 }
 
 TEST(EffectiveCores, NoCpusIsUnknown) {
