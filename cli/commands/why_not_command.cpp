@@ -26,10 +26,23 @@ struct WhyNotFlags {
 };
 
 const char* kind_word(WhyNotKind kind) {
-  // In the order of WhyNotKind.
-  constexpr const char* kNames[] = {"chosen", "measured", "predicted", "refused",
-                                    "failed", "outside",  "unknown"};
-  return kNames[static_cast<int>(kind)];
+  switch (kind) {
+    case WhyNotKind::chosen:
+      return "chosen";
+    case WhyNotKind::measured:
+      return "measured";
+    case WhyNotKind::predicted:
+      return "predicted";
+    case WhyNotKind::refused:
+      return "refused";
+    case WhyNotKind::failed:
+      return "failed";
+    case WhyNotKind::outside:
+      return "outside";
+    case WhyNotKind::unknown:
+      break;
+  }
+  return "unknown";
 }
 
 Json interval_of(const Interval& interval) {

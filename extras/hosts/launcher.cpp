@@ -12,9 +12,15 @@
 namespace ocrtune {
 
 const char* launcher_name(Launcher launcher) {
-  // In the order of Launcher.
-  constexpr const char* kNames[] = {"ssh", "mpirun", "srun"};
-  return kNames[static_cast<int>(launcher)];
+  switch (launcher) {
+    case Launcher::ssh:
+      return "ssh";
+    case Launcher::mpirun:
+      return "mpirun";
+    case Launcher::srun:
+      return "srun";
+  }
+  return "";
 }
 
 Result<Launcher> choose_launcher(const std::string& wanted, const Environment& environment,

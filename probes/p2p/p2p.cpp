@@ -34,9 +34,19 @@ bool ran(const P2pStep& step) { return step.result != StepResult::not_run; }
 bool sometimes(const P2pStep& step) { return failed(step) && step.passed > 0; }
 
 const char* result_words(StepResult result) {
-  // In the order of StepResult.
-  constexpr const char* kNames[] = {"was not run", "passed", "gave wrong data", "hung", "crashed"};
-  return kNames[static_cast<int>(result)];
+  switch (result) {
+    case StepResult::not_run:
+      return "was not run";
+    case StepResult::passed:
+      return "passed";
+    case StepResult::wrong_data:
+      return "gave wrong data";
+    case StepResult::hung:
+      return "hung";
+    case StepResult::crashed:
+      return "crashed";
+  }
+  return "";
 }
 
 std::string step_text(const char* name, const P2pStep& step) {

@@ -31,9 +31,19 @@ Json interval(const Interval& value) {
 }
 
 const char* outcome_name(StepResult result) {
-  // In the order of StepResult.
-  constexpr const char* kNames[] = {"not_run", "passed", "wrong_data", "hung", "crashed"};
-  return kNames[static_cast<int>(result)];
+  switch (result) {
+    case StepResult::not_run:
+      return "not_run";
+    case StepResult::passed:
+      return "passed";
+    case StepResult::wrong_data:
+      return "wrong_data";
+    case StepResult::hung:
+      return "hung";
+    case StepResult::crashed:
+      return "crashed";
+  }
+  return "";
 }
 
 Json sweep_json(const SweepAnswer& sweep) {

@@ -18,9 +18,15 @@ using Json = nlohmann::ordered_json;
 
 // Of JSON; stable.
 const char* verdict_name(SloVerdict verdict) {
-  // In the order of SloVerdict.
-  constexpr const char* kNames[] = {"kept", "broken", "undecided"};
-  return kNames[static_cast<int>(verdict)];
+  switch (verdict) {
+    case SloVerdict::met:
+      return "kept";
+    case SloVerdict::violated:
+      return "broken";
+    case SloVerdict::undecided:
+      return "undecided";
+  }
+  return "";
 }
 
 Json known_value(double value) { return value > 0 && std::isfinite(value) ? Json(value) : Json(); }

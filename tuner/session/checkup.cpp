@@ -80,9 +80,15 @@ Check budget_check(const Trial& trial, const SearchRequest& search, std::int64_t
 }  // namespace
 
 const char* check_state_name(State state) {
-  // In the order of State.
-  constexpr const char* kNames[] = {"ok", "warning", "fails"};
-  return kNames[static_cast<int>(state)];
+  switch (state) {
+    case State::ok:
+      return "ok";
+    case State::warning:
+      return "warning";
+    case State::fails:
+      return "fails";
+  }
+  return "";
 }
 
 std::vector<Check> machine_checks(const Machine& machine) {

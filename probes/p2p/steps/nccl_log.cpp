@@ -182,9 +182,17 @@ void read_line(std::string_view line, NcclLog& log) {
 }  // namespace
 
 std::string_view transport_name(NcclTransport transport) {
-  // In the order of NcclTransport.
-  constexpr const char* kNames[] = {"P2P", "SHM", "NET", "other"};
-  return kNames[static_cast<int>(transport)];
+  switch (transport) {
+    case NcclTransport::p2p:
+      return "P2P";
+    case NcclTransport::shm:
+      return "SHM";
+    case NcclTransport::net:
+      return "NET";
+    case NcclTransport::other:
+      break;
+  }
+  return "other";
 }
 
 bool NcclLog::uses(NcclTransport transport) const {

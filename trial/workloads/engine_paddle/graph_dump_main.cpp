@@ -17,9 +17,21 @@ namespace {
 using namespace ocrtune;
 
 const char* activation_name(Activation activation) {
-  // In the order of Activation.
-  constexpr const char* kNames[] = {"none", "relu", "hard_swish", "hard_sigmoid", "gelu", "swish"};
-  return kNames[static_cast<int>(activation)];
+  switch (activation) {
+    case Activation::none:
+      return "none";
+    case Activation::relu:
+      return "relu";
+    case Activation::hard_swish:
+      return "hard_swish";
+    case Activation::hard_sigmoid:
+      return "hard_sigmoid";
+    case Activation::gelu:
+      return "gelu";
+    case Activation::swish:
+      return "swish";
+  }
+  return "none";
 }
 
 std::string extent_text(const Extent& extent) {

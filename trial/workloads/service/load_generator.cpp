@@ -272,10 +272,23 @@ class LoadRun {
 }  // namespace
 
 std::string_view load_stop_name(LoadStop stop) {
-  // In the order of LoadStop.
-  constexpr const char* kNames[] = {"decided",   "vain",          "requests",   "seconds",
-                                    "saturated", "target_failed", "interrupted"};
-  return kNames[static_cast<int>(stop)];
+  switch (stop) {
+    case LoadStop::decided:
+      return "decided";
+    case LoadStop::vain:
+      return "vain";
+    case LoadStop::requests:
+      return "requests";
+    case LoadStop::seconds:
+      return "seconds";
+    case LoadStop::saturated:
+      return "saturated";
+    case LoadStop::target_failed:
+      return "target_failed";
+    case LoadStop::interrupted:
+      return "interrupted";
+  }
+  return "";
 }
 
 LoadResult run_load(LoadTarget& target, Clock& clock, Arrivals arrivals, const LoadPlan& plan) {
