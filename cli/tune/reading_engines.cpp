@@ -16,6 +16,7 @@
 #include "core/infer/recognizer.h"
 #include "core/onnx/onnx_recognizer.h"
 #include "trial/workloads/engine_infer/framework_answer.h"
+#include "trial/workloads/engine_infer/line_answers.h"
 #include "trial/workloads/engine_infer/line_list.h"
 #include "trial/workloads/engine_parts.h"
 
@@ -82,50 +83,6 @@ std::vector<std::string> usable(const std::vector<std::string>& wanted, bool ask
     flags.notes.push_back("engines that read the lines: " + join(here, ", "));
   }
   return kept;
-}
-
-std::vector<std::string> spread(const std::vector<std::string>& all, std::size_t count) {
-  std::vector<std::string> some;
-  const std::size_t taken = std::min(count, all.size());
-  for (std::size_t i = 0; i < taken; ++i) some.push_back(all[i * all.size() / taken]);
-  return some;
-}
-
-// The frameworks' file in int8, where that is asked for and not there, made from the user's lines.
-Status make_int8_file(const std::vector<std::string>& backends, TuneFlags& flags) {
-  const std::string& model = flags.job.model();
-  const std::string file = int8_file(model);
-  const auto precisions = flags.search.axes.find("precision");
-  if (precisions == flags.search.axes.end() || path_exists(file) ||
-      std::ranges::count(precisions->second, "int8") == 0) {
-    return Status();
-  }
-  std::vector<std::string> names;
-  for (const std::string& backend : backends) {
-    const FrameworkRow* row = find_framework(backend);
-    if (row != nullptr && computes_in(*row, "int8")) names.push_back(backend);
-  }
-  if (names.empty()) return Status();
-  const std::string& place = flags.job.requests().place;
-  if (place.empty()) {
-    flags.notes.push_back("int8 of " + join(names, ", ") +
-                          " is left out: it is made from lines of yours (--data)");
-    return Status();
-  }
-  if (engine_parts() == nullptr) return engine_elsewhere();
-  const auto lines = OCRTUNE_TRY(read_line_list(place));
-  const auto taken = spread(lines.paths, kRoundedBy);
-  RecognizerOptions reader;
-  reader.model = model;
-  reader.backend = "onnxruntime";  // whose tool makes it, for the others too
-  reader.height = flags.job.height();
-  reader.width = kWidestLine;
-  const Status made = engine_parts()->quantize(reader, taken, file);
-  flags.notes.push_back(
-      made ? fmt::format("int8 of {}: made {} from {} of the {} lines", join(names, ", "), file,
-                         taken.size(), lines.paths.size())
-           : fmt::format("int8 of {} is left out: {}", join(names, ", "), made.error().what));
-  return Status();
 }
 
 // Gains count from the engine that --baseline names, so it has to read.
@@ -208,8 +165,49 @@ Status choose_engines(TuneFlags& flags) {
                  "no engine here reads " + job.model() + ": " + join(flags.notes, "; ")};
   }
   search.axes[kBackend] = kept;
-  OCRTUNE_TRY(make_int8_file(kept, flags));
   return check_present(flags, wanted, kept);
+}
+
+Status make_int8_file(TuneFlags& flags) {
+  const std::string& model = flags.job.model();
+  const std::string file = int8_file(model);
+  const auto& axes = flags.search.axes;
+  const auto precisions = axes.find("precision"), backends = axes.find(kBackend);
+  if (!flags.job.infers() || precisions == axes.end() || backends == axes.end() ||
+      std::ranges::count(precisions->second, "int8") == 0 || path_exists(file)) {
+    return Status();
+  }
+  std::vector<std::string> names;
+  for (const std::string& backend : backends->second) {
+    const FrameworkRow* row = find_framework(backend);
+    if (row != nullptr && computes_in(*row, "int8")) names.push_back(backend);
+  }
+  if (names.empty()) return Status();
+  const std::string whose = "int8 of " + join(names, ", ");
+  const std::string& place = flags.job.requests().place;
+  if (place.empty()) {
+    flags.notes.push_back(whose + " is left out: it is made from lines of yours (--data)");
+    return Status();
+  }
+  if (flags.dry_run) {
+    flags.notes.push_back(
+        fmt::format("{} is not in this plan: {} is made when it runs", whose, file));
+    return Status();
+  }
+  if (engine_parts() == nullptr) return engine_elsewhere();
+  std::vector<std::string> lines = spread_lines(OCRTUNE_TRY(read_line_list(place))).paths;
+  const std::size_t all = lines.size();
+  lines.resize(std::min(kRoundedBy, all));
+  RecognizerOptions reader;
+  reader.model = model;
+  reader.backend = "onnxruntime";  // whose tool makes it, for the others too
+  reader.height = flags.job.height();
+  reader.width = kWidestLine;
+  const Status made = engine_parts()->quantize(reader, lines, file);
+  flags.notes.push_back(
+      made ? fmt::format("{}: made {} from {} of the {} lines", whose, file, lines.size(), all)
+           : fmt::format("{} is left out: {}", whose, made.error().what));
+  return Status();
 }
 
 }  // namespace ocrtune

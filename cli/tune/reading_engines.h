@@ -18,4 +18,8 @@ Result<std::vector<std::string>> backends_of_engines(const std::string& engines)
 // and why, goes to flags.notes. Errors: usage; unsupported: no engine is left.
 Status choose_engines(TuneFlags& flags);
 
+// The file in int8 of the chosen frameworks, where that is asked for and not there: made from the
+// user's lines, or with --dry-run only told of. Errors: reading the lines.
+Status make_int8_file(TuneFlags& flags);
+
 }  // namespace ocrtune

@@ -29,6 +29,7 @@
 #include "cli/tune/listening.h"
 #include "cli/tune/live_page.h"
 #include "cli/tune/objective_flags.h"
+#include "cli/tune/reading_engines.h"
 #include "cli/tune/tune_device.h"
 #include "cli/tune/tune_flags.h"
 #include "cli/tune/tune_inference.h"
@@ -396,6 +397,7 @@ Result<int> tune_as_asked(TuneFlags& flags) {
   SessionDoors doors;
   const auto machine = OCRTUNE_TRY(look_at_machine(flags, doors, start));
   OCRTUNE_TRY(settle_flags(flags, machine));
+  OCRTUNE_TRY(make_int8_file(flags));
   OCRTUNE_TRY(tune_setup(flags.job, flags.search, machine));  // a mistake is told without the notes
   auto states = flags.dry_run ? std::nullopt : user_states(flags.job, flags.search);
   const double listens = steady_clock().now_seconds();

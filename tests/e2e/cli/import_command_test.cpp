@@ -159,6 +159,11 @@ TEST_F(ImportCommand, TuneTurnsAwayAnEngineThatReadsOtherwise) {
   engines.insert(engines.end(), {"--engine", "ocrtune,onnxruntime,openvino"});
   // The present setting is the framework's; the model's own random weights read nothing.
   engines.insert(engines.begin() + 1, {"--baseline", "threads=1 batch=4 backend=onnxruntime"});
+  std::vector<std::string> plan = engines;
+  plan.emplace_back("--dry-run");
+  EXPECT_EQ(ocrtune(plan), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("is not in this plan"));
+  EXPECT_FALSE(path_exists(path("tiny.int8.onnx"))) << "a plan makes nothing";
   const int code = ocrtune(engines);
   EXPECT_THAT(said_, HasSubstr("openvino is left out: No conversion rule found"));
   const std::string document = said_.substr(std::min(said_.size(), said_.find('{')));
