@@ -65,10 +65,10 @@ bool is_sample_name(std::string_view word) {
 
 // "training_step" is one, too.
 bool is_step_name(std::string_view word) {
-  static constexpr std::array<std::string_view, 11> kNames = {
-      "step",  "steps", "global_step", "iter",    "iters",     "iteration",
-      "batch", "it",    "update",      "updates", "iterations"};
-  return is_among(word, kNames) || is_among(word.substr(word.rfind('_') + 1), kNames);
+  static constexpr std::array<std::string_view, 10> kNames = {
+      "step",       "steps", "iter", "iters",  "iteration",
+      "iterations", "batch", "it",   "update", "updates"};
+  return is_among(word.substr(word.rfind('_') + 1), kNames);
 }
 
 // "step: 20", "1-20batch"; but of "epoch 3 step 20" the 3 is none.
@@ -286,9 +286,9 @@ std::optional<std::size_t> several_steps_between(const std::vector<TimedNumbers>
 }
 
 // It says more than the clock: a clock itself, since the start, or a time of several steps.
-bool is_no_single_time(const std::vector<TimedNumbers>& lines, std::size_t index, bool of_a_step,
-                       int batch) {
-  const auto counter = of_a_step ? several_steps_between(lines, batch) : std::nullopt;
+// `counter`: of steps, several of which lie between two lines.
+bool is_no_single_time(const std::vector<TimedNumbers>& lines, std::size_t index,
+                       std::optional<std::size_t> counter) {
   const double seconds = lines.back().seconds - lines.front().seconds;
   const auto said = [&](const TimedNumbers& line) { return seconds_of(line, index).value_or(0); };
   double of_steps = 0;
@@ -301,12 +301,11 @@ bool is_no_single_time(const std::vector<TimedNumbers>& lines, std::size_t index
   return lines.size() > 3 && (is_a_clock || of_steps > kLater * seconds);
 }
 
-std::optional<double> off_the_clock(const std::vector<TimedNumbers>& lines, std::size_t index,
-                                    bool of_a_step, int batch) {
-  // A time may be of one line or of what a counter beside it has grown by: the nearer one is meant.
-  auto least = of_a_step && several_steps_between(lines, batch)
-                   ? std::nullopt
-                   : off_the_clock(lines, index, std::nullopt);
+// A time may be of one line, unless `several` steps lie between two, or of what a counter beside it
+// has grown by: the nearer one is meant.
+std::optional<double> nearest_to_the_clock(const std::vector<TimedNumbers>& lines,
+                                           std::size_t index, bool several) {
+  auto least = several ? std::nullopt : off_the_clock(lines, index, std::nullopt);
   for (std::size_t i = 0; i < lines.back().numbers.size(); ++i) {
     const auto off = growth_of(lines, i, 1) ? off_the_clock(lines, index, i) : std::nullopt;
     if (off && (!least || *off < *least)) least = off;
@@ -519,13 +518,15 @@ FoundTime LineForms::time_at(const std::string& form, std::size_t index, std::si
   FoundTime time;
   time.of_a_step = speaks_of_steps(last.line);
   time.seconds = *seconds_of(last, index);
-  if (is_no_single_time(all, index, time.of_a_step, batch)) return time;
+  const auto counter = time.of_a_step ? several_steps_between(all, batch) : std::nullopt;
+  if (is_no_single_time(all, index, counter)) return time;
   const std::string metric = metric_of(last, index, time.of_a_step);
   if (metric.empty()) return time;
   time.reader = "metric:" + metric;
   time.lines = all.size();
   // Fewer lines than the caller asks for prove nothing by the clock.
-  time.off = all.size() < lines ? std::nullopt : off_the_clock(all, index, time.of_a_step, batch);
+  time.off =
+      all.size() < lines ? std::nullopt : nearest_to_the_clock(all, index, counter.has_value());
   const auto at = known.find(metric);
   const ReadLines& read =
       at != known.end() ? at->second : known.emplace(metric, read_by(metric)).first->second;
