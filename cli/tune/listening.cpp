@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -78,15 +77,29 @@ void take(const ReaderChoice& choice, CommandWorkload& program) {
   program.per_rank = choice.per_rank;
 }
 
-// One start of the command, while `finder` listens.
-Trial hear(const PreparedCommand& prepared, const Machine& machine, const Knobs& knobs,
-           const TrialLimits& limits, bool silent, const std::shared_ptr<ReaderFinder>& finder) {
-  const WorkLine line(said("listening to the first lines of the command", terminal_language()),
-                      silent);
-  return make_command_runner(prepared, machine, SilenceRule(), {},
-                             [finder] { return make_listener(finder); })
-      ->run(knobs, limits);
-}
+struct Heard {
+  std::shared_ptr<ReaderFinder> finder;
+  Trial trial;
+};
+
+// Starts of the command, with a finder that listens to each.
+struct Starts {
+  const PreparedCommand& prepared;
+  const Machine& machine;
+  TrialLimits limits;
+  bool silent = false;
+
+  Heard hear(const Knobs& knobs) const {
+    const WorkLine line(said("listening to the first lines of the command", terminal_language()),
+                        silent);
+    const auto finder = std::make_shared<ReaderFinder>(log_context(prepared, knobs));
+    const auto runner = make_command_runner(prepared, machine, SilenceRule(), {},
+                                            [finder] { return make_listener(finder); });
+    return {finder, runner->run(knobs, limits)};
+  }
+  // The command is told the value of the knob.
+  bool tells(const char* name) const { return names_used(prepared.workload).contains(name); }
+};
 
 // Ranks that share a batch take as many steps to an epoch as one process with that batch does: with
 // one that is given the batch of all of them, an epoch is so many times shorter. Where each rank
@@ -105,17 +118,14 @@ bool epoch_shrinks(const std::vector<double>& of_ranks, const std::vector<double
 }
 
 // Whose batch a step of launched ranks has, by a second start; unset: nothing shows it.
-std::optional<bool> whose_batch(const ReaderChoice& choice, const PreparedCommand& prepared,
-                                const Machine& machine, const Knobs& knobs,
-                                const TrialLimits& limits, bool silent) {
-  const std::set<std::string> used = names_used(prepared.workload);
+std::optional<bool> whose_batch(const ReaderChoice& choice, const Starts& starts,
+                                const Knobs& knobs) {
   const std::vector<double> totals = totals_in(choice.line);
-  if (!used.contains("batch") || knobs.nproc < 2 || totals.empty()) return std::nullopt;
+  if (!starts.tells("batch") || knobs.nproc < 2 || totals.empty()) return std::nullopt;
   Knobs alone = knobs;
   alone.nproc = 1;
   alone.batch *= knobs.nproc;
-  const auto finder = std::make_shared<ReaderFinder>(log_context(prepared, alone));
-  hear(prepared, machine, alone, limits, silent, finder);
+  const auto finder = starts.hear(alone).finder;
   const auto heard = interrupted() ? std::nullopt : finder->choice_at_end();
   if (!heard) return std::nullopt;
   return epoch_shrinks(totals, totals_in(heard->line), knobs.nproc) ? std::optional(false)
@@ -124,9 +134,7 @@ std::optional<bool> whose_batch(const ReaderChoice& choice, const PreparedComman
 
 // What a counter counts that grew by a multiple of the batch, by a second start with another one.
 std::optional<ReaderChoice> by_another_batch(const FoundCounter& open, const SearchRequest& search,
-                                             const PreparedCommand& prepared,
-                                             const Machine& machine, const Knobs& knobs,
-                                             const TrialLimits& limits, bool silent) {
+                                             const Starts& starts, const Knobs& knobs) {
   Knobs other = knobs;
   other.batch *= 2;
   const auto listed = search.axes.find("batch");
@@ -136,19 +144,18 @@ std::optional<ReaderChoice> by_another_batch(const FoundCounter& open, const Sea
       if (set_knob(one, "batch", value) && one.batch != knobs.batch) other = one;
     }
   }
-  const auto finder = std::make_shared<ReaderFinder>(log_context(prepared, other));
-  hear(prepared, machine, other, limits, silent, finder);
+  const auto finder = starts.hear(other).finder;
   return interrupted() ? std::nullopt : finder->settled(open, knobs.batch);
 }
 
 // Of a step that takes several batches, where the command is not told how many.
 std::string words_of_accumulation(const ReaderChoice& choice, const ReaderFinder& finder,
-                                  const PreparedCommand& prepared) {
+                                  const Starts& starts) {
   using Reads = ReaderChoice::Reads;
   const bool steps = choice.reads == Reads::steps || choice.reads == Reads::steps_per_second ||
                      choice.reads == Reads::seconds_per_step;
   const int batches = finder.accumulated();
-  if (!steps || batches < 2 || names_used(prepared.workload).contains("accumulate")) return "";
+  if (!steps || batches < 2 || starts.tells("accumulate")) return "";
   return fmt::format(
       "; its lines say that a step is of {0} batches, and one is counted: rates are {0} times "
       "those that are told, gains are right",
@@ -157,19 +164,17 @@ std::string words_of_accumulation(const ReaderChoice& choice, const ReaderFinder
 
 // What the first start leaves open of a counter.
 std::optional<ReaderChoice> settled_choice(const ReaderFinder& finder, const SearchRequest& search,
-                                           const PreparedCommand& prepared, const Machine& machine,
-                                           const Knobs& knobs, const TrialLimits& limits,
-                                           bool silent) {
+                                           const Starts& starts, const Knobs& knobs) {
   if (interrupted()) return std::nullopt;
   if (auto choice = finder.choice_at_end()) return choice;
   const auto open = finder.open_counter();
-  if (!open || !names_used(prepared.workload).contains("batch")) return std::nullopt;
-  return by_another_batch(*open, search, prepared, machine, knobs, limits, silent);
+  if (!open || !starts.tells("batch")) return std::nullopt;
+  return by_another_batch(*open, search, starts, knobs);
 }
 
 // Runs of a training are as many steps each, and cannot be compared where the batch varies.
-bool takes_more_by_batch(const PreparedCommand& prepared, const ReaderFinder& finder) {
-  return names_used(prepared.workload).contains("batch") && finder.unread().tell_of_training();
+bool takes_more_by_batch(const Starts& starts, const ReaderFinder& finder) {
+  return starts.tells("batch") && finder.unread().tell_of_training();
 }
 
 Error runs_of_unlike_size(double seconds) {
@@ -238,18 +243,18 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   PreparedCommand prepared = ready;
   prepared.workload.answers.clear();  // no text is compared yet
   const Knobs knobs = setting_to_hear(search, prepared, machine);
-  const auto finder = std::make_shared<ReaderFinder>(log_context(prepared, knobs));
   const MachineLock turn = OCRTUNE_TRY(take_turn(no_wait));
   TrialLimits limits = trial_limits(job, search);
   limits.max_seconds =
       std::clamp(kBudgetShare * search.budget_seconds, kLeastSeconds, kMostSeconds);
-  const Trial trial = hear(prepared, machine, knobs, limits, silent, finder);
-  auto choice = settled_choice(*finder, search, prepared, machine, knobs, limits, silent);
+  const Starts starts{prepared, machine, limits, silent};
+  const auto [finder, trial] = starts.hear(knobs);
+  auto choice = settled_choice(*finder, search, starts, knobs);
   // The command ended by itself before enough lines came: whole runs of it can be timed.
   const bool ended =
       trial.outcome == Outcome::crashed && trial.cause == "no_metric" && !finder->is_settled();
   const bool repeats = prepared.workload.log_file.empty() && !starts_copies(prepared.workload);
-  if (!choice && ended && takes_more_by_batch(prepared, *finder)) {
+  if (!choice && ended && takes_more_by_batch(starts, *finder)) {
     return runs_of_unlike_size(trial.seconds);
   }
   if (!choice && ended) {
@@ -266,7 +271,7 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
   using Reads = ReaderChoice::Reads;
   const bool says_it_itself =
       choice->reads == Reads::own || choice->reads == Reads::calls || choice->reads == Reads::runs;
-  const bool several = names_used(ready.workload).contains("nproc");
+  const bool several = starts.tells("nproc");
   const bool of_samples = choice->reads == Reads::samples_per_second;
   std::string aside;
   // --metric-of wins over every rule here.
@@ -285,13 +290,13 @@ Result<std::string> find_log_reader(Job& job, const SearchRequest& search, const
       job.user()->command.scope_assumed = true;
     }
     if (trial.launched_ranks > 0 && several && !of_samples) {
-      const auto shown = whose_batch(*choice, prepared, machine, knobs, limits, silent);
+      const auto shown = whose_batch(*choice, starts, knobs);
       choice->per_rank = shown.value_or(true);
       if (shown) aside = kSharedBatch;
-      if (!shown && names_used(ready.workload).contains("batch")) aside = kOwnBatches;
+      if (!shown && starts.tells("batch")) aside = kOwnBatches;
     }
   }
-  aside += words_of_accumulation(*choice, *finder, ready);
+  aside += words_of_accumulation(*choice, *finder, starts);
   take(*choice, job.user()->command);
   prepared = ready;
   if (choice->per_rank) prepared.workload.per_rank = choice->per_rank;
