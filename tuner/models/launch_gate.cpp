@@ -128,11 +128,11 @@ LaunchGate::LaunchGate(const Space& space, LaunchGateOptions options)
 
 // An option of a framework's session is a matter of its speed: the engine and its arithmetic stay.
 bool LaunchGate::same_text_axes(int x, int y) const {
-  const FrameworkRow* engine = find_framework(space_->knobs(x).backend);
-  const bool one_engine = engine != nullptr && engine == find_framework(space_->knobs(y).backend);
   return std::ranges::all_of(text_axes_, [&](std::size_t a) {
-    return space_->place(x)[a] == space_->place(y)[a] ||
-           (one_engine && space_->axes()[a].name == "backend");
+    if (space_->place(x)[a] == space_->place(y)[a]) return true;
+    if (space_->axes()[a].name != "backend") return false;
+    const FrameworkRow* engine = find_framework(space_->knobs(x).backend);
+    return engine != nullptr && engine == find_framework(space_->knobs(y).backend);
   });
 }
 

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/shell/output_folder.h"
+#include "cli/shell/terminal.h"
 #include "extras/consistency/consistency.h"
 #include "extras/consistency/node_collection.h"
 #include "extras/consistency/reports/consistency_text.h"
@@ -82,7 +83,7 @@ Result<int> collect(const CheckFlags& flags) {
   OCRTUNE_TRY(make_output_folder(flags.collect));
   const auto collected = OCRTUNE_TRY(collect_node(node));
   for (const std::string& note : collected.notes) {
-    std::fprintf(stderr, "ocrtune check: note: %s\n", plain_line(note).c_str());
+    say_line("ocrtune check: note: " + note);
   }
   std::printf("Collected in %s; once every node has: ocrtune check %s\n", collected.folder.c_str(),
               shell_quote(flags.collect).c_str());
