@@ -10,6 +10,7 @@ An engine's name may carry options: onnxruntime+no-arena+parallel.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -52,8 +53,13 @@ def quantize(model, file, batches):
         quant_pre_process(newer, folded, skip_symbolic_shape=True)
         quantization.quantize_static(folded, made, Seen(), quant_format=quantization.QuantFormat.QDQ,
                                      per_channel=True, op_types_to_quantize=["Conv", "MatMul"])
-        shutil.copyfile(made, file + ".part")
-    os.replace(file + ".part", file)
+        try:
+            shutil.copyfile(made, file + ".part")
+            os.replace(file + ".part", file)
+        except OSError:  # a full disk
+            with contextlib.suppress(OSError):
+                os.unlink(file + ".part")
+            raise
 
 
 class OnnxRuntime:
