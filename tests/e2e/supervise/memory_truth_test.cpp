@@ -1,6 +1,6 @@
-// What is said of a tree's memory against an accounting of its own: the high-water mark of a
-// control group that only the tree is in, or PSS read a hundred times a second where none can be
-// made.
+// What a trial and a supervised run say of a tree's memory against an accounting of its own: the
+// high-water mark of a control group that only the tree is in, or PSS read a hundred times a second
+// where none can be made.
 //
 // The peak is within 5 %, or it is said to be not sure, in all but a stated share of the trees; a
 // limit is held within one reading; no run below its limit is stopped.
@@ -27,7 +27,9 @@
 #include "extras/supervise/supervised_attempt.h"
 #include "tests/support/limited_group.h"
 #include "tests/support/memory_tree.h"
+#include "trial/logs/reader_finder.h"
 #include "trial/observe/memory_account.h"
+#include "trial/watch/trial_watch.h"
 
 namespace ocrtune {
 namespace {
@@ -78,8 +80,11 @@ class PssReader {
   std::thread thread_;
 };
 
+enum class Watch { trial, attempt };  // of `tune`, of `run`
+
 struct Told {
-  AttemptEnd end;
+  bool stopped = false;  // for its memory
+  std::uint64_t peak_bytes = 0, possible_peak_bytes = 0;
   double truth_mib = 0;
   double gap_seconds = 0;
 };
@@ -92,7 +97,7 @@ class Truth {
   ~Truth() { EXPECT_TRUE(remove_tree(folder_)); }
 
   // A script in which @ stands for a name of its own. `limit_mib` 0: none.
-  Told run(std::string script, double limit_mib) {
+  Told run(std::string script, double limit_mib, Watch watch) {
     const std::string name = fmt::format("ocrtune_truth_{}_{}", ::getpid(), ++runs_);
     if (script.find("file @") != std::string::npos) {  // its cache is on this process's account
       EXPECT_TRUE(write_file(join_path(folder_, name), std::string(kMappedMiB << 20, 'x')).ok());
@@ -101,18 +106,15 @@ class Truth {
       script.replace(at, 1, name);
     }
     const LimitedGroup group("truth", std::uint64_t{8} << 30);
-    AttemptPlan plan;
-    plan.process = memory_tree(script);
-    plan.process.directory = folder_;
-    if (group.why_not().empty()) plan.process.join_groups = {group.processes_file()};
-    plan.log_path = join_path(folder_, "log");
-    plan.memory_limit_bytes = static_cast<std::uint64_t>(limit_mib * kMiBytes);
-    plan.stop_grace_seconds = 0;
+    ProcessOptions process = memory_tree(script);
+    process.directory = folder_;
+    if (group.why_not().empty()) process.join_groups = {group.processes_file()};
+    const auto limit = static_cast<std::uint64_t>(limit_mib * kMiBytes);
     PssReader reader(!group.why_not().empty());
-    auto end = run_attempt(plan, {});
+    Told told = watch == Watch::trial ? trial(process, limit) : attempt(process, limit);
     reader.stop();
-    EXPECT_TRUE(end.ok());
-    Told told{*std::move(end), reader.peak_mib(), reader.longest_gap_seconds()};
+    told.truth_mib = reader.peak_mib();
+    told.gap_seconds = reader.longest_gap_seconds();
     if (group.why_not().empty()) told.truth_mib = group.peak_bytes() / kMiBytes;
     for (const char* tail : {"", "_b"}) ::unlink(("/dev/shm/" + name + tail).c_str());
     ::unlink(join_path(folder_, name).c_str());
@@ -120,6 +122,29 @@ class Truth {
   }
 
  private:
+  static Told trial(const ProcessOptions& process, std::uint64_t limit) {
+    const auto listener = make_listener(std::make_shared<ReaderFinder>(LogContext()));
+    TrialPlan plan;
+    plan.processes = {process};
+    plan.reader = listener.get();
+    plan.stop_grace_seconds = 0;
+    TrialLimits limits;
+    limits.memory_limit_bytes = limit;
+    const Trial trial = watch_trial(plan, limits);
+    return {trial.outcome == Outcome::out_of_memory, trial.peak_bytes, trial.possible_peak_bytes};
+  }
+  Told attempt(const ProcessOptions& process, std::uint64_t limit) const {
+    AttemptPlan plan;
+    plan.process = process;
+    plan.log_path = join_path(folder_, "log");
+    plan.memory_limit_bytes = limit;
+    plan.stop_grace_seconds = 0;
+    const auto end = run_attempt(plan, {});
+    EXPECT_TRUE(end.ok());
+    if (!end) return {};
+    return {end->stop == AttemptStop::memory, end->peak_bytes, end->possible_peak_bytes};
+  }
+
   std::string folder_;
   int runs_ = 0;
 };
@@ -174,8 +199,8 @@ const Kind kHealthy[] = {
 
 // What is wrong with the peak; "": nothing.
 std::string untrue_peak(const Told& told) {
-  const double peak = mib(told.end.peak_bytes), possible = mib(told.end.possible_peak_bytes);
-  const bool unsure = is_unsure_peak(told.end.peak_bytes, told.end.possible_peak_bytes);
+  const double peak = mib(told.peak_bytes), possible = mib(told.possible_peak_bytes);
+  const bool unsure = is_unsure_peak(told.peak_bytes, told.possible_peak_bytes);
   const double slack = 0.05 * told.truth_mib + 4;  // 4 MiB: page tables, stacks, the C library
   if (peak < told.truth_mib + slack && (unsure ? possible : peak) > told.truth_mib - slack) {
     return "";
@@ -207,23 +232,24 @@ int run_healthy(const Kind& kind, int runs, std::uint64_t seed) {
   double worst = 0;
   for (int i = 0; i < runs && !testing::Test::HasFailure(); ++i) {
     const std::string script = kind.script(dice);
-    const Told free = truth.run(script, 0);
-    EXPECT_EQ(free.end.stop, AttemptStop::none) << script;
+    const Watch watch = i % 2 == 0 ? Watch::trial : Watch::attempt;
+    const Told free = truth.run(script, 0, watch);
+    EXPECT_FALSE(free.stopped) << script;
     const std::string untrue = untrue_peak(free);
     if (!untrue.empty()) {
       ++misses;
       std::printf("%s: %s\n", script.c_str(), untrue.c_str());
-    } else if (is_unsure_peak(free.end.peak_bytes, free.end.possible_peak_bytes)) {
+    } else if (is_unsure_peak(free.peak_bytes, free.possible_peak_bytes)) {
       ++unsure;
     } else {
-      worst = std::max(worst, std::abs(mib(free.end.peak_bytes) / free.truth_mib - 1));
+      worst = std::max(worst, std::abs(mib(free.peak_bytes) / free.truth_mib - 1));
     }
     // The same with a limit that it stays below: it must not be stopped.
     const double limit = 1.12 * free.truth_mib + 8;
-    const Told limited = truth.run(script, limit);
+    const Told limited = truth.run(script, limit, watch);
     // On a busy machine children may meet that did not before: it has then reached the limit.
     if (limited.truth_mib < limit) {
-      EXPECT_EQ(limited.end.stop, AttemptStop::none) << script;
+      EXPECT_FALSE(limited.stopped) << script;
     }
   }
   std::printf("%-20s %d runs, %d untrue, the others at worst %.1f %% off, %d not sure\n", kind.name,
@@ -245,8 +271,8 @@ void run_limited(int runs, std::uint64_t seed) {
                              own, own, rate)
                : fmt::format("own {} fork {} {{ read grow 400 {} wait 60 }} join", own, children,
                              rate);
-    const Told told = truth.run(work, limit);
-    EXPECT_EQ(told.end.stop, AttemptStop::memory) << work;
+    const Told told = truth.run(work, limit, i % 2 == 0 ? Watch::trial : Watch::attempt);
+    EXPECT_TRUE(told.stopped) << work;
     // What it may grow by until it is read again: 0.1 s, and what the machine kept us waiting.
     const double all_rates = rate * (copies ? 4 : children);
     const double room = all_rates * (0.3 + 3 * told.gap_seconds) + 0.05 * limit + 8 * 4;
