@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using Json = nlohmann::json;
 
@@ -151,6 +152,37 @@ TEST_F(TuneHosts, ABrokenLinkIsMadeAnewAndItsTrialRunOnceMore) {
     EXPECT_TRUE(json["found"].get<bool>()) << said.text;
     EXPECT_THAT(said.text, Not(HasSubstr("host_lost")));
   }
+}
+
+// Hosts that are machines of their own: each has its boot and its lock.
+TEST_F(TuneHosts, TheSecondOfTwoLaunchersWaitsForAHostThatBothMeasure) {
+  const std::string apart =
+      "l=${OCRTUNE_LOCK_DIR:-/tmp}/ocrtune.lock; [ -e $l ] || install -m 666 /dev/null $l; "
+      "for h in a b c; do f=" +
+      folder_ +
+      "/$h; cp /proc/sys/kernel/random/uuid $f.boot; touch $f.lock; ssh $h "
+      "\"mount --bind $f.boot /proc/sys/kernel/random/boot_id && mount --bind $f.lock $l\" || "
+      "exit 9; done; ";
+  const auto second = [&](const std::string& waits) {
+    return "ssh c '" + tune("--hosts c,b --nodes 2 --budget 5s --json " + waits) + "'";
+  };
+  const BedSaid said = run_in_bed(
+      {"a", "b", "c"},
+      apart + tune("--hosts a,b --nodes 2 --budget 12s --json") + " > " + folder_ +
+          "/first 2>&1 & pid=$!; for i in $(seq 300); do ssh b ps -e -o args | grep -q "
+          "'[h]ost_job' && break; sleep 0.1; done; " +
+          second("--no-wait") + " > " + folder_ + "/refused 2>&1; echo $? > " + folder_ +
+          "/refused.code; " + second("") + " > " + folder_ + "/second 2> " + folder_ +
+          "/notes; code=$?; wait $pid; echo $? > " + folder_ + "/first.code; exit $code");
+  const auto read = [&](const char* name) {
+    return read_file(join_path(folder_, name)).value_or("");
+  };
+  EXPECT_EQ(read("refused.code"), "3\n") << read("refused");
+  EXPECT_THAT(read("refused"),
+              MatchesRegex(".*b: .* is measuring there; try again after its end.*"));
+  EXPECT_THAT(read("notes"), MatchesRegex(".*waiting: b: .* is measuring there.*"));
+  EXPECT_TRUE(answered(said.code, read("second"))) << said.text << read("notes");
+  EXPECT_THAT(read("first.code"), testing::AnyOf("0\n", "1\n")) << read("first");
 }
 
 // Somebody dies or stops in a trial over both hosts.
