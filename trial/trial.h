@@ -157,6 +157,7 @@ struct Trial {
   std::string reason;  // one line in words; empty when ok
   std::vector<std::string> evidence;  // for people: no code reads it
   std::string reproduce;              // a shell line that runs this setting again
+  std::string kept_folder;            // of a failed one, with its files; empty: none
 
   std::vector<Sample> samples;    // discarded ones included
   double samples_per_second = 0;  // undisturbed: trial/observe/undisturbed_rate.h

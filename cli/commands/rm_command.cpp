@@ -1,4 +1,4 @@
-// ocrtune rm: take runs out of the store.
+// ocrtune rm: take runs out of the store, and what their failed trials left.
 #include <cstdio>
 #include <memory>
 #include <set>
@@ -8,6 +8,7 @@
 #include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "trial/workloads/command/kept_folder.h"
 #include "tuner/store/store.h"
 
 namespace ocrtune {
@@ -33,7 +34,9 @@ Result<int> remove_runs(const RmFlags& flags) {
   }
   for (const RunListing& run : listings) {
     if (ids.count(run.id) == 0) continue;
+    const auto folders = OCRTUNE_TRY(store->kept_folders(run.id));
     OCRTUNE_TRY(store->remove_run(run.id));
+    for (const std::string& folder : folders) remove_kept_folder(folder);
     std::printf("removed %s%s: %s, %s\n", run.id.c_str(),
                 run.name.empty() ? "" : (" (" + run.name + ")").c_str(),
                 how_many(run.trials, "trial").c_str(), valid_utf8(run.command_line).c_str());

@@ -42,8 +42,9 @@ OCRTUNE_FIELDS(StageUse, observed_seconds, looks, busiest_thread_cpus, busiest_t
 // What was seen while it ran: all but knobs, outcome, samples, trace, counters, and what the search
 // says of it.
 inline constexpr auto kObservedFields = [](auto& trial, const auto& visit) {
-  OCRTUNE_VISIT(trial, cause, reason, evidence, reproduce, samples_per_second, counted_share,
-                counts_to, lost_loss, peak_bytes, host_peak_bytes, possible_peak_bytes, gpus);
+  OCRTUNE_VISIT(trial, cause, reason, evidence, reproduce, kept_folder, samples_per_second,
+                counted_share, counts_to, lost_loss, peak_bytes, host_peak_bytes,
+                possible_peak_bytes, gpus);
   visit("tasks", trial.tasks.peak);
   visit("tasks_limit", trial.tasks.limit);
   visit("open_files", trial.files.peak);

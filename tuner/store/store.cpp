@@ -229,6 +229,15 @@ Status Store::remove_run(const std::string& run_id) {
   });
 }
 
+Result<std::vector<std::string>> Store::kept_folders(const std::string& run_id) const {
+  Statement rows = connection_->sqlite->prepare(
+      "SELECT kept_folder FROM trial WHERE run_id = ? AND kept_folder <> ''");
+  rows << run_id;
+  std::vector<std::string> folders;
+  while (OCRTUNE_TRY(rows.step())) folders.push_back(rows.text());
+  return folders;
+}
+
 Status Store::take_run(const std::string& run_id, const SearchRequest& search) {
   const Sqlite& sqlite = *connection_->sqlite;
   return connection_->transaction([&]() -> Status {

@@ -52,6 +52,8 @@ class Store {
   Status check_name_free(const std::string& name) const;
   // With all that belongs to it. Errors: missing; usage if a living process measures it.
   Status remove_run(const std::string& run_id);
+  // Folders that its failed trials left (Trial::kept_folder); some may be gone.
+  Result<std::vector<std::string>> kept_folders(const std::string& run_id) const;
   // This process goes on with a stored run, which is judged by `search` from now on. Errors: usage
   // if another living process holds it.
   Status take_run(const std::string& run_id, const SearchRequest& search);

@@ -15,6 +15,7 @@
 #include "base/process.h"
 #include "tests/support/ran.h"
 #include "tests/support/schema_text.h"
+#include "tuner/store/store.h"
 
 namespace ocrtune {
 namespace {
@@ -157,6 +158,26 @@ TEST_F(InitCommand, RunsAreNamedListedIndexedAndRemoved) {
   EXPECT_EQ(run({"show", "first", "--db", "runs.sqlite"}), 3);
   EXPECT_EQ(run({"rm", "first", "--db", "none.sqlite"}), 3);
   EXPECT_FALSE(path_exists(join_path(folder_, "none.sqlite")));
+}
+
+TEST_F(InitCommand, WhatFailedTrialsLeftGoesWithTheirRun) {
+  write("client.sh",
+        "[ $1 = 1 ] || { echo x > $2/log; exit 3; }\n"
+        "while :; do echo \"step 1 speed: 100 lines/s\"; sleep 0.02; done\n");
+  EXPECT_LE(run({"tune", "--db", "runs.sqlite", "--budget", "4s", "--trial-time", "200ms",
+                 "--batch", "1,4", "--metric", "speed:lines/s", "--name", "first", "--", "sh",
+                 "client.sh", "{batch}", "{trial_dir}"}),
+            1)
+      << output_;
+  const auto store = Store::open(join_path(folder_, "runs.sqlite"), Store::Mode::read);
+  ASSERT_TRUE(store.ok());
+  const auto id = (*store)->full_id("first");
+  ASSERT_TRUE(id.ok());
+  const auto folders = (*store)->kept_folders(*id).value_or({});
+  ASSERT_FALSE(folders.empty()) << output_;
+  EXPECT_TRUE(path_exists(folders.back()));
+  EXPECT_EQ(run({"rm", "first", "--db", "runs.sqlite"}), 0) << output_;
+  for (const std::string& folder : folders) EXPECT_FALSE(path_exists(folder)) << folder;
 }
 
 // The same checks as tune's, and one step.

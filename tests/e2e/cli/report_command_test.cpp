@@ -335,7 +335,7 @@ TEST(ReportCommand, AnOlderStoreIsRefusedInOneLine) {
     line.insert(line.end(), {"--db", database});
     const Ran ran = run_ocrtune(line);
     EXPECT_NE(ran.code, 0) << words[0];
-    EXPECT_THAT(ran.out, HasSubstr("is of version 1, this ocrtune reads version 9")) << words[0];
+    EXPECT_THAT(ran.out, HasSubstr("is of version 1, this ocrtune reads version 10")) << words[0];
   }
   EXPECT_EQ(*read_file(database), before);
   (void)remove_tree(folder);

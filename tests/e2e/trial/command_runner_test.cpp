@@ -20,6 +20,7 @@
 #include "tests/support/this_machine.h"
 #include "trial/observe/pid_namespace.h"
 #include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/command/kept_folder.h"
 
 namespace ocrtune {
 namespace {
@@ -375,7 +376,17 @@ TEST(CommandRunner, AFailedTrialKeepsItsFiles) {
   const auto names = list_directory(*base);
   ASSERT_EQ(names->size(), 1u);
   EXPECT_EQ((*names)[0].rfind("ocrtune.trial.", 0), 0u) << (*names)[0];
-  EXPECT_THAT(trial.evidence, testing::Contains("its files: " + join_path(*base, (*names)[0])));
+  EXPECT_EQ(trial.kept_folder, join_path(*base, (*names)[0]));
+  EXPECT_THAT(trial.evidence, testing::Contains("its files: " + trial.kept_folder));
+  // A store may name anything.
+  const std::string link = join_path(*base, "ocrtune.trial.ABCDEF");
+  ASSERT_EQ(::symlink(trial.kept_folder.c_str(), link.c_str()), 0);
+  for (const std::string& other : {*base, link, join_path(*base, "none"), std::string()}) {
+    EXPECT_FALSE(remove_kept_folder(other)) << other;
+  }
+  EXPECT_EQ(list_directory(trial.kept_folder)->size(), 1U);
+  EXPECT_TRUE(remove_kept_folder(trial.kept_folder));
+  EXPECT_FALSE(path_exists(trial.kept_folder));
   EXPECT_TRUE(remove_tree(*base));
 }
 
@@ -391,9 +402,7 @@ TEST(CommandRunner, OnlyTheLastFailedTrialsKeepTheirFiles) {
   std::vector<std::string> last;
   for (int i = 0; i < 5; ++i) {
     const Trial trial = run(workload);
-    for (const std::string& line : trial.evidence) {
-      if (i >= 2 && starts_with(line, "its files: ")) last.push_back(line.substr(11));
-    }
+    if (i >= 2) last.push_back(trial.kept_folder);
   }
   before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
   std::vector<std::string> there = list_directory(*base).value_or({});
@@ -412,10 +421,7 @@ TEST(CommandRunner, AnEnvironmentInTheLogFolderIsNotQuoted) {
   const Trial trial = run(workload);
   EXPECT_THAT(trial.log_tail, HasSubstr("told"));
   EXPECT_THAT(trial.log_tail, testing::Not(HasSubstr("hidden")));
-  for (const std::string& line : trial.evidence) {
-    if (!starts_with(line, "its files: ")) continue;
-    EXPECT_TRUE(remove_tree(line.substr(11)));
-  }
+  EXPECT_TRUE(remove_kept_folder(trial.kept_folder));
 }
 
 // Not skipped: the search would propose the same setting for ever.

@@ -364,7 +364,7 @@ TEST_F(StoreTest, RefusesOtherVersionsAndLeavesThemAlone) {
       EXPECT_THAT(
           store.error().what,
           testing::HasSubstr("is of version " + std::to_string(version) +
-                             ", this ocrtune reads version 9; use " + whose + " ocrtune for it"));
+                             ", this ocrtune reads version 10; use " + whose + " ocrtune for it"));
       EXPECT_EQ(store.error().what.find('\n'), std::string::npos);
     }
     EXPECT_EQ(*read_file(path_), before);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -33,13 +32,13 @@
 #include "trial/watch/trial_watch.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/command/command_prepare.h"
+#include "trial/workloads/command/kept_folder.h"
 #include "trial/workloads/command/preset_apply.h"
 #include "trial/workloads/launch.h"
 
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kKeptFolders = 3;  // of failed trials
 // Half of the scale (proc(5), oom_score_adj): the kernel takes a trial before the user's other
 // programs.
 constexpr int kOomScoreAdjust = 500;
@@ -293,29 +292,6 @@ class CommandRunner : public Runner {
     return trial;
   }
 
-  // Under a name that is nobody's to remove. Returns it; the old one if that is refused. The last
-  // kKeptFolders of this process stay: /tmp may be memory.
-  static std::string keep(const std::string& folder) {
-    // Of the process and not of the runner: several runners may keep folders.
-    static std::deque<std::string> all;
-    all.push_back(renamed(folder));
-    if (all.size() > kKeptFolders) {
-      [[maybe_unused]] const Status removed = remove_tree(all.front());
-      all.pop_front();
-    }
-    return all.back();
-  }
-
-  static std::string renamed(const std::string& folder) {
-    const std::string temporary = "ocrtune.tmp.";  // and the host's name
-    std::string kept = folder;
-    const std::size_t at = kept.rfind(temporary);
-    const std::size_t end = at == kept.npos ? at : kept.find('.', at + temporary.size());
-    // Folders named "ocrtune.tmp." are removed by the next run when their owner is gone.
-    if (end != kept.npos) kept.replace(at, end + 1 - at, "ocrtune.");
-    return std::rename(folder.c_str(), kept.c_str()) == 0 ? kept : folder;
-  }
-
   // What `repeat_the_command` says is no word of the user's command.
   static std::string without_run_ends(const std::string& tail) {
     std::vector<std::string> lines = split(tail, '\n');
@@ -342,7 +318,8 @@ class CommandRunner : public Runner {
       [[maybe_unused]] const Status removed = remove_tree(folder);
     } else {
       trial.log_tail += file_tails(folder);
-      trial.evidence.push_back("its files: " + keep(folder));
+      trial.kept_folder = keep_folder(folder);
+      trial.evidence.push_back("its files: " + trial.kept_folder);
     }
     if (trial.outcome != Outcome::crashed || trial.cause == "interrupted") return;
     // A crash may be out of memory or another outcome by what its logs say.
