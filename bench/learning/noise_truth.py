@@ -26,7 +26,7 @@ def train(given, batch, seed):
     path = given.out / f"b{batch}_s{seed}.log"
     if path.exists():
         return
-    rate = 0.001 * math.sqrt(batch / PRESENT)
+    rate = given.rate * math.sqrt(batch / PRESENT)
     every = given.every if batch == PRESENT else 0
     command = [given.program, given.labels, given.model, batch, rate, seed, given.most, given.width, every]
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
@@ -96,6 +96,7 @@ def main():
     parser.add_argument("labels")
     parser.add_argument("--program", default="build/noise_truth")
     parser.add_argument("--model", default="crnn")
+    parser.add_argument("--rate", type=float, default=0.001, help="learning rate of a batch of 16")
     parser.add_argument("--width", type=int, default=96)
     parser.add_argument("--batches", type=int, nargs="+", default=[8, 16, 32, 64, 128])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
