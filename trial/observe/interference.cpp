@@ -412,7 +412,8 @@ double max_lost(double run_seconds, const Growths& threads, double wall) {
 
 }  // namespace
 
-LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, double now_seconds) {
+LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, double now_seconds,
+                                const std::vector<ProcessFacts>& beside) {
   LoadSnapshot snapshot;
   snapshot.seconds = now_seconds;
   read_stat(root, snapshot);
@@ -420,6 +421,7 @@ LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, d
   read_throttling(root, snapshot);
   read_swapping(root, snapshot);
   read_threads(tree.members(), snapshot);
+  read_threads(beside, snapshot);
   snapshot.watcher_allowed = std::make_shared<const CpuSet>(current_affinity());
   // What ended between two scans is known to its parent alone; what had no such parent, to us.
   double known = tree.gone_cpu_seconds(), with_children = 0;
@@ -428,6 +430,9 @@ LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, d
     with_children += process.cpu_seconds + process.children_cpu_seconds;
   }
   snapshot.tree_cpu_seconds = std::max(known, with_children);
+  for (const ProcessFacts& process : beside) {
+    snapshot.tree_cpu_seconds += process.cpu_seconds + process.children_cpu_seconds;
+  }
   snapshot.own_cpu_seconds = snapshot.tree_cpu_seconds + self_cpu_seconds();
   return snapshot;
 }

@@ -43,8 +43,10 @@ struct LoadSnapshot {
 };
 
 // Reads /proc through `root`, except the members' own counters, which are live. The tree's scan()
-// should be fresh. About 20 us for each thread of the tree.
-LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, double now_seconds);
+// should be fresh. About 20 us for each thread of the tree. `beside`: a server of somebody else's
+// that is measured; its work counts as the tree's.
+LoadSnapshot take_load_snapshot(const FileRoot& root, const ProcessTree& tree, double now_seconds,
+                                const std::vector<ProcessFacts>& beside = {});
 
 // What the trial may use, so that its own waiting is not blamed on others.
 struct LoadDemand {

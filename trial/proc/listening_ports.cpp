@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,17 +26,21 @@ namespace {
 constexpr timeval kPatience = {1, 0};     // to connect, to ask, and for the answer
 constexpr const char* kListening = "0A";  // TCP_LISTEN, as /proc/net/tcp has it
 
+std::string link_text(const std::string& path) {
+  char target[64];
+  const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
+  return {target, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
 // Inodes of the sockets that a process holds.
 void add_sockets(int pid, std::set<std::string>& inodes) {
   const std::string folder = fmt::format("/proc/{}/fd", pid);
   const auto names = list_directory(folder);
   if (!names) return;
   for (const std::string& name : *names) {
-    char target[64];
-    const ssize_t size = ::readlink(join_path(folder, name).c_str(), target, sizeof target);
-    const std::string_view text(target, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    const std::string text = link_text(join_path(folder, name));
     const std::string_view head = "socket:[";
-    if (text.substr(0, head.size()) != head) continue;
+    if (!starts_with(text, head)) continue;
     inodes.emplace(text.substr(head.size(), text.size() - head.size() - 1));
   }
 }
@@ -93,6 +98,39 @@ int http_port(const std::vector<ProcessFacts>& members) {
   const std::vector<int> ports = listening_ports(members);
   const auto found = std::find_if(ports.begin(), ports.end(), answers_http);
   return found == ports.end() ? 0 : *found;
+}
+
+RunningServer::RunningServer(int port) {
+  if (port <= 0) return;
+  // Of this network namespace: a port of that number in another one is another server's.
+  const auto own = link_text("/proc/self/ns/net");
+  for (const ProcessFacts& process : all_processes()) {
+    const auto its = link_text(fmt::format("/proc/{}/ns/net", process.pid));
+    if (process.pid == ::getpid() || its != own) continue;
+    const std::vector<int> ports = listening_ports({process});
+    if (std::ranges::binary_search(ports, port))
+      listeners_.emplace(process.pid, process.start_ticks);
+  }
+}
+
+std::vector<ProcessFacts> RunningServer::members() const {
+  std::vector<ProcessFacts> found;
+  if (listeners_.empty()) return found;
+  const std::vector<ProcessFacts> all = all_processes();
+  std::multimap<int, const ProcessFacts*> children;
+  for (const ProcessFacts& process : all) children.emplace(process.parent, &process);
+  std::set<int> taken = {::getpid()};
+  const auto take = [&](const ProcessFacts& process) {
+    if (taken.insert(process.pid).second) found.push_back(process);
+  };
+  for (const ProcessFacts& process : all) {
+    if (listeners_.contains({process.pid, process.start_ticks})) take(process);
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto [from, to] = children.equal_range(found[i].pid);
+    for (auto child = from; child != to; ++child) take(*child->second);
+  }
+  return found;
 }
 
 }  // namespace ocrtune

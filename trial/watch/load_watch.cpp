@@ -5,16 +5,27 @@
 
 namespace ocrtune {
 
-void LoadWatch::open(double now) { load_ = take_load_snapshot(FileRoot(), tree_, now); }
+std::vector<ProcessFacts> LoadWatch::members() const {
+  std::vector<ProcessFacts> all = tree_.members();
+  all.insert(all.end(), beside_.begin(), beside_.end());
+  return all;
+}
+
+LoadSnapshot LoadWatch::snapshot(double now) {
+  beside_ = server_.members();
+  return take_load_snapshot(FileRoot(), tree_, now, beside_);
+}
+
+void LoadWatch::open(double now) { load_ = snapshot(now); }
 
 void LoadWatch::begin(double now, int left_out, Environment given) {
   open(now);
   short_lives_.begin(tree_);
-  stages_.begin(now, tree_.members(), left_out, std::move(given));
+  stages_.begin(now, members(), left_out, std::move(given));
 }
 
 double LoadWatch::close(double now, Interference& found) {
-  LoadSnapshot load = take_load_snapshot(FileRoot(), tree_, now);
+  LoadSnapshot load = snapshot(now);
   // Before the comparison, which needs the processes that came and went.
   load.brief = short_lives_.take(tree_);
   found = interference_between(load_, load, demand_);

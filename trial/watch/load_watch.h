@@ -4,14 +4,16 @@
 #include "trial/observe/interference.h"
 #include "trial/observe/short_lives.h"
 #include "trial/observe/thread_use.h"
+#include "trial/proc/listening_ports.h"
 #include "trial/stages/stage_meter.h"
 
 namespace ocrtune {
 
 class LoadWatch {
  public:
-  LoadWatch(const ProcessTree& tree, const LoadDemand& demand)
-      : tree_(tree), siblings_(FileRoot()), demand_(demand) {
+  // `server_port`: of a server that runs already on this machine and is measured; 0: none.
+  LoadWatch(const ProcessTree& tree, const LoadDemand& demand, int server_port = 0)
+      : tree_(tree), siblings_(FileRoot()), demand_(demand), server_(server_port) {
     demand_.siblings = &siblings_;
   }
   LoadWatch(const LoadWatch&) = delete;
@@ -23,7 +25,7 @@ class LoadWatch {
   void begin(double now, int left_out = 0, Environment given = {});
   void look(double now) {
     short_lives_.look(now);
-    stages_.look(now, tree_.members());
+    stages_.look(now, members());
   }
   // Ends the window and begins the next; returns the seconds between the looks at its ends. The
   // tree's scan() should be fresh.
@@ -33,10 +35,15 @@ class LoadWatch {
   const StageMeter& stages() const { return stages_; }
 
  private:
+  std::vector<ProcessFacts> members() const;  // of the tree and of the server
+  LoadSnapshot snapshot(double now);
+
   const ProcessTree& tree_;
   SmtSiblings siblings_;
   LoadDemand demand_;
-  LoadSnapshot load_;  // at the start of the open window
+  RunningServer server_;
+  std::vector<ProcessFacts> beside_;  // of the server, when the open window began
+  LoadSnapshot load_;                 // at the start of the open window
   ShortLives short_lives_;
   ThreadUseMeter threads_;
   StageMeter stages_;

@@ -32,7 +32,11 @@ class ProcessWatch {
 
  public:
   ProcessWatch(const TrialPlan& plan, ProcessTree& tree, Trial& trial)
-      : plan_(plan), tree_(tree), trial_(trial), preload_(plan.preload), load_(tree, plan.demand) {}
+      : plan_(plan),
+        tree_(tree),
+        trial_(trial),
+        preload_(plan.preload),
+        load_(tree, plan.demand, plan.server_port) {}
 
   OomWatch& oom() { return oom_; }
   LoadWatch& load() { return load_; }

@@ -40,6 +40,7 @@ struct TrialPlan {
   bool watch_gpus = false;        // of a user command: which it used is noted
   std::string preload;            // library that the processes must have loaded; empty: none
   bool serves = false;            // the user's service, which one process asks and speaks for
+  int server_port = 0;            // of a service on this machine that runs already; 0: none
   int threads = 0;                // team size that the ranks must report; 0: not checked
   // Of a trial whose losses are kept from the first one on and that only its time ends: samples
   // between two updates of the weights. 0: another trial.

@@ -30,6 +30,26 @@ TEST(LoadSnapshot, SeesTheTreesOwnWork) {
   EXPECT_GE(after.busy_cpu_seconds, before.busy_cpu_seconds);
 }
 
+// A server that somebody else has started is measured: what it computes is no other load.
+TEST(LoadSnapshot, TheWorkOfAServerThatRunsAlreadyIsOwn) {
+  ProcessTree nothing, server;
+  ProcessOptions options;
+  options.arguments = {"sh", "-c", "while :; do :; done"};
+  ASSERT_TRUE(server.start(options).ok());
+  const auto take = [&](bool measured) {
+    server.scan();
+    return take_load_snapshot(FileRoot(), nothing, steady_clock().now_seconds(),
+                              measured ? server.members() : std::vector<ProcessFacts>());
+  };
+  const LoadSnapshot apart = take(false), before = take(true);
+  steady_clock().sleep_seconds(0.5);
+  const LoadSnapshot after = take(true), apart_after = take(false);
+  const auto own = interference_between(before, after, LoadDemand());
+  const auto other = interference_between(apart, apart_after, LoadDemand());
+  EXPECT_GT(own.cpu_seconds, other.cpu_seconds);
+  EXPECT_LT(own.external_cpus, other.external_cpus);
+}
+
 // One process after another, each of which computes for some hundredths of a second.
 TEST(ShortLives, SeeHowLongProcessesThatEndedCouldRun) {
   if (!path_exists("/proc/self/task/" + std::to_string(::getpid()) + "/children")) {

@@ -24,6 +24,7 @@
 #include "trial/workloads/launch.h"
 #include "trial/workloads/service/request_file.h"
 #include "trial/workloads/service/served_target.h"
+#include "trial/workloads/service/server_address.h"
 
 namespace ocrtune {
 namespace {
@@ -228,6 +229,7 @@ class InferRunner : public Runner {
     TrialPlan plan = plan_of(spec, knobs);
     plan.event_ranks = 1;
     plan.serves = true;
+    if (spec.command.empty()) plan.server_port = port_here(workload_.url);
     plan.processes[0].directory = filled->launch.directory;
     for (const auto& [name, value] : filled->launch.environment) {
       if (name == kUrlVariable) spec.url = value;

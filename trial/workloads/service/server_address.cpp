@@ -49,6 +49,28 @@ bool is_taken(const addrinfo& address) {
   return in_use || (!bound && takes_connections(address));
 }
 
+// With port 0: an address of this machine can be bound.
+bool is_own(const addrinfo& address) {
+  const int own = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (own < 0) return false;
+  const bool bound = ::bind(own, address.ai_addr, address.ai_addrlen) == 0;
+  ::close(own);
+  return bound;
+}
+
+bool any_address(const std::string& host, int port, bool (*is)(const addrinfo&)) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), fmt::format("{}", port).c_str(), &wanted, &found) != 0) {
+    return false;
+  }
+  bool any = false;
+  for (const addrinfo* one = found; one != nullptr && !any; one = one->ai_next) any = is(*one);
+  ::freeaddrinfo(found);
+  return any;
+}
+
 }  // namespace
 
 UrlPlace url_place(std::string_view url) {
@@ -127,21 +149,14 @@ bool is_private_url(const std::string& url) {
   return all;
 }
 
+int port_here(const std::string& url) {
+  const UrlPlace place = url_place(url);
+  return any_address(place.host, 0, is_own) ? place.port : 0;
+}
+
 bool is_listened_at(const std::string& url) {
   const UrlPlace place = url_place(url);
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const std::string port = fmt::format("{}", place.port);
-  if (place.port == 0 || ::getaddrinfo(place.host.c_str(), port.c_str(), &wanted, &found) != 0) {
-    return false;
-  }
-  bool taken = false;
-  for (const addrinfo* one = found; one != nullptr && !taken; one = one->ai_next) {
-    taken = is_taken(*one);
-  }
-  ::freeaddrinfo(found);
-  return taken;
+  return place.port != 0 && any_address(place.host, place.port, is_taken);
 }
 
 }  // namespace ocrtune

@@ -28,6 +28,9 @@ bool is_nearby_url(std::string_view url);
 // A nearby URL, or one whose name has nearby addresses alone. Asks the resolver.
 bool is_private_url(const std::string& url);
 
+// The port of a URL of this machine; 0: it is another one's, or nobody can tell.
+int port_here(const std::string& url);
+
 // Whether a program takes connections at the address of `url`, HTTP or not.
 bool is_listened_at(const std::string& url);
 
