@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/onnx/onnx_recognizer.h"
 #include "tuner/job/job.h"
 
 namespace ocrtune {
@@ -14,7 +15,7 @@ inline constexpr const char* kBuiltInEngine = "built-in";
 inline constexpr const char* kPaddleEngine = "paddle";
 
 struct JobFlags {
-  std::string mode = "train";  // train | infer
+  std::string mode;  // train | infer; empty: what the other flags ask for
   std::string engine = kBuiltInEngine;
   TrainingWorkload training;       // the model and its lines, of a reading as well
   std::int64_t lines = 0;          // usable ones of the label file
@@ -25,7 +26,13 @@ struct JobFlags {
   std::vector<std::string> hosts;  // the master first; empty: this one
   std::string launcher;
 
-  bool infers() const { return mode == "infer"; }
+  bool infers() const { return mode.empty() ? speaks_of_reading() : mode == "infer"; }
+  // Some flag makes sense for reading alone.
+  bool speaks_of_reading() const {
+    return !requests.slo.empty() || !requests.url.empty() || !requests.trace.empty() ||
+           !requests.inputs.empty() || !requests.checkpoint.empty() || !requests.metrics.empty() ||
+           names_onnx_file(training.model);
+  }
   // A server of the user's, or the built-in engine, is asked; else a command says how fast it is.
   bool serves() const {
     const bool silent =

@@ -293,10 +293,6 @@ Status check_names(const TuneFlags& flags) {
     return Error{ErrorKind::usage,
                  "--heights is for training the built-in core; a command has its own"};
   }
-  if (names_onnx_file(typed.training.model) && !typed.infers()) {
-    return Error{ErrorKind::usage, "--model " + typed.training.model +
-                                       ": ONNX files are read with --mode infer, not trained"};
-  }
   const auto check = [&](const std::string& backend) -> Status {
     if (!flags.inference.refusal.empty()) return Status();
     if (engine_parts() == nullptr) {

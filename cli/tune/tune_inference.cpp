@@ -24,11 +24,9 @@ Status check_together(const JobFlags& typed, const SearchRequest& search,
   const InferenceWorkload& requests = typed.requests;
   const CommandWorkload& program = typed.program;
   if (!typed.infers()) {
-    const bool any = !requests.slo.empty() || !requests.url.empty() || !requests.trace.empty() ||
-                     !requests.inputs.empty() || !requests.checkpoint.empty() ||
-                     !requests.metrics.empty();
-    return any ? Status(usage("--slo, --url, --trace, --input, --server-metrics and --weights "
-                              "need --mode infer"))
+    return typed.speaks_of_reading()
+               ? Status(usage("--mode train: --slo, --url, --trace, --input, --server-metrics, "
+                              "--weights and ONNX files are for --mode infer"))
                : Status();
   }
   if (!requests.trace.empty() && requests.slo.empty()) {
@@ -69,7 +67,8 @@ Status check_together(const JobFlags& typed, const SearchRequest& search,
 void declare_inference_flags(Flags& cli, JobFlags& typed, InferenceFlags& flags) {
   const char* const title = "Inference";
   cli.option("--mode", typed.mode, "MODE",
-             "Tune training, or inference with the built-in engine or a service of your own")
+             "Tune training, or inference with the built-in engine or a service of your own "
+             "(default: what the other flags are for; train)")
       .one_of({"train", "infer"})
       .under(title);
   cli.option("--slo", typed.requests.slo, "TARGET",

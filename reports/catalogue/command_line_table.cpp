@@ -280,7 +280,7 @@ const std::vector<Phrase>& command_line_table() {
       {"constraint '{}' is not NAME<=NUMBER, such as nproc*threads<=16",
        "条件 '{}' 不是 NAME<=NUMBER 的形式，例如 nproc*threads<=16"},
       {"'{}' is not NAME=VALUE, such as nproc=2", "'{}' 不是 NAME=VALUE 的形式，例如 nproc=2"},
-      {"{} need --mode infer", "{} 需要 --mode infer"},
+      {"--mode train: {} are for --mode infer", "--mode train：{} 用于 --mode infer"},
       {"open {}: {}", "无法打开 {}：{}"},
       {"create folder {}: {}", "无法创建目录 {}：{}"},
       {"start {}: {}", "无法启动 {}：{}"},

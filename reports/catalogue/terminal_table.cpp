@@ -249,8 +249,9 @@ const std::vector<Phrase>& terminal_table() {
       {"Run the command in this folder", "在此目录中运行命令"},
       {"Run this before each trial", "每次试验前运行"},
       {"Run this after each trial", "每次试验后运行"},
-      {"Tune training, or inference with the built-in engine or a service of your own",
-       "调优训练，或用内置引擎或您的服务进行的推理"},
+      {"Tune training, or inference with the built-in engine or a service of your own (default: "
+       "what the other flags are for; train)",
+       "调优训练，或用内置引擎或您的服务进行的推理（默认：按其他参数判断；train）"},
       {"Send at recorded arrivals, a time in seconds a line, instead of Poisson's",
        "按记录的到达时刻（每行一个秒数）发送，而不按泊松过程"},
       {"Use these weights of ocrtune train", "使用 ocrtune train 的这些权重"},

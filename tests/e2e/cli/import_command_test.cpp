@@ -123,17 +123,17 @@ TEST_F(ImportCommand, WritesAModelThatInferReadsWith) {
 TEST_F(ImportCommand, TuneMeasuresTheModel) {
   write("tiny.onnx", tiny_recognizer_with("0\n1\n2\n3", 5));
   const int code =
-      ocrtune({"tune",       "--mode",    "infer", "--model",      "tiny.onnx", "--db",
-               path("runs"), "--budget",  "5s",    "--trial-time", "200ms",     "--nproc",
-               "1,2",        "--threads", "1",     "--batch",      "4",         "--precision",
-               "fp32",       "--binding", "none",  "--width",      "64",        "--json"});
+      ocrtune({"tune", "--model",      "tiny.onnx", "--db",        path("runs"), "--budget",
+               "5s",   "--trial-time", "200ms",     "--nproc",     "1,2",        "--threads",
+               "1",    "--batch",      "4",         "--precision", "fp32",       "--binding",
+               "none", "--width",      "64",        "--json"});
   const std::string document = said_.substr(std::min(said_.size(), said_.find('{')));
   ASSERT_TRUE(answered(code, document)) << said_;
   const auto json = nlohmann::json::parse(document, nullptr, false);
   EXPECT_THAT(json["recommendation"]["command"].get<std::string>(),
               AllOf(HasSubstr("--model " + path("tiny.onnx")), HasSubstr("--height 16")));
-  EXPECT_EQ(ocrtune({"tune", "--model", "tiny.onnx", "--db", path("runs")}), 2);
-  EXPECT_THAT(said_, HasSubstr("ONNX files are read with --mode infer"));
+  EXPECT_EQ(ocrtune({"tune", "--mode", "train", "--model", "tiny.onnx", "--db", path("runs")}), 2);
+  EXPECT_THAT(said_, HasSubstr("ONNX files are for --mode infer"));
 }
 
 // A framework whose text is that of a picture's width alone, and one that cannot read the model.
