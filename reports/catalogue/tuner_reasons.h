@@ -512,7 +512,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "下一步：{}；已试过 {}，其试验尚不能说明是否有帮助。"},
     {ReasonCode::next_untried, "Next: {}, not tried in this run with all else alike ({}).",
      "下一步：{}，本次运行未在其余相同时试过（{}）。"},
-    {ReasonCode::next_in_command, "Next: {}; ocrtune can try it once the command holds {}.",
+    {ReasonCode::next_in_command, "Next: {}; ocrtune can try it in a command that holds {}.",
      "下一步：{}；命令中写有 {} 时，ocrtune 才能试。"},
     {ReasonCode::next_fewer_threads, "Next: fewer threads or processes.",
      "下一步：减少线程或进程。"},
