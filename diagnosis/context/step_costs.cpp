@@ -65,9 +65,15 @@ double rate_of(std::string_view line) {
         return *value;
       }
     }
+    // "loss 2.43 tok/s 11921 dt 0.7": names before their numbers.
+    const auto behind = number_after(line.substr(std::min(unit_end, line.size())), " ");
     std::size_t end = at;
     while (end > 0 && line[end - 1] >= 'a' && line[end - 1] <= 'z') --end;
     while (end > 0 && line[end - 1] == ' ') --end;
+    const std::size_t name = line.find_last_not_of("0123456789. ", end - 1);
+    if (behind && name != std::string_view::npos && line[name] >= 'a' && line[name] <= 'z') {
+      return *behind;
+    }
     if (const auto value = number_before(line, end)) return *value;
   }
   for (const std::string_view unit : {"s/it", "s/step", "s/batch", "s/img", "s/sample"}) {

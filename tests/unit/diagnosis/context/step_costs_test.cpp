@@ -36,7 +36,8 @@ TEST(StepCosts, WaitingForDataIsReadInTheWordsOfTrainers) {
 
 TEST(StepCosts, RatesAreReadWithTheirUnits) {
   for (const char* line : {"loss 0.5 880.4 img/s", "ips: 880.4 samples/s, eta: 1:00",
-                           "Speed: 880.4 samples/sec accuracy=0.9", "12%| 3/25 [880.4it/s]"}) {
+                           "Speed: 880.4 samples/sec accuracy=0.9", "12%| 3/25 [880.4it/s]",
+                           "iter 40/300 loss 2.43 tok/s 880.4 dt 0.7s"}) {
     EXPECT_NEAR(costs_of(line, 20).last_rate, 880.4, 1e-9) << line;
   }
   EXPECT_NEAR(costs_of("Epoch 0: 12%|#  | 3/25 [00:01<00:09,  2.50s/it, v_num=3]", 20).last_rate,
