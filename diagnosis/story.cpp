@@ -26,7 +26,8 @@ const Clue* clue_of(const CauseRanker& ranker, const Cause& cause) {
     if (clue.cause != cause.row || clue.file < 0) continue;
     const auto strength = [&](const Clue& one) {  // of ranks that say the same, the launcher's
       const auto& dead = ranker.first_failed();
-      return std::tuple(tier(one.role), dead && one.rank == dead->rank, one.weight);
+      const bool of_dead = dead && one.rank == dead->rank && tier(one.role) < 4;
+      return std::tuple(tier(one.role), of_dead, one.weight);
     };
     if (best == nullptr || strength(clue) > strength(*best)) best = &clue;
   }
@@ -83,8 +84,9 @@ class Teller {
   }
   std::optional<int> dead_rank() const {
     const auto& dead = ranker_.first_failed();
-    return dead ? std::optional<int>(dead->rank) : std::nullopt;
+    return dead && dead->name.empty() ? std::optional<int>(dead->rank) : std::nullopt;
   }
+  bool is_verdict() const { return listed(" time_limit preempted_or_evicted ", cause_); }
   bool waits(std::optional<int> rank) const {
     return std::ranges::any_of(waiting_,
                                [&](const Waiting& one) { return rank && one.rank == rank; });
@@ -138,7 +140,7 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   });
   if (waiting) return;  // told below, with the others that waited
   file_ = clue.file;
-  rank_ = clue.rank;
+  if (!is_verdict() || tier(clue.role) < 4) rank_ = clue.rank;  // else of the whole job
   name_ = writer_of(clue.line.text, clue.actor);
   // The line names no rank: the launcher's word stands in, unless that rank only waited.
   if (!rank_ && clue.role != Role::proof && !waits(dead_rank())) rank_ = dead_rank();
@@ -150,30 +152,35 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   event.cause = first.row->name;
   event.raised_at = clue.raised.place;
   join(event, clue.file, rank_, name_);
+  if (event.ranks.empty() && !clue.actor.empty()) event.place = clue.actor;
   event.text = ocrtune::join(words(written(clue.line.text).text), " ");
 }
 
 // A kernel or a scheduler says what happened; a launcher or a rank itself, to which rank.
 void Teller::tell_first_dead() {
   const auto& dead = ranker_.first_failed();
-  const bool of_the_job = listed(" time_limit preempted_or_evicted ", cause_);
-  if (rank_ || of_the_job || file_ < 0) return;
+  if (rank_ || is_verdict() || file_ < 0) return;
   const Clue* own = nullptr;
   for (const Clue& clue : ranker_.clues()) {
-    const bool met =
-        clue.rank && !waits(clue.rank) && !is_witness(clue.name()) && produces(cause_, clue.name());
-    if (met && (own == nullptr || tier(clue.role) > tier(own->role))) own = &clue;
+    const bool own_word = !is_witness(clue.name()) || clue.name() == "loader_timeout";
+    const bool met = clue.rank && !waits(clue.rank) && own_word && produces(cause_, clue.name());
+    const auto speaks = [](const Clue& one) {
+      return std::pair(tier(one.role), one.signature != "traceback");
+    };
+    if (met && (own == nullptr || speaks(clue) > speaks(*own))) own = &clue;
   }
-  if (!dead && own != nullptr && !story_.empty() && story_[0].code == StoryCode::reported) {
+  const bool none = !dead || waits(dead_rank());
+  if (none && own != nullptr && !story_.empty() && story_[0].code == StoryCode::reported) {
     StoryEvent& event = add(StoryCode::failed, own->when, own->dated);
     event.ranks = {*own->rank};
     event.cause = own->name();
     event.text = own->line.text;
     event.raised_at = own->raised.place;
   }
-  if (!dead || !dead->exit_code || waits(dead->rank)) return;
+  if (none || !dead->exit_code) return;
   StoryEvent& event = add(StoryCode::died, dead->when, dead->when.has_value());
-  event.ranks = {dead->rank};
+  event.place = dead->name;
+  if (dead->name.empty()) event.ranks = {dead->rank};
   event.text = decode_exit(*dead->exit_code).text;
 }
 
@@ -278,12 +285,13 @@ std::vector<StoryEvent> Teller::tell(const FailureEvidence& evidence, const Caus
     add(StoryCode::ended, std::nullopt, false).text = decode_exit(*evidence.exit_code).text;
   }
   if (story_.size() > kMaxStory) story_.resize(kMaxStory);
-  // Of several logs, and where a launcher saw who failed first, which rank it was is a story of its
-  // own.
+  // Of several logs, where a launcher saw who failed first, and where processes share a log, which
+  // one it was is a story of its own.
   const auto tells = [&] {
     const bool several = logs_.size() > 1 || ranker_.first_failed();
     const bool which = several && story_[0].code == StoryCode::failed;
-    return story_[0].ranks.size() >= (which ? 1 : 2);
+    const bool process = file_ >= 0 && !name_.empty() && story_[0].code == StoryCode::failed;
+    return story_[0].ranks.size() >= (which ? 1 : 2) || process;
   };
   if (story_.size() == 1 && !tells()) story_.clear();
   return std::move(story_);

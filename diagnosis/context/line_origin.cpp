@@ -158,7 +158,8 @@ std::optional<int> rank_of_file(const std::string& path) {
   static const re2::RE2 kNames[] = {
       // "rank" and a number anywhere in the name, before its end or a separator
       re2::RE2(R"((?i).*rank[._-]?(\d{1,6})(?:[._-].*)?)"),
-      re2::RE2(R"((?i)(?:workerlog|r|w|worker|trainer|out|log|err)?[._-]*(\d{1,6})(?:\..*)?)"),
+      re2::RE2(
+          R"((?i)(?:workerlog|r|w|worker|trainer|out|log|err)?[._-]*(0|[1-9]\d{0,5})(?:\..*)?)"),
       re2::RE2(R"(slurm-\d+(?:_\d+)?-(\d{1,6})\.\w+)"),  // srun --output slurm-%j-%t.out
   };
   const std::size_t slash = path.find_last_of('/');

@@ -38,12 +38,42 @@ void PrintedConfig::take_line(std::string_view line) {
 }
 
 bool LauncherReport::begins(std::string_view line) {
-  return line.find("Root Cause (first observed failure)") != std::string_view::npos ||
-         ends_with(trim(line), "Root Cause:") ||
-         line.find("The first process to do so was") != std::string_view::npos ||
-         line.find("srun: error: ") != std::string_view::npos ||
-         line.find("noticed that process rank") != std::string_view::npos;
+  constexpr std::string_view kWords[] = {"Root Cause (first observed failure)",
+                                         "The first process to do so was",
+                                         "srun: error: ",
+                                         "noticed that process rank",
+                                         "exits with return code = ",
+                                         "exited with 'signal ",
+                                         ") was sent SIG"};
+  return ends_with(trim(line), "Root Cause:") ||
+         std::ranges::any_of(kWords, [&](auto word) { return line.find(word) != line.npos; });
 }
+
+namespace {
+
+// DeepSpeed's launcher names its child by its command; a pool of Python's names it, gunicorn has
+// its pid.
+bool take_child(std::string_view line, FirstFailure& child) {
+  static const re2::RE2 kCommand(
+      R"(--local[_-]rank[=', ]+(\d+)'.* exits with return code = (-?\d+))");
+  static const re2::RE2 kPool(R"(Process '([^']+)' pid:(\d+) exited with 'signal (\d+))");
+  static const re2::RE2 kWorker(R"(Worker \(pid:(\d+)\) was sent SIG(KILL|SEGV|ABRT|BUS))");
+  std::int64_t code = 0;
+  std::string name, pid, signal;
+  if (re2::RE2::PartialMatch(line, kCommand, &child.rank, &code)) {
+    child.exit_code = code;
+  } else if (re2::RE2::PartialMatch(line, kPool, &name, &pid, &code)) {
+    child.exit_code = -code;
+    child.name = name + " (pid " + pid + ")";
+  } else if (re2::RE2::PartialMatch(line, kWorker, &pid, &signal)) {
+    child.exit_code = signal == "KILL" ? -9 : signal == "SEGV" ? -11 : signal == "ABRT" ? -6 : -7;
+    child.name = "worker (pid " + pid + ")";
+  }
+  child.when = parse_log_time(line);
+  return child.exit_code.has_value();
+}
+
+}  // namespace
 
 void LauncherReport::take_line(std::string_view line, std::int64_t number) {
   // Of srun's lines the first is of the task that ended first.
@@ -59,6 +89,10 @@ void LauncherReport::take_line(std::string_view line, std::int64_t number) {
     task.exit_code =
         known == std::end(kEnds) ? parse_integer(end.substr(5)).value_or(1) : known->second;
     if (failures_.empty()) failures_.push_back(task);
+    return;
+  }
+  if (take_child(line, task)) {
+    if (failures_.size() < kMaxReports) failures_.push_back(task);
     return;
   }
   if (begins(line)) {

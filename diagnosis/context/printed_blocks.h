@@ -39,6 +39,7 @@ class PrintedConfig {
 // Of the processes that one launcher watched, the one that it saw fail first.
 struct FirstFailure {
   int rank = -1;
+  std::string name{};  // of a pool's child, in place of a rank: "ForkPoolWorker-3 (pid 19)"
   std::optional<std::int64_t> exit_code;
   std::optional<double> when;                  // seconds into the year
   std::int64_t first_line = 0, last_line = 0;  // of the block

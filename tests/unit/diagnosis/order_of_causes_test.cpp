@@ -345,6 +345,52 @@ TEST(Story, ALauncherNamesTheRankThatTheKernelKilled) {
   EXPECT_EQ(story[1].ranks, std::vector<int>{3});
 }
 
+// The launcher's own word for a child: DeepSpeed's command line, a pool's name and pid.
+TEST(Story, ALauncherNamesItsChild) {
+  const std::string kill =
+      "[Mon Mar 02 10:00:00 2026] Memory cgroup out of memory: Killed process 88 (python) "
+      "total-vm:1kB, anon-rss:1kB\n";
+  const auto died = [&](const std::string& line) {
+    const auto story = diagnose({scan_text("dmesg.txt", kill), scan_text("a.log", line)}, {}).story;
+    return story.size() == 2 && story[1].code == StoryCode::died ? story[1] : StoryEvent();
+  };
+  EXPECT_EQ(died("[2026-03-02 10:00:02,012] [ERROR] [launch.py:325:sigkill_handler] "
+                 "['python', '-u', 'tune.py', '--local_rank=2'] exits with return code = -9\n")
+                .ranks,
+            std::vector<int>{2});
+  EXPECT_EQ(died("[2026-03-02 10:00:02,136: ERROR/MainProcess] Process 'ForkPoolWorker-5' pid:31 "
+                 "exited with 'signal 9 (SIGKILL)'\n")
+                .place,
+            "ForkPoolWorker-5 (pid 31)");
+}
+
+TEST(Story, AJobsVerdictIsNoRanks) {
+  const auto story =
+      diagnose({scan_text("slurm.out",
+                          "0: slurmstepd: error: *** STEP 5.0 ON n7 CANCELLED AT "
+                          "2026-02-11T15:52:20 DUE TO NODE FAILURE ***\n"
+                          "srun: error: Node failure on n8\nsrun: error: n7: tasks 0-3: Killed\n"),
+                scan_text("r.log", kGaveUp)},
+               {})
+          .story;
+  ASSERT_FALSE(story.empty());
+  EXPECT_TRUE(story[0].ranks.empty());
+  EXPECT_EQ(story[0].text, "srun: error: Node failure on n8");
+}
+
+TEST(Story, AProcessOfASharedLogIsNamed) {
+  const auto story =
+      diagnose({scan_text("serve.log",
+                          "(Worker_TP1 pid=26) ERROR 09-30 02:22:40 [x.py:6] CUDA error: "
+                          "uncorrectable ECC error encountered\n"
+                          "(APIServer pid=1) INFO:     Shutting down\n"),
+                scan_text("smi.txt", "| 0  On |\n")},
+               {})
+          .story;
+  ASSERT_EQ(story.size(), 1);
+  EXPECT_EQ(story[0].place, "Worker_TP1 pid=26");
+}
+
 TEST(Story, AFileThatIsOnlyNumberedNamesNoRank) {
   const auto diagnosis = diagnose(
       {scan_text(
