@@ -22,11 +22,13 @@ PaddleOCR,PaddleX -PaddleOCR_training text_recognition_batch_size=1 cpu_threads=
 OpenMMLab - --cfg-options train_dataloader.num_workers=2   # mmcv 1: data.workers_per_gpu=2
 accelerate - --dataloader_num_workers 2; --per_device_train_batch_size halved, --gradient_accumulation_steps doubled
 vLLM - --limit-mm-per-prompt '{"image": 1}' --mm-processor-cache-gb 0 --swap-space 1
+DeepSpeed - offload_optimizer: "nvme", or none with ZeRO stage 3: on the CPU it holds 12 bytes a parameter and more
 PyTorch -vLLM,SGLang,OpenMMLab,accelerate,Paddle,gunicorn,uvicorn DataLoader(num_workers=2, prefetch_factor=1); memory-mapped data instead of lists of images
 kraken - ketos train --workers 2 --batch-size 1
 OCRmyPDF - ocrmypdf --jobs 1 --skip-big 50 --max-image-mpixels 250
 gunicorn - gunicorn -w 1 --max-requests 200 --max-requests-jitter 50   # each worker loads its own models
 uvicorn -vLLM,SGLang,gunicorn uvicorn --workers 1 --limit-concurrency 8   # each worker loads its own models
+Celery - a bound on a page's pixels before it is read; task_reject_on_worker_lost=False, or the same task ends each worker
 Celery - celery worker -c 1 --max-tasks-per-child 20   # each child loads its own models
 Ray - fewer tasks at once: @ray.remote(num_cpus=4, memory=8 * 1024**3)
 = userspace_oom_kill
@@ -68,7 +70,7 @@ vLLM,SGLang - export HF_HOME=/big/disk   # where the models are downloaded to
 = terminated_from_outside preempted_or_evicted time_limit interrupted_by_user killed_by_other host_restarted
 PaddleOCR_training - restart from the last checkpoint: -o Global.checkpoints=DIR/latest
 accelerate - --resume_from_checkpoint DIR/checkpoint-N --save_steps 200
-Lightning - trainer.fit(model, ckpt_path='last')
+Lightning -kraken trainer.fit(model, ckpt_path='last')
 OpenMMLab - --resume   # mmcv 1: --auto-resume
 kraken - ketos train --load MODEL_LAST.mlmodel --resize union
 = collective_timeout rank_busy_alone communication_stall
@@ -203,6 +205,9 @@ kernel_oom_policy numactl --interleave=all CMD or --preferred=N in place of --me
 ~407proxy HTTPS_PROXY=http://USER:PASSWORD@PROXY:PORT; for NTLM and Negotiate a local helper (px, cntlm)
 ~mdbcorrupted|pagenotfound mdb_stat -e FOLDER; copy or build the whole LMDB anew: no single sample is at fault
 ~413 client_max_body_size 64m   # nginx
+~livenessprobe timeoutSeconds and failureThreshold of the livenessProbe above the longest request, or the work in a thread or queue of its own
+~uncorrectableecc nvidia-smi --gpu-reset -i N where nothing runs on it; leave the card out until nvidia-smi -q -d ECC,ROW_REMAPPER is clean
+~noroutetohost|masternotready firewall-cmd --add-port=PORT/tcp on the master, and the ports after it; nc -zv MASTER PORT from every node
 ~grpc: grpc.max_receive_message_length
 ~encrypted qpdf --decrypt --password=PASSWORD IN.pdf OUT.pdf
 ~digitalsignature ocrmypdf --invalidate-digital-signatures

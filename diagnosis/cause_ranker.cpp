@@ -41,12 +41,8 @@ bool is_accepted(const std::string& line) {
   return re2::RE2::PartialMatch(line, kWords);
 }
 
-// An activity, an end, or a launcher's exception that sums up what its children did.
 bool is_no_failure(const Finding& finding) {
-  const bool summary = finding.signature->id == "exception_line" &&
-                       finding.first.text.find("ChildFailedError") != std::string::npos;
-  return summary || finding.signature->role == Role::activity ||
-         finding.signature->role == Role::finish;
+  return finding.signature->role == Role::activity || finding.signature->role == Role::finish;
 }
 
 // Keeps, of the signatures that first, or last, matched on one line, the most telling one.
@@ -75,9 +71,12 @@ std::vector<const Finding*> telling_findings(const LogScan& log) {
   return kept;
 }
 
-bool any_finding(const LogScan& log, std::string_view id) {
-  return std::ranges::any_of(log.findings,
-                             [&](const Finding& finding) { return finding.signature->id == id; });
+// The first of the last run; null: none.
+const Finding* find_in(const LogScan& log, std::string_view id) {
+  const auto found = std::ranges::find_if(log.findings, [&](const Finding& finding) {
+    return finding.signature->id == id && !finding.earlier_run;
+  });
+  return found == log.findings.end() ? nullptr : &*found;
 }
 
 // Did something fail after it in its own words? Who gave up waiting says no more than that it
@@ -110,12 +109,15 @@ bool too_many_joined(const std::string& line) {
   return told && world > 0 && joined > world;
 }
 
-// Where the lines around one, or the file that raised it, make it another cause's.
-void name_by_context(const Finding& finding, const LogScan& log, Clue& clue) {
-  if (clue.signature == "cgroup_events_oom" && any_finding(log, "cgroup_never_full")) {
+// Where the lines around one, or the file that raised it, make it another cause's. `alone`: ranks
+// waited in vain for others at the start.
+void name_by_context(const Finding& finding, const LogScan& log, bool alone, Clue& clue) {
+  if (clue.signature == "cgroup_events_oom" && find_in(log, "cgroup_never_full") != nullptr) {
     clue.cause = &find_cause("host_out_of_memory");
   }
   if (too_many_joined(finding.first.text)) clue.cause = &find_cause("rank_mismatch");
+  // Words of any network, where ranks wait for one another: it is theirs.
+  if (clue.signature == "network_words" && alone) clue.cause = &find_cause("rendezvous_failed");
   const bool unreadable = clue.name() == "checkpoint_damaged" ||
                           finding.first.text.find("JSONDecodeError") != std::string::npos;
   if (unreadable && reads_samples(finding, log)) {
@@ -204,6 +206,7 @@ bool CauseRanker::any(std::string_view cause, int min_tier) const {
 void CauseRanker::hear_log(int index) {
   constexpr std::int64_t kOneChain = 80;  // lines
   const LogScan& log = log_of(index);
+  const bool alone = !seen(logs_, " paddle_server_not_ready torch_store_timeout ").empty();
   for (const Finding* finding : telling_findings(log)) {
     if (!stands(*finding, log)) continue;
     const SignatureRow& signature = *finding->signature;
@@ -211,7 +214,7 @@ void CauseRanker::hear_log(int index) {
     Clue clue{&find_cause(signature.cause), signature.role, signature.weight, signature.id, {},
               finding->first.when,          index,          finding->rank};
     clue.actor = finding->actor;
-    name_by_context(*finding, log, clue);
+    name_by_context(*finding, log, alone, clue);
     clue.weight *= survival_factor(*finding, log, end_);
     const bool over = log.finished || recovered(*finding, log);
     clue.lasting = over ? clue.weight : signature.weight;
@@ -305,7 +308,7 @@ void CauseRanker::hear_last_notes() {
   for (std::size_t i = 0; i < logs_.size(); ++i) {
     const LogScan& log = logs_[i];
     if (log.finished) continue;
-    const bool missing = any_finding(log, "ppocr_missing_image");
+    const bool missing = find_in(log, "ppocr_missing_image") != nullptr;
     for (const Finding& finding : log.findings) {
       const SignatureRow& row = *finding.signature;
       const bool line_error = row.id == "ppocr_line_error";
@@ -320,7 +323,7 @@ void CauseRanker::hear_last_notes() {
       // samples fail, and where letters beyond ASCII do, the dictionary may be another language's.
       const bool letters =
           std::ranges::any_of(finding.first.text, [](char c) { return (c & 0x80) != 0; });
-      if (line_error && letters && any_finding(log, "recursion")) {
+      if (line_error && letters && find_in(log, "recursion") != nullptr) {
         add_seen("label_out_of_range", Role::symptom, 0.6, note);
       }
     }
@@ -391,26 +394,26 @@ void CauseRanker::hear_full_memory() {
 }
 
 // Weights that do not fit are left out, as a head of another dictionary: a training that then reads
-// nothing right to its end had too few lines to learn them, an inference ends well and reads
-// rubbish. In another training the same line is as it should be.
+// nothing right to its end had too few lines to learn them, or the letters of its many lines are
+// not those of the dictionary; an inference ends well and reads rubbish. In another training the
+// same line is as it should be.
 void CauseRanker::hear_left_out_weights() {
-  const auto last_in = [&](int file, std::string_view signature) {
-    std::int64_t last = 0;
-    for (const Seen& one : seen(logs_, signature)) {
-      if (one.file == file) last = std::max(last, one.finding->last.number);
-    }
-    return last;
-  };
-  for (const Seen& left_out : seen(logs_, " ppocr_param_shape head_not_loaded ")) {
-    const LogScan& log = log_of(left_out.file);
-    const std::int64_t trained = last_in(left_out.file, " finish_trainer ");
-    const std::int64_t nothing = last_in(left_out.file, " ppocr_learnt_nothing ");
-    const bool inference = log.progress_lines <= log.served_lines && trained == 0;
-    const bool learnt_nothing =
-        nothing > 0 && nothing >= trained && left_out.finding->signature->id == "ppocr_param_shape";
-    if (!learnt_nothing && !inference) continue;
-    add_seen("checkpoint_mismatch", Role::symptom, 0.6, left_out);
-    return;
+  constexpr std::int64_t kManyBatches = 50, kFewest = 5, kMany = 20;  // evaluations; guesses
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    const LogScan& log = logs_[i];
+    const Finding *nothing = find_in(log, "ppocr_learnt_nothing"),
+                  *end = find_in(log, "finish_trainer"), *batches = find_in(log, "batches_of_rank"),
+                  *left_out = find_in(log, "ppocr_param_shape");
+    const bool inference = log.progress_lines <= log.served_lines && end == nullptr;
+    if (inference && left_out == nullptr) left_out = find_in(log, "head_not_loaded");
+    const bool in_vain = nothing != nullptr && nothing->last.number >= end->last.number;
+    const bool other_letters =
+        in_vain && nothing->count >= (left_out == nullptr ? kMany : kFewest) &&
+        batches != nullptr && parse_integer(batches->captures[0]).value_or(0) >= kManyBatches;
+    const int file = static_cast<int>(i);
+    if (other_letters) add_seen("label_out_of_range", Role::symptom, 0.62, {file, nothing});
+    if (left_out == nullptr || !(in_vain || inference)) continue;
+    add_seen("checkpoint_mismatch", Role::symptom, other_letters ? 0.3 : 0.6, {file, left_out});
   }
 }
 

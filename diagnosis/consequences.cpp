@@ -110,7 +110,7 @@ constexpr Recovery kRecoveries[] = {
     {" pod_mount ", "kube_pulling"},
     {"", "retried_ok"},
     {"", "request_refused"},
-    {" exit_sigterm ", "orderly_stop"}};
+    {" exit_sigterm sigterm_elastic ", "orderly_stop"}};
 
 // What one request or one page may meet while the program lives on: its own words are weak, and
 // what a server answers with a client's error was the client's.
@@ -178,9 +178,12 @@ double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
   double factor = recovered(finding, log) ? 0.2 : 1;
   // This factor and those below are set by hand.
   if (finding.earlier_run) factor *= 0.15;
-  // A loss that is none until the last step: the program may end well, what it learnt is nothing.
-  constexpr std::int64_t kLasts = 20;
-  const bool lasts = finding.signature->cause == "loss_diverged" && finding.count >= kLasts;
+  // A loss that is none until the last step, pages that stay empty: the program may end well, what
+  // it made is nothing.
+  constexpr std::int64_t kLasts = 20, kShare = 20;  // of all lines
+  const bool lasts =
+      find_cause(finding.signature->cause).outcome == std::string_view("wrong_result") &&
+      finding.count >= kLasts && kShare * finding.count >= log.lines;
   if (lasts && finding.progress_after < few) return factor;
   // A server that answers on met the error of one request.
   constexpr std::int64_t kServed = 3;

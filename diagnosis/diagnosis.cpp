@@ -117,12 +117,17 @@ bool add_narrow_mask(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
 
 void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
   const bool narrow = add_narrow_mask(logs, diagnosis);
+  // On a machine without a card the CPU is as intended.
+  const bool spared =
+      !seen(logs, " card_listed ").empty() && !seen(logs, " went_on_with_cpu ").empty();
   for (const LogScan& log : logs) {
     for (const Finding& finding : log.findings) {
       const SignatureRow& row = *finding.signature;
       const bool slow = find_cause(row.cause).kind == CauseKind::slowness;
-      if (row.role != Role::note || !slow || (row.id == "smi_card" && !one_card_works(finding)) ||
+      if (row.role != Role::note || !slow ||
+          (row.id == "smi_card" && (diagnosis.failed || !one_card_works(finding))) ||
           (row.id == "cpu_stat" && !throttled(finding)) ||
+          (row.cause == "runs_on_cpu" && !spared && row.id != "lightning_gpu_unused") ||
           (row.id == "swapping" && finding.count < 3) || row.id == "slurm_cpus_a_task" ||
           (row.id == "torch_worker_count" && narrow)) {
         continue;
@@ -175,7 +180,10 @@ void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence
   if (evidence.killed_by_us) {
     diagnosis.notes.push_back("ocrtune itself stopped this run: " + evidence.killed_why);
   }
-  if (!diagnosis.failed || !ranker.sigkill() || !may_blame_nccl(logs)) return;
+  const bool killed = diagnosis.failed && ranker.sigkill() &&
+                      listed(" host_out_of_memory cgroup_out_of_memory killed_by_other ",
+                             diagnosis.causes[0].row->name);
+  if (!killed || !may_blame_nccl(logs)) return;
   if (ranker.any("nccl_p2p_broken", 3) || ranker.any("nccl_error", 3)) {
     diagnosis.notes.emplace_back(
         "The logs hold both a SIGKILL and errors of NCCL's own; look at which came first. Killed "

@@ -299,6 +299,11 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
     if (told.matches.empty()) told.origin = origin_of(line);
     told.matches.push_back(exception_match());
   }
+  // A launcher sums up what its children did, a loader what its worker raised: that stands below.
+  if (contains(line, "ChildFailedError") ||
+      std::ranges::any_of(told.matches, is("torch_worker_traceback"))) {
+    std::erase_if(told.matches, is("exception_line"));
+  }
   if (told.matches.empty()) return told;
   told.line = line_of(line);
   if (raised) told.line.raised = *raised;
@@ -493,9 +498,7 @@ LogScan LogScanner::finish() {
     finding.lines_after = scan.lines - finding.last.number;
     finding.over = finding.earlier_run || finding.progress_after >= kGoesOn;
     // The events that such a document lists below it came before.
-    if (finding.signature->id == "finish_state") {
-      scan.finished = scan.succeeded = true;
-    }
+    if (finding.signature->id == "finish_state") scan.finished = scan.succeeded = true;
     if (finding.signature->id == "finish_exit" && !finding.earlier_run) {
       scan.succeeded = scan.succeeded || scan.finished;
     }

@@ -240,13 +240,16 @@ bool CauseRanker::name_the_limit() {
   const bool host = node || killed(" kernel_oom_host ");
   // A group counts each kill in it, whatever was full, and systemd says that a unit's process was
   // killed; the kernel says for whose want of memory.
+  const bool guard = any("userspace_oom_kill", 4);
   for (Clue& clue : clues_) {
     const bool counted = clue.signature == "counters" && clue.name() == "cgroup_out_of_memory";
-    if (!host || !(counted || clue.signature == "systemd_unit_oom")) continue;
-    clue.cause = &find_cause(node && counted ? "numa_node_full" : "host_out_of_memory");
+    const bool of_unit = clue.signature == "systemd_unit_oom";
+    if (!(host && (counted || of_unit)) && !(guard && of_unit)) continue;
+    clue.cause = &find_cause(!host             ? "userspace_oom_kill"
+                             : node && counted ? "numa_node_full"
+                                               : "host_out_of_memory");
   }
   const bool cgroup = any("cgroup_out_of_memory", 4);
-  const bool guard = any("userspace_oom_kill", 4);
   if (!cgroup && !guard && !node) return any("host_out_of_memory", 4);
   // Of a full node and of a full machine the kernel says "Out of memory: Killed process" alike.
   std::string loose = " kernel_oom_killed_process kernel_oom_invoked kernel_oom_reaper counters ";

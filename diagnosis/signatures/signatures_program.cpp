@@ -8,12 +8,12 @@ const std::string_view kProgramSignatures = R"rows(
 enfile too_many_open_files primary 0.9 (?i:too many open files|打开的文件过多|\[Errno 2[34]\]|EMFILE\b|inotify (?:instance|watch) limit|ENFILE\b|os error 24\b)|received \d+ items of ancdata|unable to open shared memory object .*Too many open files
 shm_full shm_full primary 0.91 use (?:the )?'--shm-size' flag to control the shared memory|(?:/dev/shm|/torch_|/paddle_|nccl-|shm).{0,80}[Nn]o space left on device|[Nn]o space left on device.{0,60}(?:/dev/shm|/torch_|/paddle_|nccl-|shm_)|may be caused by insufficient shared (?:storage space|memory)|might be caused by insufficient shared memory|insufficient shared memory \(shm\)|[Ee]rror while creating shared memory segment|Call to (?:posix_fallocate|ftruncate|shm_open) failed ?: No space left|Error: failed to extend \S*nccl-\S*|shm_open failed|ncclShmOpen.*(?:failed|No space)
 enospc disk_full primary 0.91 [Nn]o space left on device|设备上没有空间|\[Errno 28\]|ENOSPC\b|os error 28\b|There is not enough space on the disk|WinError 112\]|磁盘空间不足|disk (?:is )?full|[Dd]isk quota exceeded|\[Errno 122\]|EDQUOT\b|os error 122\b
-df_shm shm_full symptom 0.5 \d 100% /dev/shm$
-df_full disk_full symptom 0.45 \d 100% /(?:home|data|mnt|scratch|var|tmp|opt|srv|output|ckpt|workspace|root|lustre|nfs)(?:/\S*)?$|\d 100% /$
+df_shm shm_full symptom 0.5 \d[KM]? +100% /dev/shm$
+df_full disk_full symptom 0.45 \d[KM]? +100% /(?:home|data|mnt|scratch|var|tmp|opt|srv|output|ckpt|workspace|root|lustre|nfs)(?:/\S*)?$|\d[KM]? +100% /$
 efbig disk_full primary 0.6 File size limit exceeded|\[Errno 27\]
 torch_write_short disk_full symptom 0.6 write error: wrote \d+ blocks instead of|PytorchStreamWriter failed writing file|unexpected pos \d+ vs \d+|\[enforce fail at inline_container
 enomem host_allocation_failed primary 0.88 \[Errno 12\]|[Cc]annot allocate memory|无法分配内存|(?:[^存]|^)内存(?:不足|溢出)|主机内存不足|os error 12\b|ENOMEM\b|Not enough storage is available|not enough memory resources|ibv_(?:reg_mr|create_\w+)\w*.*(?:Cannot allocate memory|errno 12)|RLIMIT_MEMLOCK|memlock limit|max locked memory|(?:cudaHostAlloc|cudaMallocHost|pinned (?:host )?memory).{0,60}(?:failed|out of memory|Cannot)|MKL ERROR: Cannot allocate|OpenBLAS.*(?:Memory allocation still failed|too many memory regions)
-python_memory_error host_allocation_failed symptom 0.85 ^(?:\S+ )?MemoryError\b
+python_memory_error host_allocation_failed symptom 0.85 ^(?:\S+ )?MemoryError(?:$|: \S)
 paging_file host_allocation_failed primary 0.96 [Tt]he paging file is too small|WinError 1455|页面文件太小
 host_alloc host_allocation_failed primary 0.91 std::bad_alloc|: bad allocation$|memory allocation of \d+ bytes failed|Insufficient memory.*Failed to allocate \d+ bytes|OutOfMemoryError: Failed to allocate|Failed to allocate \d+ bytes in function 'OutOfMemoryError'|Fail to alloc memory of (\d+) size, error code is (\d+)|Out of memory error on CPU|Cannot allocate \S+ memory on CPU|mkldnn.*out of memory|Alloc \d+ error!|DefaultCPUAllocator: (?:can't|not enough memory)|not enough memory: you tried to allocate|Unable to allocate [\d.]+ [KMGT]?i?B for an array|numpy\.core\._exceptions\.\S*MemoryError
 # Not a limit (EAGAIN) but a filter of system calls (EPERM).
@@ -101,7 +101,7 @@ kernel_died process_failed symptom 0.4 KernelRestarter: restarting kernel|\bkern
 request_wait_limit worker_timeout primary 0.75 upstream timed out|maximum wait time is|" 504 Gateway Time
 worker_timeout worker_timeout primary 0.9 \[CRITICAL\] WORKER TIMEOUT|worker.{0,40}(?:timed out|timeout).{0,60}(?:killing|terminat|restart|sending SIG)|HARAKIRI ON WORKER|uWSGI worker \d+ \(pid: \d+\) is taking too much time|upstream worker timed out
 ack_timeout worker_timeout primary 0.93 delivery acknowledgement on channel \d+ timed out|timed out waiting for a consumer acknowledgement
-orderly_stop terminated_from_outside note 0.05 \[INFO\] Shutting down: Master
+orderly_stop terminated_from_outside note 0.05 \[INFO\] Shutting down: Master|Finished server process \[|\b\w*(?:[Ss]erver|Module) shutdown$
 store_full store_full primary 0.95 command not allowed when used memory > 'maxmemory'
 wgpu_buffer request_too_large primary 0.92 Buffer size \d+ is greater than the maximum buffer size
 triton_batching bad_configuration primary 0.92 for the model to support batching the shape should have|no optimization profile has been defined
@@ -113,6 +113,7 @@ retried_ok process_failed note 0.05 (?i)\b(?:ok|succeeded|passed|recovered|done)
 serving_request_failed process_failed note 0.2 500 Internal Server Error|"errorCode": ?500
 # Inference engines and page programs.
 # Which of a server's models or replicas: a place, no cause.
+pages_skipped pages_left_out symptom 0.85 took too long to OCR - skipping|page too big, skipping OCR
 tesseract_language missing_file primary 0.9 couldn't load any languages|Failed loading language|does not have language data for|Error opening data file \S+\.traineddata
 tensorrt_plan engine_plan_mismatch primary 0.9 engine plan file is (?:generated on an incompatible device|not compatible)|(?:Version|Magic) tag does not match|Engine deserialization failed|serializationVersion failed
 engine_no_model missing_file primary 0.86 NO_SUCHFILE|Load model .* failed\. File doesn't exist|Could not open the file: |Unable to read the model: .* Please check that model format|Model file .* cannot be opened|Empty weights data in bin file|OSError: cannot open resource|Resource \S+ not found\.|Can't find model '|python3?: can't open file|execvp error on file|Could not find the program

@@ -72,6 +72,38 @@ const std::vector<Phrase>& advice_table() {
        "gunicorn -w 1 --max-requests 200 --max-requests-jitter 50   # 每个 worker 各自加载模型"},
       {"uvicorn --workers 1 --limit-concurrency 8   # each worker loads its own models",
        "uvicorn --workers 1 --limit-concurrency 8   # 每个 worker 各自加载模型"},
+      {"a bound on a page's pixels before it is read; task_reject_on_worker_lost=False, or the "
+       "same "
+       "task ends each worker",
+       "读取前限制页面的像素数；task_reject_on_worker_lost=False，否则同一任务会使每个 worker "
+       "结束"},
+      {"offload_optimizer: \"nvme\", or none with ZeRO stage 3: on the CPU it holds 12 bytes a "
+       "parameter and more",
+       "offload_optimizer: \"nvme\"，或用 ZeRO stage 3 而不卸载：在 CPU 上每个参数占 12 字节以上"},
+      {"timeoutSeconds and failureThreshold of the livenessProbe above the longest request, or the "
+       "work in a thread or queue of its own",
+       "livenessProbe 的 timeoutSeconds 与 failureThreshold "
+       "高于最长的请求，或把工作放到单独的线程或队列"},
+      {"nvidia-smi --gpu-reset -i N where nothing runs on it; leave the card out until nvidia-smi "
+       "-q "
+       "-d ECC,ROW_REMAPPER is clean",
+       "在没有程序使用该卡时执行 nvidia-smi --gpu-reset -i N；在 nvidia-smi -q -d ECC,ROW_REMAPPER "
+       "无误之前不要使用该卡"},
+      {"firewall-cmd --add-port=PORT/tcp on the master, and the ports after it; nc -zv MASTER PORT "
+       "from every node",
+       "在主节点上执行 firewall-cmd --add-port=PORT/tcp，其后的端口也要开放；在每个节点上执行 nc "
+       "-zv "
+       "MASTER PORT"},
+      {"ocrmypdf --tesseract-timeout 300 --skip-big 100   # above the slowest page",
+       "ocrmypdf --tesseract-timeout 300 --skip-big 100   # 高于最慢的一页"},
+      {"fewer jobs at once, a lower resolution or a faster model, so that a page takes less time",
+       "减少同时的任务、降低分辨率或使用更快的模型，使每页用时更短"},
+      {"the CUDA build of the framework: pip uninstall torch torchvision; pip install torch "
+       "torchvision --index-url https://download.pytorch.org/whl/cu124",
+       "安装框架的 CUDA 版本：pip uninstall torch torchvision; pip install torch torchvision "
+       "--index-url https://download.pytorch.org/whl/cu124"},
+      {"a container with the card: docker run --gpus all",
+       "让容器能访问该卡：docker run --gpus all"},
       {"celery worker -c 1 --max-tasks-per-child 20   # each child loads its own models",
        "celery worker -c 1 --max-tasks-per-child 20   # 每个子进程各自加载模型"},
       {"fewer tasks at once: @ray.remote(num_cpus=4, memory=8 * 1024**3)",
@@ -366,6 +398,9 @@ const std::vector<Phrase>& advice_table() {
        "在本机重新构建：trtexec --onnx=MODEL.onnx --saveEngine=MODEL.plan"},
       {"delete the engine cache, so that the program builds it anew",
        "删除引擎缓存，让程序重新构建"},
+      {"how many pages does the log say were skipped? the size of the text beside the number of "
+       "pages",
+       "日志说略过了多少页？把文本的大小与页数相比"},
       {"how long does one request take? compare with the worker time-out (gunicorn: 30 s)",
        "一个请求要多久？与 worker 超时时间比较（gunicorn：30 秒）"},
       {"a worker time-out above the slowest request, or long work in a queue outside of it",

@@ -109,6 +109,9 @@ TEST(Diagnosis, SendersAndOrderlyEnds) {
   expect_accepted("../diagnosis/senders_and_curves.txt", 18);
 }
 
+// What ended well and made nothing, what names a child, what stands beside the run's own words.
+TEST(Diagnosis, ChainsAndChildren) { expect_accepted("../diagnosis/chains_and_children.txt", 11); }
+
 TEST(Diagnosis, ANamedSenderLeavesMemoryInDoubt) {
   const std::string killed = "./run.sh: line 9:  5121 Killed   python train.py\n";
   const std::string sender = "time=\"x\" msg=\"Stopping /ocr (3e1f0a7b9c55) with SIGTERM\"\n";
