@@ -86,7 +86,8 @@ bool failed_after(const Finding& finding, const LogScan& log) {
     const Role role = other.signature->role;
     const std::string_view cause = other.signature->cause;
     return other.first.number > finding.last.number &&
-           (role == Role::primary || cause == "nccl_error") && cause != finding.signature->cause;
+           (role == Role::primary || cause == "nccl_error" || cause == "shm_full") &&
+           cause != finding.signature->cause;
   });
 }
 
@@ -159,7 +160,7 @@ access_refused (?i)no api key|not logged in|unauthori[sz]ed|forbidden|not author
 no_gpu_visible (?i)\bno (?:cuda|hip|xpu|gpu) (?:runtime|devices?)\b|\b(?:cuda|gpu|hip|xpu)\b.{0,40}(?:not (?:available|found|detected)|initiali[sz]ation failed|might not have)
 server_overloaded (?i)rate limit|too many requests|overloaded|quota exceeded
 remote_unreachable (?i)\bconnection error\b|max retries exceeded|\b(?:server|connection|endpoint|broker|host)\b.{0,60}(?:disconnected|refused|timed out|unreachable|unavailable)
-bad_configuration ^\S*(?:config|argument|args\b|arg_utils|options|settings)\S* \||onfig\w*: |(?i:\b(?:world[_ ]?size|parallel\w*(?: size)?|nproc\w*|num_gpus|ranks)\b.{0,60}(?:not (?:a multiple|divisible|equal)|must (?:be|divide)|does not (?:divide|match)|exceeds))|\b(?:ValueError|AssertionError|NotImplementedError): .*(?i:must (?:be|have|has|match|not)\b|make sure (?:to|that)\b|should (?:be|have)\b|has to be|requires? .{1,60} to (?:be|match|have)\b|not a (?:round )?multiple|mutually exclusive|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible|recogni[sz]ed)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|\bmismatch\b|\brefus(?:es|ed|ing) to\b|at least one of|\bbut (?:got|found|received)\b|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b)
+bad_configuration \bunscale FP16 gradients|^\S*(?:config|argument|args\b|arg_utils|options|settings)\S* \||onfig\w*: |(?i:\b(?:world[_ ]?size|parallel\w*(?: size)?|nproc\w*|num_gpus|ranks)\b.{0,60}(?:not (?:a multiple|divisible|equal)|must (?:be|divide)|does not (?:divide|match)|exceeds))|\b(?:ValueError|AssertionError|NotImplementedError): .*(?i:must (?:be|have|has|match|not)\b|make sure (?:to|that)\b|should (?:be|have)\b|has to be|requires? .{1,60} to (?:be|match|have)\b|not a (?:round )?multiple|mutually exclusive|cannot be (?:used|combined|set)|not (?:supported|allowed|valid|divisible|recogni[sz]ed)\b|\binvalid (?:value|option|argument|choice)|unsupported|unknown (?:model|option|key|type|backend)|unrecogni[sz]ed|\bmismatch\b|\brefus(?:es|ed|ing) to\b|at least one of|\bbut (?:got|found|received)\b|please (?:set|specify|provide|pass)\b|you can(?:'t|not)\b)
 )rows";
 
 // The cause that such a message names; null: none.
@@ -223,8 +224,11 @@ void CauseRanker::hear_log(int index) {
     // The exception that ended the run, not one of its kind that it had survived long before.
     const bool exception = signature.id == "exception_line";
     const bool survived = finding->last.number - finding->first.number > kOneChain;
-    // The source of a frame is no message: the exception below it is.
-    const bool quoted = finding->first.raised.place.empty() && !finding->last.raised.place.empty();
+    // The source of a frame is no message: the exception below it is. And a loader's word for what
+    // its worker raised has the message below it as well.
+    const bool quoted =
+        (finding->first.raised.place.empty() && !finding->last.raised.place.empty()) ||
+        finding->first.text.find(" in DataLoader worker process ") != std::string::npos;
     const LogLine& line =
         (signature.role == Role::generic && (!exception || survived)) || (quoted && !survived) ||
                 (is_warning(finding->first.text) && !is_warning(finding->last.text))

@@ -120,6 +120,7 @@ class CauseRanker {
   // followers.cpp: what follows from what
   void restore_lasting();
   void hear_launchers();
+  void hear_pids();
   void explain_followers();
   void discount_followers();
   // cause_ranker.cpp

@@ -1,6 +1,10 @@
 // What follows from what: the order of causes among ranks, and what launchers saw fail first.
 #include <algorithm>
+#include <iterator>
+#include <string>
 #include <utility>
+
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "diagnosis/cause_ranker.h"
@@ -95,7 +99,33 @@ void CauseRanker::hear_launchers() {
     if (first_failed_ || one.finding->captures.empty()) continue;
     const auto rank = parse_integer(split(one.finding->captures[0], ',')[0]);
     if (!rank || *rank < 0) continue;
-    first_failed_ = FirstFailure{static_cast<int>(*rank), {}, one.finding->first.when};
+    first_failed_ = FirstFailure{static_cast<int>(*rank), {}, {}, one.finding->first.when};
+  }
+  hear_pids();
+}
+
+// A kernel, or a crash handler, names who died by the pid; a launcher, or the process, said whose
+// it is.
+void CauseRanker::hear_pids() {
+  static const re2::RE2 kPid(
+      R"((?:\bpid[ =:]+|\bPID |[Kk]illed process |^\[\w+:|[a-z]\w*\[)(\d+)\b)");
+  constexpr std::pair<std::string_view, int> kSignals[] = {
+      {" host_out_of_memory cgroup_out_of_memory numa_node_full ", -9},
+      {" segmentation_fault ", -11},
+      {" shm_full ", -7}};
+  for (const Clue& clue : clues_) {
+    const auto by = std::ranges::find_if(
+        kSignals, [&](const auto& row) { return listed(row.first, clue.name()); });
+    if (first_failed_ || by == std::end(kSignals) || !clue.is(2, 0.4)) continue;
+    std::string pid;
+    for (re2::StringPiece rest(clue.line.text); re2::RE2::FindAndConsume(&rest, kPid, &pid);) {
+      for (const LogScan& log : logs_) {
+        const auto child = std::ranges::find(log.children, pid, &Child::pid);
+        if (first_failed_ || child == log.children.end()) continue;
+        const std::string name = child->rank < 0 ? child->name + " (pid " + pid + ")" : "";
+        first_failed_ = FirstFailure{child->rank, name, by->second, clue.when};
+      }
+    }
   }
 }
 

@@ -299,9 +299,8 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
     if (told.matches.empty()) told.origin = origin_of(line);
     told.matches.push_back(exception_match());
   }
-  // A launcher sums up what its children did, a loader what its worker raised: that stands below.
-  if (contains(line, "ChildFailedError") ||
-      std::ranges::any_of(told.matches, is("torch_worker_traceback"))) {
+  // A launcher sums up what its children did, a loader what its worker raised.
+  if (contains(line, "ChildFailedError") || contains(line, " in DataLoader worker process ")) {
     std::erase_if(told.matches, is("exception_line"));
   }
   if (told.matches.empty()) return told;
@@ -484,6 +483,7 @@ LogScan LogScanner::finish() {
   scan.last_line.number = last_number;
   scan.config = state.config.values();
   scan.first_failures = state.report.failures();
+  scan.children = state.report.children();
   scan.costs = state.costs.costs();
   if (state.first_lines.is_kernel()) scan.kind = SourceKind::kernel;
   if (state.first_lines.is_document()) scan.kind = SourceKind::document;

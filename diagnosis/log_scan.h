@@ -69,6 +69,7 @@ struct LogScan {
   // Of the configuration that PaddleOCR prints at its start: "Train.loader.num_workers" -> "8".
   std::map<std::string, std::string> config;
   std::vector<FirstFailure> first_failures;  // as launchers report them
+  std::vector<Child> children;               // as launchers and they themselves name them
   std::vector<std::string> listed;           // objects of a table, such as that of kubectl get pods
   std::vector<Finding> findings;
 };

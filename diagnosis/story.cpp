@@ -31,6 +31,14 @@ const Clue* clue_of(const CauseRanker& ranker, const Cause& cause) {
     };
     if (best == nullptr || strength(clue) > strength(*best)) best = &clue;
   }
+  // A restart may meet it again, and louder.
+  constexpr double kSoonAfter = 60;  // seconds
+  const Clue* loudest = best;
+  for (const Clue& clue : ranker.clues()) {
+    const bool sooner = clue.cause == cause.row && clue.file >= 0 && clue.is(3, 0.4) &&
+                        clue.dated && best->when && *clue.when + kSoonAfter < *best->when;
+    if (sooner && loudest->file != clue.file) best = &clue;
+  }
   return best;
 }
 
@@ -164,12 +172,12 @@ void Teller::tell_first_dead() {
   for (const Clue& clue : ranker_.clues()) {
     const bool own_word = !is_witness(clue.name()) || clue.name() == "loader_timeout";
     const bool met = clue.rank && !waits(clue.rank) && own_word && produces(cause_, clue.name());
-    const auto speaks = [](const Clue& one) {
-      return std::pair(tier(one.role), one.signature != "traceback");
-    };
-    if (met && (own == nullptr || speaks(clue) > speaks(*own))) own = &clue;
+    const bool says = clue.signature != "traceback";
+    if (met && says && (own == nullptr || tier(clue.role) > tier(own->role))) own = &clue;
   }
-  const bool none = !dead || waits(dead_rank());
+  // What follows from the report itself comes before a rank that the launcher saw end of it.
+  const bool own_first = own != nullptr && tier(own->role) == 3 && in_table(cause_, own->name());
+  const bool none = !dead || waits(dead_rank()) || own_first;
   if (none && own != nullptr && !story_.empty() && story_[0].code == StoryCode::reported) {
     StoryEvent& event = add(StoryCode::failed, own->when, own->dated);
     event.ranks = {*own->rank};

@@ -205,6 +205,10 @@ void CauseRanker::hear_waiting_ranks() {
   } else if (const Waiting* late = straggler(waiting); late != nullptr) {
     add_at("rank_mismatch", 0.55, "lower_number", late->file, late->line, late->rank);
   } else if (disagree(waiting)) {
+    for (const Seen& left : seen(logs_, " skipped_step ")) {
+      const Finding& step = *left.finding;
+      add_at("rank_mismatch", 0.7, step.signature->id, left.file, step.last, step.rank);
+    }
     for (const Waiting& one : waiting) {
       add_at("rank_mismatch", 0.6, "waiting_ranks", one.file, one.line, one.rank);
     }

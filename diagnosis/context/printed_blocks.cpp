@@ -2,6 +2,7 @@
 #include "diagnosis/context/printed_blocks.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 
 #include <re2/re2.h>
@@ -37,43 +38,53 @@ void PrintedConfig::take_line(std::string_view line) {
   values_[full + std::string(key)] = std::string(value);
 }
 
-bool LauncherReport::begins(std::string_view line) {
-  constexpr std::string_view kWords[] = {"Root Cause (first observed failure)",
-                                         "The first process to do so was",
-                                         "srun: error: ",
-                                         "noticed that process rank",
-                                         "exits with return code = ",
-                                         "exited with 'signal ",
-                                         ") was sent SIG"};
-  return ends_with(trim(line), "Root Cause:") ||
-         std::ranges::any_of(kWords, [&](auto word) { return line.find(word) != line.npos; });
-}
-
 namespace {
 
-// DeepSpeed's launcher names its child by its command; a pool of Python's names it, gunicorn has
-// its pid.
-bool take_child(std::string_view line, FirstFailure& child) {
-  static const re2::RE2 kCommand(
-      R"(--local[_-]rank[=', ]+(\d+)'.* exits with return code = (-?\d+))");
-  static const re2::RE2 kPool(R"(Process '([^']+)' pid:(\d+) exited with 'signal (\d+))");
-  static const re2::RE2 kWorker(R"(Worker \(pid:(\d+)\) was sent SIG(KILL|SEGV|ABRT|BUS))");
-  std::int64_t code = 0;
-  std::string name, pid, signal;
-  if (re2::RE2::PartialMatch(line, kCommand, &child.rank, &code)) {
-    child.exit_code = code;
-  } else if (re2::RE2::PartialMatch(line, kPool, &name, &pid, &code)) {
-    child.exit_code = -code;
-    child.name = name + " (pid " + pid + ")";
-  } else if (re2::RE2::PartialMatch(line, kWorker, &pid, &signal)) {
-    child.exit_code = signal == "KILL" ? -9 : signal == "SEGV" ? -11 : signal == "ABRT" ? -6 : -7;
-    child.name = "worker (pid " + pid + ")";
-  }
-  child.when = parse_log_time(line);
-  return child.exit_code.has_value();
+bool has_any(std::string_view line, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](auto word) { return line.find(word) != line.npos; });
+}
+
+bool opens_report(std::string_view line) {
+  return has_any(line, {"Root Cause (first observed failure)", "The first process to do so was",
+                        "srun: error: ", "noticed that process rank"}) ||
+         ends_with(trim(line), "Root Cause:");
 }
 
 }  // namespace
+
+bool LauncherReport::begins(std::string_view line) {
+  return has_any(line, {" spawned with command: ", " (pid", " pid:", ") was sent SIG"}) ||
+         opens_report(line);
+}
+
+// A pool of Python's tells the end of a child by name and pid, gunicorn by its pid; DeepSpeed
+// starts children by a command, whose end it tells of the last one alone; workers name themselves.
+bool LauncherReport::take_child(std::string_view line) {
+  static const re2::RE2 kPool(R"(Process '([^']+)' pid:(\d+) exited with 'signal (\d+))");
+  static const re2::RE2 kWorker(R"(Worker \(pid:(\d+)\) was sent SIG(KILL|SEGV|ABRT|BUS))");
+  static const re2::RE2 kSpawned(
+      R"(process (\d+) spawned with command: .*--local[_-]rank[=', ]+(\d+))");
+  static const re2::RE2 kNamed(R"(([A-Za-z][\w-]*\d) \(pid[ =:]+(\d+)\))");
+  FirstFailure ended;
+  Child child;
+  std::int64_t code = 0;
+  std::string signal;
+  if (re2::RE2::PartialMatch(line, kPool, &child.name, &child.pid, &code)) {
+    ended.exit_code = -code;
+    ended.name = child.name + " (pid " + child.pid + ")";
+  } else if (re2::RE2::PartialMatch(line, kWorker, &child.pid, &signal)) {
+    ended.exit_code = signal == "KILL" ? -9 : signal == "SEGV" ? -11 : signal == "ABRT" ? -6 : -7;
+    ended.name = "worker (pid " + child.pid + ")";
+  } else if (re2::RE2::PartialMatch(line, kSpawned, &child.pid, &child.rank) ||
+             re2::RE2::PartialMatch(line, kNamed, &child.name, &child.pid)) {
+    const bool known = std::ranges::find(children_, child.pid, &Child::pid) != children_.end();
+    if (!known && children_.size() < kMaxReports) children_.push_back(child);
+    return true;
+  }
+  ended.when = parse_log_time(line);
+  if (ended.exit_code && failures_.size() < kMaxReports) failures_.push_back(ended);
+  return ended.exit_code.has_value();
+}
 
 void LauncherReport::take_line(std::string_view line, std::int64_t number) {
   // Of srun's lines the first is of the task that ended first.
@@ -91,16 +102,14 @@ void LauncherReport::take_line(std::string_view line, std::int64_t number) {
     if (failures_.empty()) failures_.push_back(task);
     return;
   }
-  if (take_child(line, task)) {
-    if (failures_.size() < kMaxReports) failures_.push_back(task);
-    return;
-  }
-  if (begins(line)) {
+  if (take_child(line)) return;
+  if (opens_report(line)) {
     now_ = FirstFailure();
     now_.first_line = number;
     lines_left_ = kReportLines;
     return;
   }
+  if (!open()) return;
   lines_left_ -= 1;
   now_.last_line = number;
   static const re2::RE2 kTime(R"((?:^| )time *: *(.+))");

@@ -45,18 +45,30 @@ struct FirstFailure {
   std::int64_t first_line = 0, last_line = 0;  // of the block
 };
 
+// A process that a launcher started, or a pool names: its rank or its name, and its pid.
+struct Child {
+  std::string pid;
+  int rank = -1;
+  std::string name{};
+};
+
 class LauncherReport {
  public:
+  // Words of a report, or of a child.
   static bool begins(std::string_view line);
   bool open() const { return lines_left_ > 0; }
   // A line that begins a report, and those after it while it is open.
   void take_line(std::string_view line, std::int64_t number);
   const std::vector<FirstFailure>& failures() const { return failures_; }
+  const std::vector<Child>& children() const { return children_; }
 
  private:
+  bool take_child(std::string_view line);
+
   int lines_left_ = 0;
   FirstFailure now_;
   std::vector<FirstFailure> failures_;
+  std::vector<Child> children_;
 };
 
 }  // namespace ocrtune

@@ -80,6 +80,15 @@ const std::vector<Phrase>& advice_table() {
       {"offload_optimizer: \"nvme\", or none with ZeRO stage 3: on the CPU it holds 12 bytes a "
        "parameter and more",
        "offload_optimizer: \"nvme\"，或用 ZeRO stage 3 而不卸载：在 CPU 上每个参数占 12 字节以上"},
+      {"load the weights in float32 (no torch_dtype=float16, no .half()): fp16 AMP keeps them so; "
+       "or "
+       "bf16, which needs no scaler",
+       "以 float32 加载权重（不用 torch_dtype=float16 或 .half()）：fp16 AMP 要求如此；或用不需要 "
+       "scaler 的 bf16"},
+      {"enable_mkldnn=False, or another version of the framework; then the page or size that it "
+       "dies "
+       "of",
+       "enable_mkldnn=False，或换一个框架版本；然后找出使其崩溃的页面或尺寸"},
       {"timeoutSeconds and failureThreshold of the livenessProbe above the longest request, or the "
        "work in a thread or queue of its own",
        "livenessProbe 的 timeoutSeconds 与 failureThreshold "

@@ -28,8 +28,7 @@ struct StoryWords {
 
 constexpr StoryWords kStory[] = {
     {StoryCode::failed, "{0} failed first, with {1}: {2}", "{0} 最先失败，原因 {1}：{2}"},
-    {StoryCode::died, "{0} was the first that the launcher saw end: {2}",
-     "{0} 是启动器最先发现结束的：{2}"},
+    {StoryCode::died, "{0} was the first that was seen to end: {2}", "{0} 是最先被发现结束的：{2}"},
     {StoryCode::reported, "{0} reports {1}: {2}", "{0} 报告 {1}：{2}"},
     {StoryCode::busy, "{0} was busy alone: {2}", "{0} 独自忙于：{2}"},
     {StoryCode::silent, "{0} did not give up; its last line: {2}",

@@ -110,7 +110,7 @@ TEST(Diagnosis, SendersAndOrderlyEnds) {
 }
 
 // What ended well and made nothing, what names a child, what stands beside the run's own words.
-TEST(Diagnosis, ChainsAndChildren) { expect_accepted("../diagnosis/chains_and_children.txt", 11); }
+TEST(Diagnosis, ChainsAndChildren) { expect_accepted("../diagnosis/chains_and_children.txt", 15); }
 
 TEST(Diagnosis, ANamedSenderLeavesMemoryInDoubt) {
   const std::string killed = "./run.sh: line 9:  5121 Killed   python train.py\n";

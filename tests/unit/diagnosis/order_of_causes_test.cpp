@@ -345,7 +345,8 @@ TEST(Story, ALauncherNamesTheRankThatTheKernelKilled) {
   EXPECT_EQ(story[1].ranks, std::vector<int>{3});
 }
 
-// The launcher's own word for a child: DeepSpeed's command line, a pool's name and pid.
+// A launcher's word for a child: DeepSpeed's command line (its last line has that of the last
+// child), a pool's name and pid, a worker's own.
 TEST(Story, ALauncherNamesItsChild) {
   const std::string kill =
       "[Mon Mar 02 10:00:00 2026] Memory cgroup out of memory: Killed process 88 (python) "
@@ -354,14 +355,53 @@ TEST(Story, ALauncherNamesItsChild) {
     const auto story = diagnose({scan_text("dmesg.txt", kill), scan_text("a.log", line)}, {}).story;
     return story.size() == 2 && story[1].code == StoryCode::died ? story[1] : StoryEvent();
   };
-  EXPECT_EQ(died("[2026-03-02 10:00:02,012] [ERROR] [launch.py:325:sigkill_handler] "
-                 "['python', '-u', 'tune.py', '--local_rank=2'] exits with return code = -9\n")
+  EXPECT_EQ(died("[2026-03-02 09:00:02,012] [INFO] [launch.py:256:main] process 88 spawned with "
+                 "command: ['python', '-u', 'tune.py', '--local_rank=2', '-c', 'z.json']\n"
+                 "[2026-03-02 10:00:02,012] [ERROR] [launch.py:325:sigkill_handler] "
+                 "['python', '-u', 'tune.py', '--local_rank=3'] exits with return code = -9\n")
                 .ranks,
             std::vector<int>{2});
+  EXPECT_EQ(died("10:00:00 INFO reader-4 (pid 88): page_0007.png 31 lines\nCUDA error: x\n").place,
+            "reader-4 (pid 88)");
   EXPECT_EQ(died("[2026-03-02 10:00:02,136: ERROR/MainProcess] Process 'ForkPoolWorker-5' pid:31 "
                  "exited with 'signal 9 (SIGKILL)'\n")
                 .place,
             "ForkPoolWorker-5 (pid 31)");
+}
+
+TEST(Story, WhatAReportEffectsComesBeforeTheLaunchersWord) {
+  const auto story =
+      diagnose(
+          {scan_text("dmesg.txt",
+                     "[Tue Dec 08 10:00:00 2026] NVRM: Xid (PCI:0000:a1:00): 79, GPU has fallen "
+                     "off the bus.\n"),
+           scan_text("slurm.out",
+                     "[rank7]:[E1208 10:00:01.40 ProcessGroupNCCL.cpp:1896] CUDA error: "
+                     "unspecified launch failure\n"
+                     "Root Cause (first observed failure):\n[0]:\n"
+                     "  time      : 2026-12-08_10:00:05\n"
+                     "  rank      : 1 (local_rank: 1)\n"
+                     "  exitcode  : -6 (pid: 131)\n")},
+          {})
+          .story;
+  ASSERT_GE(story.size(), 2);
+  EXPECT_EQ(story[1].ranks, std::vector<int>{7});
+}
+
+TEST(Story, ARestartThatMeetsItAgainIsNotTheFirst) {
+  const auto story =
+      diagnose({scan_text("dmesg.txt",
+                          "[Tue Jul 28 01:25:13 2026] nfs: server nas1 not responding, still "
+                          "trying\n"),
+                scan_text("train.log",
+                          "2026-07-28 01:55:42 INFO load\n"
+                          "[rank0]: OSError: [Errno 116] Stale file handle: '/nas/a.json'\n"
+                          "[rank1]: OSError: [Errno 116] Stale file handle: '/nas/a.json'\n"),
+                scan_text("old.log", kGaveUp)},
+               {})
+          .story;
+  ASSERT_FALSE(story.empty());
+  EXPECT_EQ(story[0].place, "dmesg.txt");
 }
 
 TEST(Story, AJobsVerdictIsNoRanks) {
