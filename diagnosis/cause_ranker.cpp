@@ -130,11 +130,6 @@ void name_by_context(const Finding& finding, const LogScan& log, bool alone, Clu
     clue.weight = 0.75;
     clue.signature = "cuda_fork";
   }
-  // What a spawned child could not read, its parent could not write.
-  if (clue.name() == "checkpoint_damaged" && ends_with(finding.first.raised.file, "spawn.py")) {
-    clue.cause = &find_cause("start_method");
-    clue.signature = "pickle_child";
-  }
   // What a program that starts others does not find is a program.
   if (clue.name() == "missing_file" && ends_with(finding.first.raised.file, "subprocess.py")) {
     clue.cause = &find_cause("missing_module");

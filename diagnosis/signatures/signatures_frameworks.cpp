@@ -55,8 +55,6 @@ gpu_number gpu_id_invalid primary 0.92 invalid device ordinal|is larger than the
 cpu_build cpu_wheel_with_gpu primary 0.93 Torch not compiled with CUDA enabled|torch\.cuda\.is_available\(\) is False|without ATen_cuda library|Could not run '\S+' with arguments from the 'CUDA' backend|built without CUDA|Config \S+ cannot be set as true while (?:you are using paddlepaddle cpu version|your paddle is not compiled)|Cannot use (?:GPU|CUDAPlace) because (?:you have installed CPU|there is no GPU)|PaddlePaddle should be compiled with GPU|is not compiled with CUDA|not compiled with (?:CUDA|GPU) support|Please recompile or reinstall Paddle with CUDA support|Please check that your paddle compiles with WITH_GPU|Not compiled with CUDA
 went_on_with_cpu runs_on_cpu note 0.85 (?i)defaulting to CPU\b|falling back to (?:the )?CPU\b|\bUsing CPU\. Note: This module is much faster|no GPU (?:found|available|detected).{0,20}(?:using|running on) (?:the )?CPU|device Place\(cpu\)
 lightning_gpu_unused runs_on_cpu note 0.8 GPU available but not used|GPU available: True.{0,10}, used: False
-# A wheel of pip's list, and a card of nvidia-smi's.
-cpu_wheel_listed runs_on_cpu note 0.05 ^torch +\d\S*\+cpu$
 card_listed runs_on_cpu note 0.05 \bNVIDIA (?:GeForce|RTX|Tesla|Quadro|TITAN|[ABHLTV]\d+)[ -]|\bTesla [A-Z]\d+
 # torch.__version__, torch.version.cuda and torch.cuda.is_available(), as people print them.
 cpu_build_only cpu_wheel_with_gpu symptom 0.58 \b\d+\.\d+\.\d+\+cpu (?:None )?False$|Specified provider '(?:CUDA|Tensorrt|ROCM)ExecutionProvider' is not in available provider names
@@ -106,7 +104,6 @@ ppocr_line_error bad_training_data note 0.5 When parsing line (.{0,80})
 ppocr_missing_image missing_file note 0.55 Exception: (\S.*) does not exist!|(?:img_path|image|file)\S* .*does not exist!
 ppocr_learnt_nothing checkpoint_mismatch note 0.3 best metric, (?:acc|hmean): 0(?:\.0+)?,
 ppocr_param_shape checkpoint_mismatch note 0.55 The shape of model params \S+ \[.*\] not matched with loaded params|The pretrained params \S+ not in model
-paddle_state_shape checkpoint_mismatch note 0.5 Skip loading for \S+\. \S+ receives? a shape|Skip loading for
 paddle_eval_frozen evaluation_hang at_end 0.7 eval model:: +0%\|
 paddle_nccl_shm_hint shm_full primary 0.55 export NCCL_SHM_DISABLE=1
 paddle_store_retry rendezvous_failed at_end 0.6 Retry to connect to \S+ while the server is not yet listening

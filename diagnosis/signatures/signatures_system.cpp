@@ -23,7 +23,6 @@ kernel_invalid_opcode illegal_instruction proof 0.9 traps: (\S+)\[(\d+)\] trap i
 kernel_xid_fatal gpu_fault proof 0.92 NVRM: Xid \([^)]*\): (48|61|62|63|64|74|79|92|94|95|119|12[0-3]|136|14[03-9]|15[0468]|160)\b
 kernel_xid_program gpu_kernel_fault proof 0.7 NVRM: Xid \([^)]*\): (13|31|43|45|68|69)\b
 kernel_fell_off_bus gpu_fault proof 0.93 fallen off the bus\b|NVRM: .*(?:RmInitAdapter failed|Cannot attach gpu)|Remapping Failure Occurred +: Yes|[Rr]ow [Rr]emapp\w+ [Ff]ailure|Row remapping failed
-kernel_mce host_hardware_fault note 0.3 mce: \[Hardware Error\]: Machine check
 kernel_bad_memory host_hardware_fault proof 0.9 \[Hardware Error\]: .*(?:memory error|multi-bit ECC)|due to hardware memory corruption|Memory failure: 0x\w+: (?:Sending|Killing)|EDAC \S+ (?:\d+ )?UE\b|MCE: Killing|Uncorrected (?:hardware )?(?:memory )?error|Machine Check Exception: \d|Fatal (?:machine check|hardware error)|Uncorrect(?:able|ed) (?:ECC|[Mm]emory|machine check|PCI Express)(?: \w+)? ?\| ?Asserted|\| (?:IERR|CATERR|Thermal Trip|Bus (?:Fatal|Uncorrectable) [Ee]rror|Fatal NMI) ?\| ?Asserted|critical temperature reached|[Rr]eached critical temperature
 # `last -x` of a host that went down without a shutdown.
 host_crashed host_hardware_fault symptom 0.55 ^reboot +system boot .* - crash
