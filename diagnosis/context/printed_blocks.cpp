@@ -53,8 +53,7 @@ bool opens_report(std::string_view line) {
 }  // namespace
 
 bool LauncherReport::begins(std::string_view line) {
-  return has_any(line, {" spawned with command: ", " (pid", " pid:", ") was sent SIG"}) ||
-         opens_report(line);
+  return has_any(line, {"(pid", "' pid:", "[launch.py:"}) || opens_report(line);
 }
 
 // A pool of Python's tells the end of a child by name and pid, gunicorn by its pid; DeepSpeed
