@@ -53,8 +53,8 @@ struct CpuFacts {
   std::vector<Limit> limits;     // all that were found, ascending
   Fact<double> effective_cores;  // measured parallel capacity, in cores
   std::vector<std::pair<int, double>> scaling;  // (busy threads, speed relative to one)
-  // In a CPU second of the fastest core: fp32 multiply-adds in the vectors of this build. Compares machines
-  // that ran the same ocrtune.
+  // In a CPU second of the fastest core: fp32 multiply-adds in the vectors of this build. Compares
+  // machines that ran the same ocrtune.
   Fact<double> core_multiply_adds_per_second;
   double external_cpus = 0;      // used by others on the allowed CPUs during that measurement
   std::vector<std::string> isa;  // "avx2", "avx512f", "avx512_bf16", "amx_bf16", ...
