@@ -170,11 +170,8 @@ std::optional<int> rank_of_file(const std::string& path) {
   for (const re2::RE2& pattern : kNames) {
     if (re2::RE2::FullMatch(name, pattern, &rank) && rank <= kLargest) return rank;
   }
-  // torchrun's log folders: attempt_0/3/stderr.log
-  if (name.find_first_of("0123456789") != std::string::npos || slash == std::string::npos) {
-    return std::nullopt;
-  }
-  static const re2::RE2 kFolder(R"((?:.*/)?(\d{1,6})/[^/]*)");
+  // torchrun's log folders: attempt_0/3/stderr.log. Other folders' numbers are of jobs and days.
+  static const re2::RE2 kFolder(R"((?:.*/)?(\d{1,6})/(?:std(?:out|err)(?:\.log)?|error\.json))");
   if (re2::RE2::FullMatch(path, kFolder, &rank) && rank <= kLargest) return rank;
   return std::nullopt;
 }

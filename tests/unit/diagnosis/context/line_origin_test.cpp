@@ -60,8 +60,8 @@ TEST(LineOrigin, FilesNameTheirRank) {
   EXPECT_EQ(rank_of_file("node3-rank1.log"), 1);
   EXPECT_EQ(rank_of_file("slurm-1234-3.out"), 3);
   EXPECT_EQ(rank_of_file("attempt_0/5/stderr.log"), 5);
-  for (const char* path :
-       {"node1.log", "trainer01.log", "train-2025.log", "train.log", "/dev/fd/63"}) {
+  for (const char* path : {"node1.log", "trainer01.log", "train-2025.log", "train.log",
+                           "/dev/fd/63", "18/train.log", "logs/2026/30/dmesg.txt"}) {
     EXPECT_FALSE(rank_of_file(path)) << path;
   }
 }
