@@ -1,4 +1,4 @@
-// The folder of a failed trial, which stays for whoever wants to look into it.
+// The folder of a failed trial, which stays to be looked into.
 #pragma once
 
 #include <string>
