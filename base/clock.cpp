@@ -2,6 +2,7 @@
 #include "base/clock.h"
 
 #include <chrono>
+#include <ctime>
 #include <thread>
 
 namespace ocrtune {
@@ -18,6 +19,12 @@ class SteadyClock final : public Clock {
   }
 };
 
+double cpu_seconds(clockid_t clock) {
+  timespec used{};
+  ::clock_gettime(clock, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
 }  // namespace
 
 Clock& steady_clock() {
@@ -30,5 +37,8 @@ Clock& steady_clock() {
 double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
+
+double thread_cpu_seconds() { return cpu_seconds(CLOCK_THREAD_CPUTIME_ID); }
+double process_cpu_seconds() { return cpu_seconds(CLOCK_PROCESS_CPUTIME_ID); }
 
 }  // namespace ocrtune

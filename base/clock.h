@@ -16,4 +16,8 @@ inline double steady_seconds() { return steady_clock().now_seconds(); }
 
 double wall_seconds();  // seconds since 1970-01-01 UTC, for dates of reports and files
 
+// CPU time that this thread, and all threads of this process, have used.
+double thread_cpu_seconds();
+double process_cpu_seconds();
+
 }  // namespace ocrtune

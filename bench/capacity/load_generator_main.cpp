@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/stats.h"
 #include "bench/synthetic/function_target.h"
 #include "bench/synthetic/simulated_server.h"
-#include "trial/proc/cpu_time.h"
 #include "trial/workloads/service/load_generator.h"
 
 namespace {

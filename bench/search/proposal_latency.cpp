@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <map>
 
+#include "base/clock.h"
 #include "base/stats.h"
-#include "trial/proc/cpu_time.h"
 #include "tuner/session/replay.h"
 
 namespace ocrtune {

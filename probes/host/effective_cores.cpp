@@ -5,7 +5,6 @@
 // long the threads waited.
 #include "probes/host/effective_cores.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,12 +47,6 @@ struct Share {
   double sink = 0;  // keeps the work from being optimised away
 };
 
-double clock_seconds(clockid_t clock) {
-  timespec now{};
-  if (::clock_gettime(clock, &now) != 0) return 0;
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 // Works until the time is over, and says how fast it went.
 Share work_for(double seconds, std::latch& start) {
   // Rounds between two looks at the clock, so that the looks cost nothing.
@@ -62,7 +55,7 @@ Share work_for(double seconds, std::latch& start) {
   const double waited_before = run_queue_wait_seconds();
   // All begin at once: early threads would run alone at first.
   start.arrive_and_wait();
-  const double ran_before = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
+  const double ran_before = thread_cpu_seconds();
   const double begin = steady_clock().now_seconds();
   double now = begin;
   long rounds = 0;
@@ -72,7 +65,7 @@ Share work_for(double seconds, std::latch& start) {
     now = steady_clock().now_seconds();
   }
   share.rounds_per_second = static_cast<double>(rounds) / (now - begin);
-  const double ran = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - ran_before;
+  const double ran = thread_cpu_seconds() - ran_before;
   if (ran > 0) share.rounds_per_cpu_second = static_cast<double>(rounds) / ran;
   const double waited = run_queue_wait_seconds();
   if (waited_before >= 0 && waited >= 0) share.waited_seconds = waited - waited_before;
@@ -123,7 +116,7 @@ BusyTime busy_time(const std::vector<int>& cpus) {
       time.all += tick * static_cast<double>(parse_integer(fields[column]).value_or(0));
     }
   }
-  time.own = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  time.own = process_cpu_seconds();
   time.wall = steady_clock().now_seconds();
   return time;
 }
@@ -177,20 +170,14 @@ EffectiveCores measure_effective_cores(const std::vector<int>& order, double sec
   static_cast<void>(team_speed({order.front()}, slice / 2));  // wakes the clocks
   double one = 0;
   for (const int cpu : alone) one = std::max(one, team_speed({cpu}, slice).fastest);
-  if (one <= 0) {
-    found.cores.source = kNoThread;
-    found.multiply_adds_per_second.source = kNoThread;
-    return found;
-  }
+  found.cores.source = found.multiply_adds_per_second.source = kNoThread;  // until it is measured
+  if (one <= 0) return found;
   std::vector<std::pair<int, double>> speeds;  // (threads, rounds a second)
   double wait_share = 0;
   for (const std::size_t size : sizes) {
     const std::vector<int> team(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(size));
     const TeamSpeed speed = team_speed(team, slice);
-    if (speed.rounds_per_second <= 0) {
-      found.cores.source = kNoThread;
-      return found;
-    }
+    if (speed.rounds_per_second <= 0) return found;
     wait_share = std::max(wait_share, speed.wait_share);
     one = std::max(one, speed.fastest);
     speeds.emplace_back(static_cast<int>(size), speed.rounds_per_second);

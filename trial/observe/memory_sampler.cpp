@@ -19,11 +19,11 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/raw_proc.h"
 #include "base/text.h"
 #include "probes/host/memory_nodes.h"
-#include "trial/proc/cpu_time.h"
 #include "trial/proc/shm_files.h"
 
 namespace ocrtune {

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/cpu_set.h"
 #include "base/text.h"
-#include "trial/proc/cpu_time.h"
 
 namespace ocrtune {
 namespace {

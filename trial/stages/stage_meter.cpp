@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "trial/proc/cpu_time.h"
+#include "base/clock.h"
 
 namespace ocrtune {
 namespace {

@@ -16,6 +16,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "core/data/image_file.h"
 #include "core/data/loader.h"
@@ -255,12 +256,6 @@ TEST_F(LmdbSourceTest, AFileOf100GiBIsReadLikeAnyOther) {
   ASSERT_TRUE(source) << source.error().what;
   EXPECT_EQ(*(*source)->image_bytes(0), "first");
   EXPECT_EQ(*(*source)->image_bytes(1), "second");
-}
-
-double thread_cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // Damaged pages may point at each other in a circle.
