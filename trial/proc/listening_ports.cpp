@@ -26,23 +26,39 @@ namespace {
 constexpr timeval kPatience = {1, 0};     // to connect, to ask, and for the answer
 constexpr const char* kListening = "0A";  // TCP_LISTEN, as /proc/net/tcp has it
 
-std::string link_text(const std::string& path) {
-  char target[64];
-  const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
-  return {target, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
-}
-
 // Inodes of the sockets that a process holds.
 void add_sockets(int pid, std::set<std::string>& inodes) {
   const std::string folder = fmt::format("/proc/{}/fd", pid);
   const auto names = list_directory(folder);
   if (!names) return;
   for (const std::string& name : *names) {
-    const std::string text = link_text(join_path(folder, name));
+    char target[64];
+    const ssize_t size = ::readlink(join_path(folder, name).c_str(), target, sizeof target);
+    const std::string_view text(target, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
     const std::string_view head = "socket:[";
-    if (!starts_with(text, head)) continue;
+    if (text.substr(0, head.size()) != head) continue;
     inodes.emplace(text.substr(head.size(), text.size() - head.size() - 1));
   }
+}
+
+// The listening sockets in the network namespace of a process: their ports by inode.
+std::map<std::string, int> listening_sockets(int pid) {
+  std::map<std::string, int> found;
+  for (const char* table : {"tcp", "tcp6"}) {
+    const auto text = read_file(fmt::format("/proc/{}/net/{}", pid, table));
+    if (!text) continue;
+    for (const std::string& line : split(*text, '\n')) {
+      // sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode
+      const auto columns = words(line);
+      if (columns.size() < 10 || columns[3] != kListening) continue;
+      const std::size_t colon = columns[1].find(':');
+      if (colon == std::string::npos) continue;
+      // The address and the port are in hexadecimal.
+      found[columns[9]] =
+          static_cast<int>(std::strtol(columns[1].c_str() + colon + 1, nullptr, 16));
+    }
+  }
+  return found;
 }
 
 // The first bytes of whatever the port says to a request for the root; loopback needs no proxy.
@@ -75,20 +91,8 @@ std::vector<int> listening_ports(const std::vector<ProcessFacts>& members) {
     std::set<std::string> inodes;
     add_sockets(member.pid, inodes);
     if (inodes.empty()) continue;
-    for (const char* table : {"tcp", "tcp6"}) {
-      const auto text = read_file(fmt::format("/proc/{}/net/{}", member.pid, table));
-      if (!text) continue;
-      for (const std::string& line : split(*text, '\n')) {
-        // sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode
-        const auto columns = words(line);
-        if (columns.size() < 10 || columns[3] != kListening || !inodes.contains(columns[9])) {
-          continue;
-        }
-        const std::size_t colon = columns[1].find(':');
-        if (colon == std::string::npos) continue;
-        // The address and the port are in hexadecimal.
-        ports.insert(static_cast<int>(std::strtol(columns[1].c_str() + colon + 1, nullptr, 16)));
-      }
+    for (const auto& [inode, port] : listening_sockets(member.pid)) {
+      if (inodes.contains(inode)) ports.insert(port);
     }
   }
   return {ports.begin(), ports.end()};
@@ -102,14 +106,15 @@ int http_port(const std::vector<ProcessFacts>& members) {
 
 RunningServer::RunningServer(int port) {
   if (port <= 0) return;
-  // Of this network namespace: a port of that number in another one is another server's.
-  const auto own = link_text("/proc/self/ns/net");
+  std::map<std::string, int> sockets = listening_sockets(::getpid());
+  std::erase_if(sockets, [&](const auto& one) { return one.second != port; });
+  if (sockets.empty()) return;
   for (const ProcessFacts& process : all_processes()) {
-    const auto its = link_text(fmt::format("/proc/{}/ns/net", process.pid));
-    if (process.pid == ::getpid() || its != own) continue;
-    const std::vector<int> ports = listening_ports({process});
-    if (std::ranges::binary_search(ports, port))
-      listeners_.emplace(process.pid, process.start_ticks);
+    std::set<std::string> inodes;
+    add_sockets(process.pid, inodes);
+    const bool listens =
+        std::ranges::any_of(sockets, [&](const auto& one) { return inodes.contains(one.first); });
+    if (listens) listeners_.emplace(process.pid, process.start_ticks);
   }
 }
 

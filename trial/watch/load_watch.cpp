@@ -5,10 +5,11 @@
 
 namespace ocrtune {
 
-std::vector<ProcessFacts> LoadWatch::members() const {
-  std::vector<ProcessFacts> all = tree_.members();
-  all.insert(all.end(), beside_.begin(), beside_.end());
-  return all;
+const std::vector<ProcessFacts>& LoadWatch::members() {
+  if (beside_.empty()) return tree_.members();
+  both_ = tree_.members();
+  both_.insert(both_.end(), beside_.begin(), beside_.end());
+  return both_;
 }
 
 LoadSnapshot LoadWatch::snapshot(double now) {

@@ -35,7 +35,7 @@ class LoadWatch {
   const StageMeter& stages() const { return stages_; }
 
  private:
-  std::vector<ProcessFacts> members() const;  // of the tree and of the server
+  const std::vector<ProcessFacts>& members();  // of the tree and of the server
   LoadSnapshot snapshot(double now);
 
   const ProcessTree& tree_;
@@ -43,7 +43,8 @@ class LoadWatch {
   LoadDemand demand_;
   RunningServer server_;
   std::vector<ProcessFacts> beside_;  // of the server, when the open window began
-  LoadSnapshot load_;                 // at the start of the open window
+  std::vector<ProcessFacts> both_;
+  LoadSnapshot load_;  // at the start of the open window
   ShortLives short_lives_;
   ThreadUseMeter threads_;
   StageMeter stages_;
