@@ -73,36 +73,31 @@ const std::vector<Phrase>& advice_table() {
       {"uvicorn --workers 1 --limit-concurrency 8   # each worker loads its own models",
        "uvicorn --workers 1 --limit-concurrency 8   # 每个 worker 各自加载模型"},
       {"a bound on a page's pixels before it is read; task_reject_on_worker_lost=False, or the "
-       "same "
-       "task ends each worker",
+       "same task ends each worker",
        "读取前限制页面的像素数；task_reject_on_worker_lost=False，否则同一任务会使每个 worker "
        "结束"},
       {"offload_optimizer: \"nvme\", or none with ZeRO stage 3: on the CPU it holds 12 bytes a "
        "parameter and more",
        "offload_optimizer: \"nvme\"，或用 ZeRO stage 3 而不卸载：在 CPU 上每个参数占 12 字节以上"},
       {"load the weights in float32 (no torch_dtype=float16, no .half()): fp16 AMP keeps them so; "
-       "or "
-       "bf16, which needs no scaler",
+       "or bf16, which needs no scaler",
        "以 float32 加载权重（不用 torch_dtype=float16 或 .half()）：fp16 AMP 要求如此；或用不需要 "
        "scaler 的 bf16"},
       {"enable_mkldnn=False, or another version of the framework; then the page or size that it "
-       "dies "
-       "of",
+       "dies of",
        "enable_mkldnn=False，或换一个框架版本；然后找出使其崩溃的页面或尺寸"},
       {"timeoutSeconds and failureThreshold of the livenessProbe above the longest request, or the "
        "work in a thread or queue of its own",
        "livenessProbe 的 timeoutSeconds 与 failureThreshold "
        "高于最长的请求，或把工作放到单独的线程或队列"},
       {"nvidia-smi --gpu-reset -i N where nothing runs on it; leave the card out until nvidia-smi "
-       "-q "
-       "-d ECC,ROW_REMAPPER is clean",
+       "-q -d ECC,ROW_REMAPPER is clean",
        "在没有程序使用该卡时执行 nvidia-smi --gpu-reset -i N；在 nvidia-smi -q -d ECC,ROW_REMAPPER "
        "无误之前不要使用该卡"},
       {"firewall-cmd --add-port=PORT/tcp on the master, and the ports after it; nc -zv MASTER PORT "
        "from every node",
        "在主节点上执行 firewall-cmd --add-port=PORT/tcp，其后的端口也要开放；在每个节点上执行 nc "
-       "-zv "
-       "MASTER PORT"},
+       "-zv MASTER PORT"},
       {"ocrmypdf --tesseract-timeout 300 --skip-big 100   # above the slowest page",
        "ocrmypdf --tesseract-timeout 300 --skip-big 100   # 高于最慢的一页"},
       {"fewer jobs at once, a lower resolution or a faster model, so that a page takes less time",
