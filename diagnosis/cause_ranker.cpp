@@ -405,7 +405,8 @@ void CauseRanker::hear_left_out_weights() {
                   *left_out = find_in(log, "ppocr_param_shape");
     const bool inference = log.progress_lines <= log.served_lines && end == nullptr;
     if (inference && left_out == nullptr) left_out = find_in(log, "head_not_loaded");
-    const bool in_vain = nothing != nullptr && nothing->last.number >= end->last.number;
+    const bool in_vain =
+        nothing != nullptr && (end == nullptr || nothing->last.number >= end->last.number);
     const bool other_letters =
         in_vain && nothing->count >= (left_out == nullptr ? kMany : kFewest) &&
         batches != nullptr && parse_integer(batches->captures[0]).value_or(0) >= kManyBatches;
