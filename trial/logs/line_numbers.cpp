@@ -111,36 +111,58 @@ std::optional<double> counts_to(const TimedNumbers& line, std::size_t index) {
   return epochs ? std::nullopt : total_of(line, index);
 }
 
-// A pattern for the text before the number, its digits and blanks left open, and the number.
+// A pattern for the text from `from` to the number at `begin`, digits and blanks left open: they
+// vary in width from line to line.
+std::string pattern_between(const std::string& line, std::size_t from, std::size_t begin) {
+  // "step=" is not that of "micro_step=".
+  const bool word = from < begin && in_a_word(line[from]);
+  std::string pattern = word && !(from > 0 && in_a_word(line[from - 1])) ? "\\b" : "";
+  for (std::size_t at = from; at < begin;) {
+    std::size_t end = at + 1;
+    if (is_digit_at(line, at)) {
+      while (end < begin && is_digit_at(line, end)) ++end;
+      pattern += "[0-9]+";
+    } else if (line[at] == ' ') {
+      while (end < begin && line[end] == ' ') ++end;
+      if (end < begin) pattern += " *";
+    } else {
+      pattern += RE2::QuoteMeta(line.substr(at, 1));
+    }
+    at = end;
+  }
+  return pattern + " *";
+}
+
+// Where the first number stands that the pattern finds.
+std::size_t first_of(const std::string& pattern, const std::string& line) {
+  re2::StringPiece number;
+  if (!RE2::PartialMatch(line, pattern + "([0-9]+)", &number)) return line.size();
+  return static_cast<std::size_t>(number.data() - line.data());
+}
+
+// A pattern for the text before the number and the number: the marks before it and the letters of
+// its name, or as many words more as tell it from earlier ones, "epoch is [1], batch is [".
 std::string pattern_of(const TimedNumbers& line, std::size_t index, const char* group) {
+  constexpr int kMostWords = 3;
+  const std::string& text = line.line;
   const std::size_t begin = line.numbers[index].begin;
   std::size_t from = begin;
   const auto is_mark = [](char c) {
     return std::string_view(" \t:=[](#'\"|/-").find(c) != std::string_view::npos ||
            std::isdigit(static_cast<unsigned char>(c)) != 0;
   };
-  // The marks before the number, then the letters of its name: the pattern begins with the name.
-  while (from > 0 && begin - from < kPrefix && is_mark(line.line[from - 1])) --from;
-  while (from > 0 && in_a_word(line.line[from - 1]) && !is_digit_at(line.line, from - 1)) --from;
-  while (from < begin && line.line[from] == ' ') ++from;
-  // Digits and blanks vary in width from line to line, so they are left open. "step=" is not that
-  // of "micro_step=".
-  const bool word = from < begin && in_a_word(line.line[from]);
-  std::string pattern = word && !(from > 0 && in_a_word(line.line[from - 1])) ? "\\b" : "";
-  for (std::size_t at = from; at < begin;) {
-    std::size_t end = at + 1;
-    if (is_digit_at(line.line, at)) {
-      while (end < begin && is_digit_at(line.line, end)) ++end;
-      pattern += "[0-9]+";
-    } else if (line.line[at] == ' ') {
-      while (end < begin && line.line[end] == ' ') ++end;
-      if (end < begin) pattern += " *";
-    } else {
-      pattern += RE2::QuoteMeta(line.line.substr(at, 1));
-    }
-    at = end;
+  std::string pattern;
+  for (int words = 0; words < kMostWords; ++words) {
+    const std::size_t before = from;
+    while (from > 0 && begin - from < kPrefix && is_mark(text[from - 1])) --from;
+    while (from > 0 && in_a_word(text[from - 1]) && !is_digit_at(text, from - 1)) --from;
+    if (words > 0 && from == before) break;
+    std::size_t name = from;
+    while (name < begin && text[name] == ' ') ++name;
+    pattern = pattern_between(text, name, begin);
+    if (first_of(pattern, text) == begin) break;
   }
-  return fmt::format("{} *(?<{}>[0-9]+)", pattern, group);
+  return fmt::format("{}(?<{}>[0-9]+)", pattern, group);
 }
 
 struct Growth {

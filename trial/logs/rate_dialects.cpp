@@ -84,6 +84,12 @@ std::optional<double> number_of(std::string_view text, std::size_t begin, std::s
     return number ? std::optional<double>(number->value) : std::nullopt;
   }
   const auto before = number_ending_at(text, begin);
+  const auto dashed =
+      text.substr(after).starts_with("- ") ? number_at(text, after + 2) : std::nullopt;
+  // "29 sample/sec - 190.1", a step and a rate: what follows the dash has no unit of its own.
+  if (dashed && text.find_first_not_of(" ,;|", dashed->end) == std::string_view::npos) {
+    return dashed->value;
+  }
   const auto behind = number_at(text, after);
   if (!before) return behind ? std::optional<double>(behind->value) : std::nullopt;
   if (!behind) return before->value;

@@ -252,6 +252,9 @@ TEST(RateReader, ReadsTheLinesOfManyPrograms) {
       {"0,412 samples/s", 0.824},        // no thousands of nothing
       {"loss 2.3 img/s 412.5", 825},
       {"loss 2.3 412.5 img/s", 825},
+      {"0 29 sample_per_sec - 412.5", 825},  // epoch, step, name and value
+      {"412.5 img/s - 0.35 s/step", 825},
+      {"412.5 img/s - loss 2.3", 825},
       {"samples_per_second=412.5 loss=2.3", 825},
       {"train_samples_per_second: 412.5", 825},
       {"412.5 images per second", 825},

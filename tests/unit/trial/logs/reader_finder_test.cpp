@@ -327,6 +327,20 @@ TEST(ReaderFinder, ANameWithinAnotherOneIsNotRead) {
   EXPECT_NEAR(printed.samples_per_second, 319.5, 1) << printed.choice->log_reader;
 }
 
+// Two counts behind the same word: the pattern holds as much as tells them apart.
+TEST(ReaderFinder, ACountIsToldFromAnEarlierOneOfTheSameWord) {
+  const HeardScript heard = hear(every(0.4, 30,
+                                       [](int i) {
+                                         return fmt::format(
+                                             "Epoch is [{}/900], mini-batch is [{}/41], time "
+                                             "consumption is 0.35018420, batch_loss is 2.05",
+                                             1 + i / 41, 1 + i % 41);
+                                       }),
+                                 context_of({4, 1}, true));
+  ASSERT_TRUE(heard.choice);
+  EXPECT_NEAR(heard.samples_per_second, 4 / 0.4, 0.2) << heard.choice->log_reader;
+}
+
 // A clock since the start, whatever it is called.
 TEST(ReaderFinder, ATimeThatGrowsWithTheClockIsNotOfAStep) {
   const auto line = [](int i) {
