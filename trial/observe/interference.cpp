@@ -313,6 +313,7 @@ Pool Pools::pool_of(const CpuSet& cpus, const CpuSeconds& busy, const CpuSeconds
 void blame_waiting(const Growths& threads, const Pools& pools, double wall, Interference& found) {
   // So that no CPU is divided by nothing where there are no strangers.
   constexpr double kTinyCpus = 1e-3;
+  constexpr double kTicksUnsure = 2;  // of what strangers had
   double weights = 0, squares = 0;
   for (const auto& [id, thread] : threads) {
     const Pool& pool = pools.of(id);
@@ -320,7 +321,10 @@ void blame_waiting(const Growths& threads, const Pools& pools, double wall, Inte
     const double others = std::max(0.0, pool.own - thread.run / wall);
     // Of the busy CPUs of the pool, the part that strangers had.
     const double strangers = pool.cpus * external / (external + others);
-    const double blamed = thread.waited * std::min(1.0, strangers / std::max(1.0, pool.waiting));
+    // Whom strangers keep from its CPUs they keep there no longer than they have one.
+    const double most = pool.external * wall + kTicksUnsure / ticks_per_second();
+    const double blamed =
+        std::min(most, thread.waited * std::min(1.0, strangers / std::max(1.0, pool.waiting)));
     found.external_wait_seconds += blamed;
     weights += thread.run + thread.waited;
     squares += (thread.run + thread.waited) * blamed * blamed;
@@ -353,18 +357,20 @@ void blame_siblings(const Pools& pools, double wall, Interference& found) {
   found.external_wait_seconds += kUnsure * kLoss * wall * in_step;
 }
 
-// The share of their time that the tree's threads lost to others. Where the tree needs all CPUs its
-// threads also wait for each other and for what the kernel does for them: then what is blamed on
-// strangers counts. Threads that fit and wait beside idle CPUs wait for something that is not seen.
+// The share of their time that the tree's threads lost to others, of the wall time at least: who
+// sleeps most of it and waits a moment at each awakening loses that moment. Where the tree needs
+// all CPUs its threads also wait for each other and for what the kernel does for them: then what is
+// blamed on strangers counts. Threads that fit and wait beside idle CPUs wait for something that is
+// not seen.
 double share_lost(const Interference& found, double wall, const LoadDemand& demand) {
   constexpr double kFull = 0.8;  // of the CPUs
   const double used = found.cpu_seconds / wall + found.external_cpus;
-  if (demand.threads <= found.available_cpus && used < kFull * found.available_cpus) {
-    return found.run_queue_wait_share;
-  }
   const double active = found.cpu_seconds / std::max(1e-9, 1 - found.run_queue_wait_share);
-  return std::max(found.longest_external_wait_seconds / wall,
-                  active > 0 ? found.external_wait_seconds / active : 0);
+  const double time = std::max(wall, active);
+  if (demand.threads <= found.available_cpus && used < kFull * found.available_cpus) {
+    return found.run_queue_wait_share * active / time;
+  }
+  return std::max(found.longest_external_wait_seconds / wall, found.external_wait_seconds / time);
 }
 
 // What else may have slowed the tree than load on its CPUs.
@@ -461,7 +467,9 @@ Interference interference_between(const LoadSnapshot& before, const LoadSnapshot
   found.available_cpus = pools.all().cpus;
   blame_waiting(threads, pools, wall, found);
   blame_siblings(pools, wall, found);
-  if (run + waited > 0) found.run_queue_wait_share = waited / (run + waited);
+  // Of all that the tree ran: the threads that live may be those that start others and do nothing.
+  const double ran = std::max(run, found.cpu_seconds);
+  if (ran + waited > 0) found.run_queue_wait_share = waited / (ran + waited);
   found.pressure_share = (after.pressure_seconds - before.pressure_seconds) / wall;
   found.throttled_seconds = after.throttled_seconds - before.throttled_seconds;
   if (total > 0) found.steal_share = (after.stolen_cpu_seconds - before.stolen_cpu_seconds) / total;

@@ -70,6 +70,17 @@ TEST(Interference, WhoSleepsLosesNothingToOthers) {
   EXPECT_NE(interference_between(before, after, {1, 8}).spoilt_by, "");
 }
 
+// As measured of a server that sleeps for 50 ms a request, on a quiet machine.
+TEST(Interference, AwakeningsTakeLittleOfTheTimeOfWhoSleeps) {
+  LoadSnapshot before = at(10, 100, 50), after = at(13.2, 100.2, 50.12);
+  before.has_thread_times = after.has_thread_times = true;
+  before.threads = {{1, {5.0, 1.0}}};
+  after.threads = {{1, {5.12, 1.06}}};
+  const auto found = interference_between(before, after, {1, 2});
+  EXPECT_GT(found.run_queue_wait_share, 0.3);
+  EXPECT_EQ(found.spoilt_by, "");
+}
+
 TEST(Interference, RanksThatTakeAllCpusWaitForEachOther) {
   // Two ranks of one thread on two CPUs, and the threads that exchange gradients for them.
   LoadSnapshot before = at(10, 100, 50), after = at(11, 101.9, 51.84);
@@ -129,6 +140,35 @@ TEST(Interference, EndedProcessesWaitedAsLongAsTheyCouldRunAndDidNot) {
   after.brief = {};
   EXPECT_EQ(interference_between(before, after, {2, 8}).observed_seconds, 0)
       << "nobody saw what those waited that ran most";
+}
+
+// Of a shell that starts one page after the other: it waits for most of the little that it does.
+TEST(Interference, WhatAParentWaitedIsAPartOfAllThatItsTreeRan) {
+  LoadSnapshot before = at(10, 100, 50), after = at(12, 102, 51.95);
+  before.has_thread_times = after.has_thread_times = true;
+  before.threads = {{1, {5.0, 1.0}}};
+  after.threads = {{1, {5.01, 1.05}}};
+  before.tree_cpu_seconds = 49;
+  after.tree_cpu_seconds = 50.95;
+  const auto found = interference_between(before, after, {2, 8});
+  EXPECT_NEAR(found.run_queue_wait_share, 0.05 / 2, 1e-9);
+  EXPECT_EQ(found.spoilt_by, "");
+}
+
+// Two at a time on two CPUs, each with more threads than there are CPUs; strangers have 1 %.
+TEST(Interference, NobodyWaitsForStrangersLongerThanTheyRan) {
+  LoadSnapshot before = at(10, 100, 50), after = at(12, 103.42, 53.4);
+  before.total_cpu_seconds = 20;
+  after.total_cpu_seconds = 24;
+  before.has_thread_times = after.has_thread_times = true;
+  before.threads = {{7, {5.0, 1.0}}};
+  after.threads = {{7, {5.05, 1.0}}};
+  before.tree_cpu_seconds = 49;
+  after.tree_cpu_seconds = 52.4;
+  after.brief = {2.0, {{7, 6.5}}, {{7, 0.1}}, {}};
+  const auto found = interference_between(before, after, {2, 2});
+  EXPECT_LE(found.longest_external_wait_seconds, 0.02 + 0.02 + 1e-9) << "and two ticks";
+  EXPECT_EQ(found.spoilt_by, "");
 }
 
 TEST(Interference, ThreadsBornAndEnded) {
