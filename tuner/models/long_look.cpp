@@ -10,6 +10,7 @@
 #include "base/normal.h"
 #include "base/stats.h"
 #include "trial/observe/undisturbed_rate.h"
+#include "tuner/models/repeats.h"
 
 namespace ocrtune {
 namespace {
@@ -43,8 +44,25 @@ Trial lasting_part(Trial trial) {
   return undisturbed_rate(trial.samples).slow.recur() ? trial : later_half(std::move(trial));
 }
 
-// ln(rate that lasts / rate at the beginning); 0: alike, or not known well enough.
-double log_change(const Trial& trial, double first_seconds) {
+// Relative, of what the machine makes of a setting from launch to launch; the beginning of a long
+// trial is a launch as the others are, whatever its program does later.
+double noise_of(const std::vector<Trial>& trials, double first_seconds) {
+  std::map<Knobs, std::vector<double>> rates;
+  for (const Trial& trial : trials) {
+    if (!trial.ok()) continue;
+    const double rate = is_long(trial)
+                            ? undisturbed_rate(beginning(trial, first_seconds)).samples_per_second
+                            : trial.samples_per_second;
+    if (rate > 0) rates[trial.knobs].push_back(rate);
+  }
+  std::vector<std::vector<double>> repeats;
+  for (auto& [knobs, own] : rates) repeats.push_back(std::move(own));
+  return pooled_noise(repeats, kExpectedNoise);
+}
+
+// ln(rate that lasts / rate at the beginning); 0: alike, or not known well enough. `noise` is in
+// both parts, which lie as far apart as two trials.
+double log_change(const Trial& trial, double first_seconds, double noise) {
   const std::vector<Sample> first = beginning(trial, first_seconds);
   const RateEstimate whole = undisturbed_rate(trial.samples);
   if (whole.slow.recur() && first.size() >= kMinWindows) {
@@ -61,7 +79,7 @@ double log_change(const Trial& trial, double first_seconds) {
   const double change = std::log(after.model_samples_per_second / before.model_samples_per_second);
   const double errors[] = {before.error, before.model_error, before.sharing_error,
                            after.error,  after.model_error,  after.sharing_error};
-  double squares = 0;
+  double squares = 2 * noise * noise;
   for (const double error : errors) squares += error * error;
   const bool clear = std::fabs(change) > kNormal95 * std::sqrt(squares);
   return clear && std::fabs(change) > std::log1p(kAlike) ? change : 0;
@@ -113,12 +131,13 @@ Trial later_half(Trial trial) {
 LongLook long_look(const std::vector<Trial>& trials) {
   LongLook look;
   look.first_seconds = usual_seconds(trials);
+  const double noise = noise_of(trials, look.first_seconds);
   double logs = 0;
   int count = 0;
   bool any = false;
   for (const Trial& trial : trials) {
     if (!is_long(trial)) continue;
-    const double change = log_change(trial, look.first_seconds);
+    const double change = log_change(trial, look.first_seconds, noise);
     any = any || change != 0;
     logs += change;
     ++count;

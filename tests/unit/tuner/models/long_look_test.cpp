@@ -73,6 +73,25 @@ TEST(LongLook, ASteadyRateChangesNothing) {
   EXPECT_EQ(by_long_look(trials, look)[1].samples.size(), trials[1].samples.size());
 }
 
+// As measured of OCRmyPDF on a virtual machine: what begins otherwise than earlier launches did,
+// and differs no less from them than its later half does from its beginning.
+TEST(LongLook, ADriftOfTheMachineIsNoChange) {
+  const std::vector<double> rates = {0.69, 0.76, 0.72, 0.77, 0.83, 0.86, 0.9, 0.83, 0.79, 0.79};
+  const Trial longer = trial_of("nproc=2", rates, kLongPhase);
+  std::vector<Trial> trials = {
+      longer,
+      trial_of("nproc=1", {0.50, 0.54, 0.53, 0.52, 0.55, 0.5, 0.54, 0.5, 0.56}, kLongPhase)};
+  for (const double rate : {0.690, 0.631, 0.695}) {
+    trials.push_back(trial_of("nproc=2", {rate, rate, rate}));
+  }
+  for (const double rate : {0.495, 0.418, 0.429}) {
+    trials.push_back(trial_of("nproc=1", {rate, rate, rate}));
+  }
+  EXPECT_FALSE(long_look(trials).changes());
+  const Trial steady = trial_of("nproc=2", {0.7, 0.7, 0.7});
+  EXPECT_TRUE(long_look({longer, steady, steady, steady}).changes()) << "beside steady launches";
+}
+
 TEST(LongLook, NoiseIsNoChange) {
   const std::vector<Trial> trials = {
       trial_of("workers=1", {40, 60}),
