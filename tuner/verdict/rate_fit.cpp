@@ -382,8 +382,10 @@ double RateFit::half_by_rounds(std::size_t a, std::size_t b) const {
     if (other != rounds_[b].end()) differences.push_back(log_rate - other->second);
   }
   const auto count = static_cast<double>(differences.size());
-  // Two differences have an interval that excludes nothing.
-  if (count < 3) return 0;
+  const double trials = std::min(dof_[a], dof_[b]) - (kPriorDof - 1);
+  // Two differences have an interval that excludes nothing, and a few of many trials say less than
+  // all of them.
+  if (count < 3 || 2 * count < trials) return 0;
   return t_quantile_95(count + 1) * stddev(differences) / std::sqrt(count);
 }
 

@@ -228,13 +228,22 @@ Interval ratio_interval(const Setting& a, const Setting& b) {
 }
 
 Interval told_ratio(const Setting& a, const Setting& b) {
-  const Interval ratio = ratio_interval(a, b);
-  if (!(a.max_rate > 0) || !(b.mean_rate.median > 0)) return ratio;
-  const double most = a.max_rate / b.mean_rate.median;
-  if (ratio.median <= most) return ratio;
-  // As wide as the fit's: an estimate at the edge of its interval says nothing of the noise.
-  const double share = most / ratio.median;
-  return {most, share * ratio.low, share * ratio.high};
+  // Of each, side by side: how a user finds out. Repeats within minutes do not tell what launches
+  // of another hour will be; the pasted lines of bench/RESULTS.md lay this far from their means.
+  constexpr double kLaunches = 3;
+  Interval ratio = ratio_interval(a, b);
+  if (!(ratio.low > 0)) return ratio;
+  if (a.max_rate > 0 && b.mean_rate.median > 0) {
+    // As wide as the fit's: an estimate at the edge of its interval says nothing of the noise.
+    const double share = std::min(1.0, a.max_rate / b.mean_rate.median / ratio.median);
+    ratio = {share * ratio.median, share * ratio.low, share * ratio.high};
+  }
+  const double noise = std::hypot(a.fit->noise(a.place), b.fit->noise(b.place));
+  Interval told = of_next_launch(ratio, noise / std::sqrt(kLaunches));
+  // Which of the two is the faster one all trials say together.
+  if (ratio.low > 1) told.low = std::max(told.low, 1.0);
+  if (ratio.high < 1) told.high = std::min(told.high, 1.0);
+  return told;
 }
 
 const Trial* latest_of(const std::vector<Trial>& trials, const Knobs& knobs) {
@@ -280,7 +289,7 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     if (learns_rates(objective)) setting.max_rate = max_rate_of(gathered);
     const double most = gathered.max_answered;
     setting.mean_rate = within(told_rate(rates->rate(setting.place), gathered, noise), most);
-    const double launch = std::max(noise, rates->noise(setting.place));
+    const double launch = rates->noise(setting.place);
     setting.summary.samples_per_second = within(of_next_launch(setting.mean_rate, launch), most);
     setting.summary.modelled = gathered.modelled && !setting.rates.empty();
     setting.summary.cpu_seconds_per_sample = median(

@@ -69,8 +69,8 @@ bool noise_is_measured(const std::vector<Trial>& trials, const Objective& object
 // paired.
 Interval ratio_interval(const Setting& a, const Setting& b);
 
-// The same as far as it may be told: no larger than the rates that may be told of both, and as
-// wide.
+// The same as far as it may be told: no larger than the rates that may be told of both, and of the
+// next launches of each and not of the mean of all.
 Interval told_ratio(const Setting& a, const Setting& b);
 
 Reason outcome_reason(Outcome outcome);  // the outcome alone: out of memory

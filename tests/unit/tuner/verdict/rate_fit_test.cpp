@@ -61,6 +61,30 @@ TEST(RateFit, ARoundThatIsSlowAsAWholeChangesNoRatio) {
   }
 }
 
+// As measured of ONNX Runtime on two CPUs that were one core for minutes at a time: two threads at
+// twice the rate of one or at the same, in three rounds and in many trials beside them.
+TEST(RateFit, AFewRoundsOfManyTrialsDoNotSayHowWideARatioIs) {
+  std::vector<RateObservation> seen;
+  const auto add = [&seen](std::size_t setting, int round, double rate) {
+    seen.push_back({.setting = setting, .round = round, .log_rate = std::log(rate)});
+  };
+  for (const double rate : {40.3, 47.0, 41.3, 41.1, 44.0, 47.4, 47.5, 47.6}) add(0, 0, rate);
+  for (const double rate : {79.9, 48.5, 65.8, 63.8, 41.1, 40.4, 78.2, 79.9, 77.0, 65.5, 61.8}) {
+    add(1, 0, rate);
+  }
+  const double rounds[][2] = {{39.8, 78.8}, {48.0, 39.6}, {40.8, 83.0}};
+  for (int i = 0; i < 3; ++i) {
+    add(0, i + 1, rounds[i][0]);
+    add(1, i + 1, rounds[i][1]);
+  }
+  const Interval ratio = RateFit(seen, 2, 0.21).ratio(1, 0);
+  EXPECT_NEAR(ratio.median, 1.47, 0.08);
+  EXPECT_GT(ratio.low, 1.1);
+  EXPECT_LT(ratio.high, 2);
+  std::erase_if(seen, [](const RateObservation& one) { return one.round == 0; });
+  EXPECT_LT(RateFit(seen, 2, 0.21).ratio(1, 0).low, 1) << "three rounds alone";
+}
+
 // Two trials of each, one of them in a round: which of two that are far apart was slowed cannot be
 // known, and a ratio that rests on one of them alone is no evidence.
 TEST(RateFit, OfTwoTrialsThatAreFarApartEitherMayBeSlowed) {
