@@ -116,7 +116,7 @@ bool only_reads(std::uint32_t programs, const std::vector<LogScan>& logs) {
   return (programs & kReaders) != 0 && (programs & kTrainers) == 0 && !learns;
 }
 
-void advise(Cause& cause, const std::vector<LogScan>& logs) {
+void advise(Cause& cause, const std::vector<LogScan>& logs, bool slowed) {
   constexpr std::size_t kMost = 6;
   const Config config = printed_config(logs);
   std::uint32_t programs = 0;
@@ -143,10 +143,8 @@ void advise(Cause& cause, const std::vector<LogScan>& logs) {
     if (re2::RE2::PartialMatch(line.text, kModule, &module))
       add(fmt::format("pip install {}   # its package may have another name", module));
   }
-  const bool slowed =
-      std::ranges::any_of(logs, [](const LogScan& log) { return log.costs.fell(); });
   if (slowed && cause.row == &find_cause("time_limit"))
-    add("find what slowed the run before the limit is raised: its steps took longer at its end");
+    add("mend what slowed the run, which is named below, before the limit is raised");
   for (const Fix& fix : fix_table()) {
     const bool written =
         fix.programs == 0 || ((programs & fix.programs) != 0 && (programs & fix.without) == 0);

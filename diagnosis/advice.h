@@ -30,8 +30,8 @@ const std::vector<Fix>& fix_table();  // of lines, then of programs: diagnosis/a
 const std::vector<Care>& care_table();
 
 // Fills `fixes`, `confirm`, `first` and `not_worth`. "Train.loader.num_workers=2" becomes half of
-// what the run had; what it already has is left out.
-void advise(Cause& cause, const std::vector<LogScan>& logs);
+// what the run had; what it already has is left out. `slowed`: what slowed the run is told as well.
+void advise(Cause& cause, const std::vector<LogScan>& logs, bool slowed = false);
 
 // The sentence of a message that says what to do about it, with the flags that it names; "": none.
 std::string cure_in_message(const std::string& text);

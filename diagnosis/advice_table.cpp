@@ -100,9 +100,12 @@ Paddle - --gpus 0,1 with exactly the visible ones
 torchrun - --nproc_per_node at most the number of GPUs
 = no_gpu_visible cpu_wheel_with_gpu
 Paddle -PaddleOCR,PaddleX run on the CPU: -o Global.use_gpu=false with the CPU wheel
-= cpu_wheel_with_gpu
+= cpu_wheel_with_gpu runs_on_cpu
 Paddle - pip install paddlepaddle-gpu of the CUDA version that nvidia-smi names
 ONNX_Runtime - pip uninstall onnxruntime onnxruntime-gpu; pip install onnxruntime-gpu   # never both
+= runs_on_cpu
+OpenVINO - docker run --device /dev/dri --group-add $(stat -c %g /dev/dri/renderD128), with intel-opencl-icd in the image; or device CPU
+PyTorch -Paddle,ONNX_Runtime,OpenVINO pip uninstall torch torchvision; pip install torch torchvision --index-url https://download.pytorch.org/whl/cu124
 = gpu_kernel_fault
 PyTorch,Paddle -vLLM,SGLang check labels and indices against the number of classes and the dictionary
 = stalled segmentation_fault
@@ -175,6 +178,8 @@ controller_not_delegated systemctl edit user@.service: Delegate=cpu cpuset io me
 cgroups_hybrid podman --runtime runc, or control groups of version 2 alone: boot with systemd.unified_cgroup_hierarchy=1
 tesseract_language apt install tesseract-ocr-LANG, or LANG.traineddata into the tessdata folder; tesseract --list-langs says what is there
 glibcxx a newer libstdc++ first in LD_LIBRARY_PATH: conda install -c conda-forge libstdcxx-ng
+~requirecudnn pip install 'onnxruntime-gpu[cuda,cudnn]'   # the CUDA and cuDNN that the line names
+library_conflict~unexpectedkeyword|cannotimportname|hasnoattribute|nomodulenamed|removedin the versions that the program was written for, by its requirements or its date; or the new call, by the changelog
 openvino_no_device docker run --device /dev/dri --group-add $(stat -c %g /dev/dri/renderD128), with intel-opencl-icd in the image; or device CPU
 model_version pip install -U onnxruntime, or export with a lower opset (onnx.version_converter)
 kernel_io_error smartctl -a DEVICE; replace the disk, then restore from the copy

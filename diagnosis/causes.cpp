@@ -285,10 +285,10 @@ pages_left_out wrong_result none Pages stayed without text: each took longer, or
 ? how many pages does the log say were skipped? the size of the text beside the number of pages
 - ocrmypdf --tesseract-timeout 300 --skip-big 100   # above the slowest page
 - fewer jobs at once, a lower resolution or a faster model, so that a page takes less time
-runs_on_cpu ok none The program found no GPU that it can use and went on with the CPU, which takes ten times as long and more.
-? python -c 'import torch; print(torch.__version__, torch.cuda.is_available())'; nvidia-smi
-- the CUDA build of the framework: pip uninstall torch torchvision; pip install torch torchvision --index-url https://download.pytorch.org/whl/cu124
-- a container with the card: docker run --gpus all
+runs_on_cpu ok none The program was to use a GPU, could not, and went on with the CPU, which takes ten times as long and more. That it ended well says nothing of this.
+? nvidia-smi while it runs: is the program in its list of processes?
+- the GPU build of the framework, for the CUDA version that nvidia-smi names
+- docker run --gpus all
 data_loading_bound ok none The step waits for data for a large part of its time.
 ? avg_reader_cost / avg_batch_cost in the log
 - more loader workers, up to the free cores and memory: ocrtune tune

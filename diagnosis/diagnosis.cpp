@@ -115,11 +115,17 @@ bool add_narrow_mask(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
   return true;
 }
 
-void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
+// Who goes on with the CPU where nobody speaks of a card, or is told to, does as intended.
+bool misses_a_card(const std::vector<LogScan>& logs) {
+  const auto has = [&](std::string_view signatures) { return !seen(logs, signatures).empty(); };
+  return !has(" cpu_meant ") &&
+         (has(" card_refused ") || (has(" went_on_with_cpu ") && has(" card_wanted ")));
+}
+
+void add_slowness(const std::vector<LogScan>& logs, bool late, Diagnosis& diagnosis) {
   const bool narrow = add_narrow_mask(logs, diagnosis);
-  // On a machine without a card the CPU is as intended.
-  const bool spared =
-      !seen(logs, " card_listed ").empty() && !seen(logs, " went_on_with_cpu ").empty();
+  // What a run died of that could not use its card says so itself.
+  const bool on_cpu = misses_a_card(logs) && (late || !diagnosis.failed);
   for (const LogScan& log : logs) {
     for (const Finding& finding : log.findings) {
       const SignatureRow& row = *finding.signature;
@@ -127,9 +133,8 @@ void add_slowness(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
       if (row.role != Role::note || !slow ||
           (row.id == "smi_card" && (diagnosis.failed || !one_card_works(finding))) ||
           (row.id == "cpu_stat" && !throttled(finding)) ||
-          (row.cause == "runs_on_cpu" && !spared && row.id != "lightning_gpu_unused") ||
-          (row.id == "swapping" && finding.count < 3) || row.id == "slurm_cpus_a_task" ||
-          (row.id == "torch_worker_count" && narrow)) {
+          (row.cause == "runs_on_cpu" && !on_cpu) || (row.id == "swapping" && finding.count < 3) ||
+          row.id == "slurm_cpus_a_task" || (row.id == "torch_worker_count" && narrow)) {
         continue;
       }
       const LogLine& line = row.id == "cpu_stat" ? finding.last : finding.first;
@@ -325,11 +330,15 @@ Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evid
     diagnosis.next_steps = next_steps(diagnosis.causes, logs);
   }
   // After the verdict: slowness ends no run, but a limit of time is reached by what is slow.
-  add_slowness(logs, diagnosis);
-  const bool late = diagnosis.failed && diagnosis.causes[0].row == &find_cause("time_limit");
+  const bool late =
+      diagnosis.failed && listed(" time_limit worker_timeout ", diagnosis.causes[0].row->name);
+  add_slowness(logs, late, diagnosis);
   if (!diagnosis.failed || late) sort_by_confidence(diagnosis.causes, late ? 1 : 0);
   add_notes(logs, evidence, ranker, diagnosis);
-  for (Cause& cause : diagnosis.causes) advise(cause, logs);
+  const bool slowed = std::ranges::any_of(diagnosis.causes, [](const Cause& cause) {
+    return cause.row->kind == CauseKind::slowness && cause.confidence >= 0.5;
+  });
+  for (Cause& cause : diagnosis.causes) advise(cause, logs, slowed);
   ask_for_what_is_missing(logs, evidence, diagnosis.causes);
   if (diagnosis.causes.empty()) diagnosis.given = given_in(logs, evidence);
   return diagnosis;

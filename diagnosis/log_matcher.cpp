@@ -115,7 +115,7 @@ bool is_warning(std::string_view line) {
   line = line.substr(0, 160);
   if (line.find("NCCL WARN ") != std::string_view::npos) return false;  // its word for an error
   static const re2::RE2 kWords(
-      R"(^(?:\[rank\d+\]:)?\[?W\d{3}|^Corrupt JPEG data|\[W\] |Warning: |WARNING|warning: | WARN(?: |:\d)|: W tensorflow|level=warn|NCCL INFO |retrying|will retry|\(retry |retry 1|retry in | try ok|attempt 1[ /]|falling back|, skipped|\(skipped|ignoring |; dlerror: | caught[),] ?|[,;] using |\(ignored\)|thrown while requesting|Error while downloading from)");
+      R"(^(?:\[rank\d+\]:)?\[?W\d{3}|^Corrupt JPEG data|\[W\] |\[W:onnx|Warning: |WARNING|warning: | WARN(?: |:\d)|: W tensorflow|level=warn|NCCL INFO |retrying|will retry|\(retry |retry 1|retry in | try ok|attempt 1[ /]|falling back|, skipped|\(skipped|ignoring |; dlerror: | caught[),] ?|[,;] using |\(ignored\)|thrown while requesting|Error while downloading from)");
   return re2::RE2::PartialMatch(line, kWords);
 }
 

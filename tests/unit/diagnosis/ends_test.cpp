@@ -121,6 +121,14 @@ TEST(Ends, WhatSlowedARunStandsBesideItsLimitOfTime) {
   EXPECT_STREQ(found.causes[1].row->name, "gpu_throttled");
   EXPECT_STREQ(found.causes[2].row->name, "throughput_fell");
   EXPECT_THAT(found.causes[0].fixes.at(0), testing::HasSubstr("what slowed the run"));
+  FailureEvidence timeout;
+  timeout.exit_code = 124;
+  const Diagnosis on_cpu = diagnose_text(
+      "arguments: --device cuda\nCUDA is not available, using the CPU\npage 1\n", timeout);
+  ASSERT_GE(on_cpu.causes.size(), 2U);
+  EXPECT_STREQ(on_cpu.causes[0].row->name, "time_limit");
+  EXPECT_STREQ(on_cpu.causes[1].row->name, "runs_on_cpu");
+  EXPECT_THAT(on_cpu.causes[0].fixes.at(0), testing::HasSubstr("what slowed the run"));
   const std::string cool = "smi: NVIDIA A10, 61, 1710 MHz, 69.8 W, 0x0000000000000004\n";
   EXPECT_EQ(diagnose_text(cool + limit).causes.size(), 1U);
 }
