@@ -411,6 +411,10 @@ throughput_fell ok none The rate fell during the run while the work per step sta
 ? nvidia-smi -q -d PERFORMANCE; iostat -x 1; vmstat 1   # now, while it is slow
 - data on a local disk, or smaller than the free memory
 - clocks and temperatures of GPU and CPU over the run
+learnt_nothing ok none The run came to its end and learnt nothing: its accuracy stayed at 0, or its loss where it began.
+? the model's output on some samples of the training set: is it always the same, or empty?
+- the dictionary and the labels: letter by letter the same, of the same script
+- a learning rate ten times smaller, then ten times larger, on a hundred samples, until these are learnt by heart
 learning_rate_zero ok none Every step printed a learning rate of 0, or of less than is printed: nothing or next to nothing is learnt. The schedule has ended, most often as a run goes on from a checkpoint beyond its last epoch.
 ? the schedule's number of epochs or steps against those of the checkpoint
 - a schedule for the new number of epochs, or weights alone from the checkpoint (pretrained) and not its state

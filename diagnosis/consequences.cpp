@@ -180,11 +180,14 @@ double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
   if (finding.earlier_run) factor *= 0.15;
   // A loss that is none until the last step, pages that stay empty: the program may end well, what
   // it made is nothing.
-  constexpr std::int64_t kLasts = 20, kShare = 20;  // of all lines
-  const bool lasts =
-      find_cause(finding.signature->cause).outcome == std::string_view("wrong_result") &&
-      finding.count >= kLasts && kShare * finding.count >= log.lines;
-  if (lasts && finding.progress_after < few) return factor;
+  constexpr std::int64_t kLasts = 20, kShare = 20, kNans = 3;  // kShare: of all lines
+  const bool lasts = finding.count >= kLasts && kShare * finding.count >= log.lines;
+  const bool to_the_end = finding.signature->cause == "loss_diverged" && finding.count >= kNans &&
+                          finding.progress_after == 0;
+  if (find_cause(finding.signature->cause).outcome == std::string_view("wrong_result") &&
+      (to_the_end || (lasts && finding.progress_after < few))) {
+    return factor;
+  }
   // A server that answers on met the error of one request.
   constexpr std::int64_t kServed = 3;
   constexpr std::int64_t kFew = 50;  // answers to each: below it the server is too slow, a guess

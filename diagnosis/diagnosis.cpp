@@ -71,9 +71,18 @@ void add_costs(const LogScan& log, Diagnosis& diagnosis) {
   constexpr double kMuch = 0.3;
   const StepCosts& costs = log.costs;
   const LogLine& line = log.last_progress;
-  if (costs.learns_nothing) {
-    add_slow("learning_rate_zero", 0.8, "rate_of_learning", {log.file, line.number, line.text},
-             diagnosis);
+  const auto add = [&](std::string_view cause, double confidence, const std::string& said) {
+    add_slow(cause, confidence, "step_costs", {log.file, line.number, said + line.text}, diagnosis);
+  };
+  const auto change = [](const char* words, double first, double last) {
+    return fmt::format(fmt::runtime(words), format_count(first), format_count(last));
+  };
+  if (costs.rate_is_zero) add("learning_rate_zero", 0.8, "");
+  if (log.finished && !diagnosis.failed && costs.reads_nothing) {
+    add("learnt_nothing", 0.8, "an accuracy of 0 to the end: ");
+  } else if (log.finished && !diagnosis.failed && costs.stands_still()) {
+    add("learnt_nothing", 0.5,
+        change("a loss of {} at first, {} at last: ", costs.first_loss, costs.last_loss));
   }
   if (costs.data_share >= kMuch) {
     const std::string share = format_percent(costs.data_share);

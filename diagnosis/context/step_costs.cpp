@@ -99,6 +99,18 @@ std::int64_t steps_of_bar(std::string_view line) {
   return end == std::string_view::npos ? 0 : parse_integer(rest.substr(0, end)).value_or(0);
 }
 
+// "acc: 0.91", "val_accuracy=0.91", "Accuracy report (3) 0.9120" -> 0.91; none: "accelerate".
+std::optional<double> accuracy_of(std::string_view line) {
+  if (const auto mean = number_after(line, "hmean: ")) return mean;  // PaddleOCR, of detection
+  const std::size_t at = std::min(line.find("acc"), line.find("Acc"));
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = line.substr(at);
+  rest.remove_prefix(std::min(rest.find_first_not_of("Acuracyreporti "), rest.size()));
+  if (starts_with(rest, "(")) rest.remove_prefix(std::min(rest.find(')'), rest.size() - 1) + 1);
+  rest.remove_prefix(std::min(rest.find_first_not_of(" :="), rest.size()));
+  return number_after(rest, "");
+}
+
 template <typename Costs, typename Of>
 double median_of(const Costs& costs, Of of) {
   std::vector<double> values;
@@ -129,6 +141,13 @@ void StepCostReader::take_line(std::string_view line) {
     const auto rate = number_after(line, key);
     if (rate) (*rate > 0 ? lines_at_a_rate_ : lines_at_zero_) += 1;
   }
+  if (const auto accuracy = accuracy_of(line)) {
+    (*accuracy > 0 ? lines_of_some_ : lines_of_nothing_) += 1;
+  }
+  for (const std::string_view key : {"cer: ", "cer=", "cer ", "CER: ", "CER=", "CER "}) {
+    const auto errors = number_after(line, key);  // of the characters, all
+    if (errors) (*errors < 0.99 ? lines_of_some_ : lines_of_nothing_) += 1;
+  }
   const std::int64_t steps = steps_of_bar(line);
   if (series_.size() >= kMostSeries && !series_.contains(steps)) return;
   Series& series = series_[steps];
@@ -143,7 +162,10 @@ void StepCostReader::take_line(std::string_view line) {
     if (step) cost.data_seconds = *data, cost.step_seconds = *step;
     break;
   }
-  if (cost.rate <= 0 && cost.step_seconds <= 0) return;
+  for (const std::string_view key : {"loss: ", "loss=", "loss "}) {
+    if (const auto loss = number_after(line, key)) cost.loss = *loss;
+  }
+  if (cost.rate <= 0 && cost.step_seconds <= 0 && cost.loss <= 0) return;
   if (series.first.size() < kKept) series.first.push_back(cost);
   if (series.last.size() < kKept) {
     series.last.push_back(cost);
@@ -154,15 +176,23 @@ void StepCostReader::take_line(std::string_view line) {
 }
 
 StepCosts StepCostReader::costs() const {
-  constexpr int kManyLines = 20;  // a warm-up begins at 0; a guess
-  const bool learns_nothing = lines_at_zero_ >= kManyLines && lines_at_a_rate_ == 0;
+  constexpr int kManyLines = 20, kEvaluations = 10;  // a warm-up begins at 0; guesses
+  StepCosts costs;
+  costs.rate_is_zero = lines_at_zero_ >= kManyLines && lines_at_a_rate_ == 0;
+  costs.reads_nothing = lines_of_nothing_ >= kEvaluations && lines_of_some_ == 0;
   const auto rate = [](const Cost& cost) { return cost.rate; };
+  const auto loss = [](const Cost& cost) { return cost.loss; };
   const auto longest = std::ranges::max_element(
       series_, [](const auto& a, const auto& b) { return a.second.lines < b.second.lines; });
-  if (longest == series_.end()) return {};
+  if (longest == series_.end()) return costs;
   const Series& said = longest->second;
-  return {median_of(said.first, rate), median_of(said.last, rate), share_of(said.last),
-          share_of(said.first), learns_nothing};
+  costs.first_rate = median_of(said.first, rate);
+  costs.last_rate = median_of(said.last, rate);
+  costs.first_loss = median_of(said.first, loss);
+  costs.last_loss = median_of(said.last, loss);
+  costs.data_share = share_of(said.last);
+  costs.first_data_share = share_of(said.first);
+  return costs;
 }
 
 }  // namespace ocrtune

@@ -77,6 +77,34 @@ TEST(StepCosts, ALearningRateOfZeroTeachesNothing) {
   EXPECT_TRUE(trained(0, 1e-3).causes.empty()) << "a warm-up";
 }
 
+// A curve that does not fall, to the end of the run.
+TEST(StepCosts, ALossThatStandsStillTeachesNothing) {
+  const auto trained = [](double last, const std::string& end) {
+    std::string text;
+    for (int i = 0; i < 60; ++i) {
+      const double loss = i < 30 ? 3.37 : last;
+      text += fmt::format("step {} loss: {:.4f}\n", i, loss + 0.001 * (i % 7) - 1e-4 * i);
+    }
+    const Diagnosis found = diagnose_text(text + end);
+    return found.causes.empty() ? "" : found.causes[0].row->name;
+  };
+  EXPECT_STREQ(trained(3.37, "training finished\n"), "learnt_nothing");
+  EXPECT_STREQ(trained(2.11, "training finished\n"), "");
+  EXPECT_STREQ(trained(3.37, ""), "") << "it goes on";
+}
+
+TEST(StepCosts, NothingIsReadByAccuracyOrByErrors) {
+  for (const char* nothing :
+       {"epoch 3 loss 2.1 val_acc 0.0000", "Accuracy report (3) 0.0000",
+        "epoch 3 val_loss 2.1 cer: 1.0000", "epoch: [3/9], hmean: 0.0, precision: 0.0"}) {
+    EXPECT_TRUE(costs_of(nothing, 12).reads_nothing) << nothing;
+  }
+  for (const char* some : {"epoch 3 loss 2.1 val_acc 0.0130", "epoch 3 loss 2.1 cer: 0.4121",
+                           "epoch 3 loss 0.0 on the accelerator 0", "epoch 3 accumulate 0"}) {
+    EXPECT_FALSE(costs_of(some, 12).reads_nothing) << some;
+  }
+}
+
 // tqdm, and with it the HF Trainer and Lightning, turn the unit over where a step takes longer.
 TEST(StepCosts, ABarThatTurnsToSecondsForAStepFell) {
   std::string text;
