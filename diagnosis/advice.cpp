@@ -134,14 +134,34 @@ void advise(Cause& cause, const std::vector<LogScan>& logs, bool slowed) {
   cause.fixes.clear();
   cause.confirm = words_for(cause.row->confirm, engine);
   static const re2::RE2 kModule(R"(No module named '?(\w+))");
-  std::string cures, evidence, module;
+  // "`np.trapz` was removed in the NumPy 2.4 release"; else whose name or argument it is.
+  static const re2::RE2 kGone(
+      "unexpected keyword|has no attribute|cannot import name|No module named|removed "
+      "(?:in|from|since|as of)");
+  static const re2::RE2 kRemoved(
+      R"(removed (?:in|from|since|as of) (?:the )?([A-Za-z]\w*) v?(\d[\d.]*\d))");
+  static const re2::RE2 kLacking(
+      R"((?:cannot import name .* from|AttributeError: module|No module named) '(\w+))");
+  std::string cures, evidence, module, version;
   for (const EvidenceLine& line : cause.evidence) {
     const std::string cure = cure_in_message(line.text);
     cures += cure;
-    evidence += bare(line.text + " " + line.raised_at) + "\n";
+    evidence += bare(line.text + " " + line.raised.place) + "\n";
     if (!cure.empty()) add("as the message says: " + cure);
-    if (re2::RE2::PartialMatch(line.text, kModule, &module))
+    const bool missing = cause.row == &find_cause("missing_module");
+    if (missing && re2::RE2::PartialMatch(line.text, kModule, &module))
       add(fmt::format("pip install {}   # its package may have another name", module));
+    if (cause.row != &find_cause("library_conflict") || !re2::RE2::PartialMatch(line.text, kGone))
+      continue;
+    if (re2::RE2::PartialMatch(line.text, kRemoved, &module, &version)) {
+      add(fmt::format("pip install '{}<{}'   # or the call that newer ones have", lower(module),
+                      version));
+    } else if (re2::RE2::PartialMatch(line.text, kLacking, &module) ||
+               !(module = line.raised.library).empty()) {
+      add(fmt::format(
+          "pip install '{0}==VERSION': the last one before the change, by the changelog of {0}",
+          module));
+    }
   }
   if (slowed && cause.row == &find_cause("time_limit"))
     add("mend what slowed the run, which is named below, before the limit is raised");

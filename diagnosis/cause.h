@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "diagnosis/causes.h"
+#include "diagnosis/context/tracebacks.h"
 #include "diagnosis/signatures/signatures.h"
 
 namespace ocrtune {
@@ -21,8 +22,8 @@ struct EvidenceLine {
   std::string file;       // or kProcessEnd, kReason, "counters"
   std::int64_t line = 0;  // 0: not from a file
   std::string text;
-  std::int64_t count = 1;   // lines of its kind
-  std::string raised_at{};  // "data/lines.py:31", of an exception below a traceback
+  std::int64_t count = 1;  // lines of its kind
+  RaisedAt raised{};       // of an exception below a traceback
 };
 
 struct Cause {

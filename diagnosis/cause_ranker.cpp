@@ -130,8 +130,26 @@ void name_by_context(const Finding& finding, const LogScan& log, bool alone, Clu
     clue.weight = 0.75;
     clue.signature = "cuda_fork";
   }
+  // An argument that a library's own frame passes on, or a class does not take, was one of another
+  // version; that of a function of the caller's own is the caller's.
+  static const re2::RE2 kArgument(R"((\b[A-Z]\w*(?:\.__\w+__)?)?\(\) got an unexpected keyword)");
+  const RaisedAt& raised = finding.first.raised;
+  std::string of_a_class;
+  if (re2::RE2::PartialMatch(finding.first.text, kArgument, &of_a_class) &&
+      !(of_a_class.empty() && raised.library.empty())) {
+    clue.cause = &find_cause("library_conflict");
+  }
+  // Python names the part that is missing: its package is there, of a version without it, unless
+  // its name is one that any program gives to a folder of its own.
+  static const re2::RE2 kPart(R"(No module named '?(\w+)\.[a-z])");
+  std::string package;
+  if (clue.name() == "missing_module" &&
+      re2::RE2::PartialMatch(finding.first.text, kPart, &package) &&
+      !listed(" utils tools models data src lib core config common ", package)) {
+    clue.cause = &find_cause("library_conflict");
+  }
   // What a program that starts others does not find is a program.
-  if (clue.name() == "missing_file" && ends_with(finding.first.raised.file, "subprocess.py")) {
+  if (clue.name() == "missing_file" && ends_with(raised.file, "subprocess.py")) {
     clue.cause = &find_cause("missing_module");
   }
 }
@@ -159,7 +177,13 @@ bad_configuration \bunscale FP16 gradients|^\S*(?:config|argument|args\b|arg_uti
 )rows";
 
 // The cause that such a message names; null: none.
-const CauseRow* named_by(const std::string& said) {
+const CauseRow* named_by(const Clue& clue) {
+  // A library's own code asks one of its objects in vain: it is of another version.
+  static const re2::RE2 kLacks(
+      R"(AttributeError: '(?:[A-MO-Z]|N[^o])\w*' object has no attribute)");
+  if (!clue.line.raised.library.empty() && re2::RE2::PartialMatch(clue.said, kLacks)) {
+    return &find_cause("library_conflict");
+  }
   using Row = std::pair<const CauseRow*, std::unique_ptr<re2::RE2>>;
   static const std::vector<Row> kRows = [] {
     std::vector<Row> rows;
@@ -169,6 +193,7 @@ const CauseRow* named_by(const std::string& said) {
     }
     return rows;
   }();
+  const std::string said = clue.line.raised.file + " |" + clue.said;
   const auto row = std::ranges::find_if(
       kRows, [&](const Row& one) { return re2::RE2::PartialMatch(said, *one.second); });
   return row == kRows.end() ? nullptr : row->first;
@@ -229,13 +254,10 @@ void CauseRanker::hear_log(int index) {
                 (is_warning(finding->first.text) && !is_warning(finding->last.text))
             ? finding->last
             : finding->first;
-    clue.line = {log.file, line.number, line.text};
+    clue.line = {log.file, line.number, line.text, finding->count, line.raised};
     clue.when = line.when;
     clue.dated = line.dated;
     clue.went_on = log.finished || finding->progress_after > 0 || finding->lines_after > 2;
-    clue.raised = line.raised;
-    clue.line.count = finding->count;
-    clue.line.raised_at = line.raised.place;
     clue.said = line.text;
     // What a chain of messages begins with and what it ends with: either may say why. Of a root
     // cause that several lines name, the last one is where the log ended.
@@ -342,7 +364,7 @@ void CauseRanker::hear_own_words() {
     // An error's line says little, unless the program ended by it.
     const double weight = failed && clue.signature == "error_word" ? kOfAnEnd : clue.weight;
     if (!clue.speaks() || weight < 0.3) continue;
-    const CauseRow* own = named_by(clue.raised.file + " |" + clue.said);
+    const CauseRow* own = named_by(clue);
     if (own == nullptr) continue;
     more.push_back(clue);
     more.back().cause = own;

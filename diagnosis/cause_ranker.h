@@ -29,7 +29,6 @@ struct Clue {
   bool dated = false;      // `when` is the line's own
   bool went_on = false;    // the program worked on after it
   double lasting = 0;      // the weight if what failed made later things fail
-  RaisedAt raised{};       // of an exception below a traceback
   std::string said{};      // the text of its line, and of the other end of a chain of messages
 
   std::string_view name() const { return cause->name; }

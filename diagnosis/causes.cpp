@@ -238,7 +238,7 @@ permission_denied crashed none The user of the run may not read or write a file 
 missing_module crashed none A Python package or a program is missing, or of a version without the wanted name.
 ? pip show NAME in the environment of the run
 - install what is named, in the environment of the run
-library_conflict crashed none Installed packages need shared libraries or versions that are not here.
+library_conflict crashed none Installed packages and the program do not fit together: shared libraries or versions are missing, or a new version has a name or an argument no more.
 ? pip check; ldd the library that is named
 - a fresh environment with the versions that the framework pins
 bad_configuration crashed none The configuration or command line is wrong: an unknown key, option or a syntax error.

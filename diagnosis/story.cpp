@@ -158,7 +158,7 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   if (starts_with(clue.signature, "kernel_")) code = StoryCode::reported;
   StoryEvent& event = add(code, clue.when, clue.dated);
   event.cause = first.row->name;
-  event.raised_at = clue.raised.place;
+  event.raised_at = clue.line.raised.place;
   join(event, clue.file, rank_, name_);
   if (event.ranks.empty() && !clue.actor.empty()) event.place = clue.actor;
   event.text = ocrtune::join(words(written(clue.line.text).text), " ");
@@ -183,7 +183,7 @@ void Teller::tell_first_dead() {
     event.ranks = {*own->rank};
     event.cause = own->name();
     event.text = own->line.text;
-    event.raised_at = own->raised.place;
+    event.raised_at = own->line.raised.place;
   }
   if (none || !dead->exit_code) return;
   StoryEvent& event = add(StoryCode::died, dead->when, dead->when.has_value());

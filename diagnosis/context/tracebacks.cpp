@@ -66,6 +66,17 @@ bool is_installed(std::string_view path) {
       kParts, [&](std::string_view part) { return path.find(part) != std::string_view::npos; });
 }
 
+// ".../site-packages/numpy/__init__.py" -> "numpy"; empty: no installed package's, or torch's,
+// which answers for the classes of its callers.
+std::string_view package_of(std::string_view path) {
+  constexpr std::string_view kFolder = "-packages/";
+  const std::size_t at = path.rfind(kFolder);
+  if (at == std::string_view::npos) return "";
+  path.remove_prefix(at + kFolder.size());
+  const std::string_view name = path.substr(0, path.find_first_of("/."));
+  return name == "torch" ? "" : name;
+}
+
 // The last two parts of a path.
 std::string_view tail(std::string_view path) {
   const std::size_t slash = path.find_last_of('/');
@@ -83,7 +94,7 @@ void Tracebacks::begin(std::string_view line, bool ignored) {
       open_, [&](const Traceback& one) { return is_same(one.header, header); });
   if (cut_off != open_.end()) open_.erase(cut_off);
   if (open_.size() == kMaxOpen) open_.erase(open_.begin());
-  open_.push_back({std::string(header), std::nullopt, {"", "", ignored}, false, false, 0});
+  open_.push_back({std::string(header), std::nullopt, {"", "", ignored, ""}, false, false, 0});
 }
 
 std::optional<RaisedAt> Tracebacks::take_line(std::string_view line) {
@@ -136,6 +147,7 @@ void Tracebacks::take_frame(std::string_view frame, Traceback& one) {
   one.evaluates =
       one.evaluates || function.find("evalua") != function.npos || starts_with(function, "valid");
   one.at.file = path.substr(path.find_last_of('/') + 1);
+  one.at.library = package_of(path);
   const bool own = !is_installed(path);
   // The user's own line says more than a library's below it.
   if (!own && one.own_code) return;

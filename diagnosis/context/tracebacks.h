@@ -16,6 +16,7 @@ struct RaisedAt {
   std::string place;
   std::string file;      // "config.py", the file of the very last frame
   bool ignored = false;  // Python goes on after it: raised where nobody could catch it, in __del__
+  std::string library;   // "numpy", whose installed file the very last frame is of; empty: own code
 };
 
 class Tracebacks {

@@ -111,7 +111,7 @@ std::string evidence_text(const EvidenceLine& line, bool chinese, Quoted& quoted
   if (line.count > 1) {
     text += fmt::format("   ({})", fmt::format(fmt::runtime(words.alike), line.count));
   }
-  if (!line.raised_at.empty()) text += fmt::format("   [{}]", line.raised_at);
+  if (!line.raised.place.empty()) text += fmt::format("   [{}]", line.raised.place);
   return text + "\n";
 }
 
@@ -191,7 +191,7 @@ Json evidence_json_of(const std::vector<EvidenceLine>& lines) {
                      {"line", line.line},
                      {"text", line.text},
                      {"count", line.count},
-                     {"raised_at", line.raised_at}});
+                     {"raised_at", line.raised.place}});
   }
   return array;
 }

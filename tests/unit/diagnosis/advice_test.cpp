@@ -200,6 +200,21 @@ TEST(Advice, SaysWhatToDoFirstAndWhatIsNotWorthTrying) {
   EXPECT_THAT(disk.causes[0].fixes[0], HasSubstr("smartctl"));
 }
 
+// The version, where the message names it; else the library, by the message or by its frame.
+TEST(Advice, PinsTheLibraryWhoseNameIsGone) {
+  const auto first = [](const std::string& log) { return split(advice_on(log), '\n').at(0); };
+  EXPECT_THAT(first("AttributeError: `np.trapz` was removed in the NumPy 2.4 release.\n"),
+              HasSubstr("'numpy<2.4'"));
+  EXPECT_THAT(first("ImportError: cannot import name 'Base' from 'docling_core.types' (/e/lib/"
+                    "python3.12/site-packages/docling_core/types/__init__.py)\n"),
+              HasSubstr("docling_core=="));
+  EXPECT_THAT(
+      first("Traceback (most recent call last):\n  File \"/w/read.py\", line 2, in <module>\n"
+            "  File \"/e/lib/python3.12/site-packages/paddleocr/ocr.py\", line 63, in __init__\n"
+            "TypeError: parse_args() got an unexpected keyword argument 'show_log'\n"),
+      HasSubstr("paddleocr=="));
+}
+
 // NCCL's switch is advised for what has nothing to do with it: said where one could think of it.
 TEST(Advice, TheSwitchOfNcclIsNamedOnlyWhereNcclIs) {
   FailureEvidence killed;

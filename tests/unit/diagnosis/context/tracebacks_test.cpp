@@ -95,7 +95,7 @@ TEST(Diagnosis, AnExceptionOfAnyNameIsToldWithItsPlace) {
   const Diagnosis diagnosis = diagnose_text(log);
   ASSERT_TRUE(diagnosis.failed);
   EXPECT_STREQ(diagnosis.causes[0].row->name, "python_exception");
-  EXPECT_EQ(diagnosis.causes[0].evidence[0].raised_at, "data/shop.py:31");
+  EXPECT_EQ(diagnosis.causes[0].evidence[0].raised.place, "data/shop.py:31");
   ASSERT_EQ(diagnosis.story.size(), 2);
   EXPECT_EQ(diagnosis.story[0].ranks, std::vector<int>{2});
   EXPECT_EQ(diagnosis.story[0].raised_at, "data/shop.py:31");
