@@ -300,30 +300,41 @@ bool told_by_one(const Cause& cause) {
   });
 }
 
-// "112.log" is rank 112's among its like; alone it is a file with a number.
-std::vector<LogScan> without_number(const LogScan& log) {
-  LogScan plain = log;
-  for (Finding& finding : plain.findings) {
-    if (finding.rank == log.rank && rank_of_line(finding.first.text) != log.rank) {
-      finding.rank.reset();
+// What the names of files say. "112.log" is rank 112's among its like; alone it is a file with a
+// number. What failed in "run-1.log" was made good where "run-2.log" began after its end and went
+// on.
+std::vector<LogScan> by_their_names(std::vector<LogScan> logs) {
+  static const re2::RE2 kNumbered(R"((?:.*/)?\d[^/]*)"), kNumber(R"(\d+)");
+  static const re2::RE2 kTry(R"((?:^|[/_.-])(?:run|try|attempt|retry|restart|slurm)[_.-]?\d+)");
+  if (logs.size() == 1 && logs[0].rank && re2::RE2::FullMatch(logs[0].file, kNumbered)) {
+    for (Finding& finding : logs[0].findings) {
+      const bool of_file = finding.rank == logs[0].rank;
+      if (of_file && rank_of_line(finding.first.text) != finding.rank) finding.rank.reset();
     }
+    logs[0].rank.reset();
   }
-  plain.rank.reset();
-  return {std::move(plain)};
-}
-
-bool is_only_numbered(const LogScan& log) {
-  static const re2::RE2 kNumbered(R"((?:.*/)?\d[^/]*)");
-  return log.rank && re2::RE2::FullMatch(log.file, kNumbered);
+  const auto shape = [](std::string name) {
+    re2::RE2::GlobalReplace(&name, kNumber, "#");
+    return name;
+  };
+  for (LogScan& log : logs) {
+    if (!re2::RE2::PartialMatch(log.file, kTry)) continue;
+    const bool tried_again = std::ranges::any_of(logs, [&](const LogScan& later) {
+      return later.rank == log.rank && log.last_line.when && later.progress_lines >= 3 &&
+             later.first_when > log.last_line.when && shape(later.file) == shape(log.file);
+    });
+    if (!tried_again) continue;
+    for (Finding& finding : log.findings) finding.earlier_run = finding.over = true;
+    log.first_failures.clear();
+  }
+  return logs;
 }
 
 }  // namespace
 
-Diagnosis diagnose(const std::vector<LogScan>& logs, const FailureEvidence& evidence) {
+Diagnosis diagnose(const std::vector<LogScan>& given, const FailureEvidence& evidence) {
   constexpr double kMinConfidenceOfSuccess = 0.5;  // where the run is known to have ended well
-  if (logs.size() == 1 && is_only_numbered(logs[0])) {
-    return diagnose(without_number(logs[0]), evidence);
-  }
+  const std::vector<LogScan> logs = by_their_names(given);
   CauseRanker ranker(logs, evidence);
   Diagnosis diagnosis;
   diagnosis.causes = ranker.rank();

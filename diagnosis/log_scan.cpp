@@ -53,15 +53,6 @@ std::size_t line_end(std::string_view block) {
   return std::min(block.substr(0, newline).find('\r'), newline);
 }
 
-// What a person typed, "me@host:~$ docker inspect ...": it says what was asked, not what was so.
-bool is_typed_command(std::string_view line) {
-  if (starts_with(line, "$ ") || contains(line, ".OOMKilled}}")) return true;
-  const std::size_t env = starts_with(line, "(") ? line.find(") ") : line.npos;  // "(env) "
-  if (env != line.npos) line.remove_prefix(env + 2);
-  const std::string_view head = line.substr(0, line.find_first_of(" \t"));
-  return head.find(':') != std::string_view::npos && (ends_with(head, "$") || ends_with(head, "#"));
-}
-
 // How a whole output names what a typed command answers with a bare word; "": it asks nothing so.
 std::string_view asked_by(std::string_view line) {
   if (contains(line, ".OOMKilled}}")) return R"("OOMKilled": )";
@@ -393,8 +384,10 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   const bool again = !script.empty() && !scripts.emplace(script).second;
   const bool said_often = scan.lines < kHeadLines && (step || is_warning(line));
   const bool anew = !said_often && is_head_again(head, line, scan.lines, failing_since_start);
-  if (failing_since_start && told.matches.empty() && (again || anew || begins_a_run(line)))
+  if (failing_since_start && (typed || told.matches.empty()) &&
+      (again || anew || begins_a_run(line))) {
     begin_run();
+  }
 }
 
 // A block is whole lines, the last one perhaps cut.

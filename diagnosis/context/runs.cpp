@@ -52,8 +52,23 @@ bool begins_a_run(std::string_view line) {
   return re2::RE2::PartialMatch(head, kBegins) && !re2::RE2::PartialMatch(head, kEnds);
 }
 
+bool is_typed_command(std::string_view line) {
+  if (starts_with(line, "$ ") || starts_with(line, "+ ") ||
+      line.find(".OOMKilled}}") != line.npos) {
+    return true;
+  }
+  const std::size_t env = starts_with(line, "(") ? line.find(") ") : line.npos;  // "(env) "
+  if (env != line.npos) line.remove_prefix(env + 2);
+  if (starts_with(line, "[")) {
+    const std::size_t end = line.find("]$ ");
+    return end != line.npos && line.find('@') < end;
+  }
+  const std::string_view head = line.substr(0, line.find_first_of(" \t"));
+  return head.find(':') != head.npos && (ends_with(head, "$") || ends_with(head, "#"));
+}
+
 std::string_view typed_script(std::string_view line) {
-  static const re2::RE2 kScript(R"([$#] (?:.* )?(?:\S*/)?([\w.-]+\.(?:py|sh))(?: |$))");
+  static const re2::RE2 kScript(R"((?:[$#]|^\++) (?:.* )?(?:\S*/)?([\w.-]+\.(?:py|sh))(?: |$))");
   re2::StringPiece script;
   re2::RE2::PartialMatch(head_of(line), kScript, &script);
   return {script.data(), script.size()};

@@ -18,6 +18,10 @@ bool begins_a_run(std::string_view line);
 inline constexpr std::int64_t kHeadLines = 3;
 bool is_head_again(std::string& head, std::string_view line, std::int64_t lines, bool failed);
 
+// What a person typed, "me@host:~$ docker inspect ..." or "[me@host a]$ ls", or a shell tells of
+// its script, "+ ls": it says what was asked, not what was so.
+bool is_typed_command(std::string_view line);
+
 // "me@host:~$ python tools/train.py -c a.yml" -> "train.py"; empty: the command starts no script.
 std::string_view typed_script(std::string_view line);
 
