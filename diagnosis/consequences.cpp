@@ -39,12 +39,12 @@ no_gpu_visible > container_setup_failed nccl_network
 missing_module segmentation_fault > nccl_network
 health_check_failed > host_out_of_memory killed_by_other
 worker_timeout > aborted
-host_restarted > storage_failure nccl_network
+host_restarted > storage_failure nccl_network preempted_or_evicted
 read_only_filesystem > permission_denied
 gpu_busy > gpu_out_of_memory cuda_library_error
 label_out_of_range > gpu_kernel_fault
 library_conflict > segmentation_fault illegal_instruction
-host_hardware_fault > peer_lost rendezvous_failed shm_full segmentation_fault gpu_kernel_fault preempted_or_evicted
+host_hardware_fault > peer_lost rendezvous_failed shm_full segmentation_fault gpu_kernel_fault preempted_or_evicted host_restarted
 gpu_fault > gpu_kernel_fault cuda_library_error no_gpu_visible segmentation_fault preempted_or_evicted
 container_setup_failed image_pull_failed not_scheduled > time_limit
 seccomp_refused > process_limit

@@ -24,9 +24,9 @@ kernel_xid_fatal gpu_fault proof 0.92 NVRM: Xid \([^)]*\): (48|61|62|63|64|74|79
 kernel_xid_program gpu_kernel_fault proof 0.7 NVRM: Xid \([^)]*\): (13|31|43|45|68|69)\b
 kernel_fell_off_bus gpu_fault proof 0.93 fallen off the bus\b|NVRM: .*(?:RmInitAdapter failed|Cannot attach gpu)|Remapping Failure Occurred +: Yes|[Rr]ow [Rr]emapp\w+ [Ff]ailure|Row remapping failed
 kernel_bad_memory host_hardware_fault proof 0.9 \[Hardware Error\]: .*(?:memory error|multi-bit ECC)|due to hardware memory corruption|Memory failure: 0x\w+: (?:Sending|Killing)|EDAC \S+ (?:\d+ )?UE\b|MCE: Killing|Uncorrected (?:hardware )?(?:memory )?error|Machine Check Exception: \d|Fatal (?:machine check|hardware error)|Uncorrect(?:able|ed) (?:ECC|[Mm]emory|machine check|PCI Express)(?: \w+)? ?\| ?Asserted|\| (?:IERR|CATERR|Thermal Trip|Bus (?:Fatal|Uncorrectable) [Ee]rror|Fatal NMI) ?\| ?Asserted|critical temperature reached|[Rr]eached critical temperature
-# `last -x` of a host that went down without a shutdown.
-host_crashed host_hardware_fault symptom 0.55 ^reboot +system boot .* - crash
-kernel_panic host_hardware_fault symptom 0.5 Kernel panic - not syncing|watchdog: BUG: soft lockup|NMI watchdog: Watchdog detected hard LOCKUP
+kernel_panic host_restarted primary 0.8 Kernel panic - not syncing|[Uu]nexpectedly rebooted|rebooted unexpectedly|[Rr]un-?time critical stop
+# The last of them is `last -x` of a host that went down without a shutdown.
+kernel_lockup host_hardware_fault symptom 0.5 watchdog: BUG: soft lockup|NMI watchdog: Watchdog detected hard LOCKUP|^reboot +system boot .* - crash
 kernel_fork_pids process_limit proof 0.9 cgroup: fork rejected by pids controller in (\S+)
 kernel_io_error storage_failure proof 0.75 (?:blk_update_request: (?:critical )?(?:I/O|medium) error|Buffer I/O error on dev|EXT4-fs error \(device|XFS \([^)]*\): .*(?:I/O error|Corruption)|critical (?:medium|target) error, dev)
 kernel_nfs storage_failure primary 0.75 nfs: server \S+ not responding, (?:still trying|timed out)
