@@ -122,6 +122,8 @@ struct LogScanner::State {
   std::int64_t run_progress = 0;          // progress lines of this run
   bool failing_since_start = false;
   bool announces_ignored = false;  // the line before: what is raised next ends nothing
+  bool indented = false;           // likewise
+  std::string speaker;             // the process named above the lines of a traceback
   std::optional<std::int64_t> step_at_failure;
   std::vector<Key> unfinished;  // of a message of the line before: this one may belong to it
   std::string_view asked;       // by the line before
@@ -262,16 +264,29 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
   Told told;
   const bool ignored =
       std::exchange(announces_ignored, hot && contains(line, "Exception ignored "));
-  if (report.open() || (hot && LauncherReport::begins(line))) {
-    report.take_line(line, scan.lines + 1);
-  }
+  const bool goes_on = std::exchange(indented, starts_with(line, " ")) || indented ||
+                       tracebacks.open() || starts_with(line, "Traceback ");
+  if (!goes_on) speaker.clear();
+  const auto name_writer = [&](LineOrigin& origin) {
+    if (!origin.rank && origin.actor.empty()) {
+      origin.actor = speaker.empty() ? heading : speaker;
+    } else {
+      speaker = origin.actor;
+    }
+  };
+  if (report.open() || (hot && LauncherReport::begins(line))) report.take_line(line);
   // Older launchers dump their whole environment in one line when a rank fails.
-  if (may_fit && !starts_with(line, "env {") && may_match(line) && !is_typed_command(line)) {
+  if (may_fit && !starts_with(line, "env {") && may_match(line)) {
     const std::optional<std::string> own = without_payload(line);
     told.origin = origin_of(own ? *own : line);
     if (!own || may_match(*own)) told.matches = match_line(own ? *own : line, told.origin.text);
     told.origin.text = told.origin.host = {};  // they point into `own`
-    if (!told.origin.rank && told.origin.actor.empty()) told.origin.actor = heading;
+    name_writer(told.origin);
+    if (is_typed_command(line)) {
+      std::erase_if(told.matches, [](const auto& one) {
+        return one.signature->cause != "runs_on_cpu";  // whether a card is asked for
+      });
+    }
   }
   if (told.matches.empty() && !tracebacks.open()) return told;
   const std::optional<RaisedAt> raised = tracebacks.take_line(line);
@@ -287,7 +302,7 @@ LogScanner::State::Told LogScanner::State::told_by(std::string_view line, bool h
   if (raised && raised->ignored) {
     std::erase_if(told.matches, [](const auto& match) { return tier(match.signature->role) < 3; });
   } else if (raised && std::ranges::none_of(told.matches, is(exception_match().signature->id))) {
-    if (told.matches.empty()) told.origin = origin_of(line);
+    if (told.matches.empty()) name_writer(told.origin = origin_of(line));
     told.matches.push_back(exception_match());
   }
   // A launcher sums up what its children did, a loader what its worker raised.

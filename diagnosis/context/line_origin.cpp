@@ -15,8 +15,8 @@
 namespace ocrtune {
 namespace {
 
-// What the captures of a prefix say.
-enum class Names { nothing, rank, actor, host };
+// What the captures of a prefix say. A child is of the actor before it, and the better name.
+enum class Names { nothing, rank, actor, child, host };
 
 struct Prefix {
   Names names;
@@ -42,7 +42,8 @@ constexpr Prefix kPrefixes[] = {
     {Names::actor, false, R"(\[pod/([^\]/]+)(?:/[^\]]+)?\] )"},
     {Names::actor, false,
      R"(([a-z][\w-]*-(?:\d+|[a-z0-9]{5})) [a-z][\w-]* (?:› )?(?:[A-Z\[(]|  File))"},
-    {Names::actor, false, R"(\((\S+ pid=\d+(?:, ip=[\d.]+)?)[^)]*\) )"},
+    {Names::actor, false, R"(\(((?:\S+ )?pid=\d+(?:, ip=[\d.]+)?)[^)]*\) )"},
+    {Names::child, false, R"(\[\d{4}-\d\d-\d\d [\d:,.]+: [A-Z]+/(?:MainProcess|([\w-]+))\] )"},
     {Names::host, false, R"(\[([\w.:-]{1,24})\]:? +)"},
     {Names::host, false, R"(([a-z][A-Za-z0-9.-]{0,24}\d|host[A-Za-z]): )"},
     {Names::host, false, R"(([a-z][a-z0-9-]{0,24})(?::\d+(?::\d+ \[\d+\])?|>) )"},
@@ -110,6 +111,7 @@ std::size_t take_prefix(std::string_view text, bool first, LineOrigin& origin) {
       if (const auto number = parse_integer(name)) origin.rank = static_cast<int>(*number);
     }
     if (prefix.names == Names::actor && origin.actor.empty()) origin.actor = name;
+    if (prefix.names == Names::child && !name.empty()) origin.actor = name;
     if (prefix.names == Names::host && origin.host.empty() && is_host(name)) origin.host = name;
     return prefix_size({parts[1].data(), parts[1].size()});
   }
@@ -132,6 +134,13 @@ LineOrigin origin_of(std::string_view line) {
   if (!origin.rank) origin.rank = rank_of_line(line);
   if (!origin.rank && starts_with(line, kWorker)) {
     origin.rank = rank_of_file(std::string(line.substr(0, line.find(':'))));
+  }
+  // "RayTaskError(ValueError): ray::Reader.read() (pid=4321, ip=10.0.0.5)"
+  static const re2::RE2 kRayTask(R"(\bray::(\w+)[\w.]*\(\).{0,8}\(pid=(\d+))");
+  std::string task, pid;
+  if (origin.actor.empty() && line.find("ray::") != line.npos &&
+      re2::RE2::PartialMatch(line, kRayTask, &task, &pid)) {
+    origin.actor = task + " pid=" + pid;
   }
   // A rank is the better name: two names would make two processes of one.
   if (origin.rank) origin.actor.clear();

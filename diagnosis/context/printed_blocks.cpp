@@ -53,7 +53,7 @@ bool opens_report(std::string_view line) {
 }  // namespace
 
 bool LauncherReport::begins(std::string_view line) {
-  return has_any(line, {"(pid", "' pid:", "[launch.py:"}) || opens_report(line);
+  return has_any(line, {"(pid", " pid=", "' pid:", "[launch.py:"}) || opens_report(line);
 }
 
 // A pool of Python's tells the end of a child by name and pid, gunicorn by its pid; DeepSpeed
@@ -63,11 +63,11 @@ bool LauncherReport::take_child(std::string_view line) {
   static const re2::RE2 kWorker(R"(Worker \(pid:(\d+)\) was sent SIG(KILL|SEGV|ABRT|BUS))");
   static const re2::RE2 kSpawned(
       R"(process (\d+) spawned with command: .*--local[_-]rank[=', ]+(\d+))");
-  static const re2::RE2 kNamed(R"(([A-Za-z][\w-]*\d) \(pid[ =:]+(\d+)\))");
+  static const re2::RE2 kNamed(R"(([A-Za-z][\w-]*\d) \(pid[ =:]+(\d+)\)|^\((?:(\w+) )?pid=(\d+))");
   FirstFailure ended;
   Child child;
   std::int64_t code = 0;
-  std::string signal;
+  std::string signal, ray_name, ray_pid;
   if (re2::RE2::PartialMatch(line, kPool, &child.name, &child.pid, &code)) {
     ended.exit_code = -code;
     ended.name = child.name + " (pid " + child.pid + ")";
@@ -75,7 +75,10 @@ bool LauncherReport::take_child(std::string_view line) {
     ended.exit_code = signal == "KILL" ? -9 : signal == "SEGV" ? -11 : signal == "ABRT" ? -6 : -7;
     ended.name = "worker (pid " + child.pid + ")";
   } else if (re2::RE2::PartialMatch(line, kSpawned, &child.pid, &child.rank) ||
-             re2::RE2::PartialMatch(line, kNamed, &child.name, &child.pid)) {
+             re2::RE2::PartialMatch(line, kNamed, &child.name, &child.pid, &ray_name, &ray_pid)) {
+    if (child.pid.empty() && child.rank < 0) {
+      child = {ray_pid, -1, ray_name.empty() ? "process" : ray_name};
+    }
     const bool known = std::ranges::find(children_, child.pid, &Child::pid) != children_.end();
     if (!known && children_.size() < kMaxReports) children_.push_back(child);
     return true;
@@ -85,7 +88,7 @@ bool LauncherReport::take_child(std::string_view line) {
   return ended.exit_code.has_value();
 }
 
-void LauncherReport::take_line(std::string_view line, std::int64_t number) {
+void LauncherReport::take_line(std::string_view line) {
   // Of srun's lines the first is of the task that ended first.
   static const re2::RE2 kTask(
       R"((?:srun: error: \S+: tasks? |that process rank )(\d+).*[ (](Killed|Memory|Segm|Abort|Bus|Illegal|Floating|code \d+))");
@@ -104,13 +107,11 @@ void LauncherReport::take_line(std::string_view line, std::int64_t number) {
   if (take_child(line)) return;
   if (opens_report(line)) {
     now_ = FirstFailure();
-    now_.first_line = number;
     lines_left_ = kReportLines;
     return;
   }
   if (!open()) return;
   lines_left_ -= 1;
-  now_.last_line = number;
   static const re2::RE2 kTime(R"((?:^| )time *: *(.+))");
   static const re2::RE2 kRank(
       R"((?:^| )rank *: *(-?\d+)|Process name *: .*,(\d+)\])");  // job, rank

@@ -41,8 +41,7 @@ struct FirstFailure {
   int rank = -1;
   std::string name{};  // of a pool's child, in place of a rank: "ForkPoolWorker-3 (pid 19)"
   std::optional<std::int64_t> exit_code;
-  std::optional<double> when;                  // seconds into the year
-  std::int64_t first_line = 0, last_line = 0;  // of the block
+  std::optional<double> when;  // seconds into the year
 };
 
 // A process that a launcher started, or a pool names: its rank or its name, and its pid.
@@ -58,7 +57,7 @@ class LauncherReport {
   static bool begins(std::string_view line);
   bool open() const { return lines_left_ > 0; }
   // A line that begins a report, and those after it while it is open.
-  void take_line(std::string_view line, std::int64_t number);
+  void take_line(std::string_view line);
   const std::vector<FirstFailure>& failures() const { return failures_; }
   const std::vector<Child>& children() const { return children_; }
 

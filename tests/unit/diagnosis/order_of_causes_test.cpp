@@ -205,7 +205,6 @@ TEST(OrderOfCauses, ALauncherKnowsWhoFailedFirst) {
   ASSERT_EQ(scan.first_failures.size(), 1);
   EXPECT_EQ(scan.first_failures[0].rank, 0);
   EXPECT_EQ(scan.first_failures[0].exit_code, 1);
-  EXPECT_EQ(scan.first_failures[0].first_line, 3);
   EXPECT_TRUE(scan.first_failures[0].when);
   const std::string two_roots =
       "[rank2]: OSError: [Errno 28] No space left on device\n"
@@ -363,10 +362,35 @@ TEST(Story, ALauncherNamesItsChild) {
             std::vector<int>{2});
   EXPECT_EQ(died("10:00:00 INFO reader-4 (pid 88): page_0007.png 31 lines\nCUDA error: x\n").place,
             "reader-4 (pid 88)");
+  EXPECT_EQ(died("(Reader pid=88, ip=10.0.0.3) CUDA error: x\n").place, "Reader (pid 88)");
   EXPECT_EQ(died("[2026-03-02 10:00:02,136: ERROR/MainProcess] Process 'ForkPoolWorker-5' pid:31 "
                  "exited with 'signal 9 (SIGKILL)'\n")
                 .place,
             "ForkPoolWorker-5 (pid 31)");
+}
+
+// Celery names the child above a traceback that has no names of its own, Ray's caller likewise.
+TEST(Story, ATracebackIsOfTheProcessThatIsNamedAboveIt) {
+  const auto first_place = [](const std::string& text) {
+    const auto story = diagnose_text(text).story;
+    return story.empty() ? "" : story[0].place;
+  };
+  const std::string pool =
+      "[2026-03-02 10:00:02,136: ERROR/ForkPoolWorker-3] Task pages.read[7a] raised unexpected: x\n"
+      "Traceback (most recent call last):\n  File \"/app/pages.py\", line 7, in read\n"
+      "OSError: [Errno 28] No space left on device: '/tmp/p.png'\n"
+      "[2026-03-02 10:00:09,201: ERROR/ForkPoolWorker-1] Task pages.read[7b] raised unexpected: x\n"
+      "Traceback (most recent call last):\n  File \"/app/pages.py\", line 7, in read\n"
+      "OSError: [Errno 28] No space left on device: '/tmp/q.png'\n";
+  EXPECT_EQ(first_place(pool), "ForkPoolWorker-3");
+  EXPECT_EQ(first_place("Traceback (most recent call last):\n  File \"/app/a.py\", line 3, in f\n"
+                        "ray.exceptions.RayTaskError(OSError): ray::Reader.read() (pid=43, ip=10)\n"
+                        "  File \"/app/pages.py\", line 7, in read\n"
+                        "OSError: [Errno 28] No space left on device: '/tmp/p.png'\n"),
+            "Reader pid=43");
+  EXPECT_EQ(first_place("(pid=771) page 3\n(pid=902) page 4\n"
+                        "(pid=902) RuntimeError: CUDA error: out of memory\n"),
+            "pid=902");
 }
 
 TEST(Story, WhatAReportEffectsComesBeforeTheLaunchersWord) {

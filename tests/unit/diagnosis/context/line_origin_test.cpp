@@ -28,12 +28,23 @@ TEST(LineOrigin, NamesTheProcessWhereItHasNoRank) {
                                             "RayTrainWorker pid=3, ip=10.0.0.3"),
         {"[pod/ocr-worker-1/main] ValueError: x", "ocr-worker-1"},
         {"ocr-worker-1 main ValueError: x", "ocr-worker-1"},
+        {"(pid=771) ValueError: x", "pid=771"},
+        {"[2026-03-02 10:00:02,136: ERROR/ForkPoolWorker-3] ValueError: x", "ForkPoolWorker-3"},
+        {"[2026-03-02 10:00:02,136: ERROR/MainProcess] ValueError: x", ""},
+        {"ocr-1  | [2026-03-02 10:00:02,136: ERROR/ForkPoolWorker-3] ValueError: x",
+         "ForkPoolWorker-3"},
         {"ocr-api  | ValueError: x", "ocr-api"}}) {
     const LineOrigin origin = origin_of(line);
     EXPECT_EQ(origin.actor, actor) << line;
     EXPECT_EQ(origin.text, "ValueError: x") << line;
     EXPECT_FALSE(origin.rank) << line;
   }
+}
+
+TEST(LineOrigin, ATaskOfRayIsNamedInItsCallersLine) {
+  EXPECT_EQ(origin_of("ray.exceptions.RayTaskError(ValueError): ray::Reader.read() (pid=43, ip=10)")
+                .actor,
+            "Reader pid=43");
 }
 
 TEST(LineOrigin, NumbersThatAreNoRank) {
