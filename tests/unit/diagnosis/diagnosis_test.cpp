@@ -112,6 +112,12 @@ TEST(Diagnosis, SendersAndOrderlyEnds) {
 // What ended well and made nothing, what names a child, what stands beside the run's own words.
 TEST(Diagnosis, ChainsAndChildren) { expect_accepted("../diagnosis/chains_and_children.txt", 15); }
 
+// A card that is not used, a training that learnt nothing, names that a new version lacks, a run
+// that was made good, a node that died.
+TEST(Diagnosis, FallbacksVersionsAndLaterRuns) {
+  expect_accepted("../diagnosis/fallbacks_and_versions.txt", 26);
+}
+
 TEST(Diagnosis, ANamedSenderLeavesMemoryInDoubt) {
   const std::string killed = "./run.sh: line 9:  5121 Killed   python train.py\n";
   const std::string sender = "time=\"x\" msg=\"Stopping /ocr (3e1f0a7b9c55) with SIGTERM\"\n";
