@@ -11,8 +11,6 @@
 #include <re2/re2.h>
 
 #include "base/text.h"
-#include "diagnosis/consequences.h"
-#include "diagnosis/engine_words.h"
 
 namespace ocrtune {
 namespace {
@@ -103,12 +101,18 @@ std::string cure_in_message(const std::string& text) {
   return "";
 }
 
+std::uint32_t programs_of(const std::vector<LogScan>& logs) {
+  std::uint32_t programs = 0;
+  for (const LogScan& log : logs) programs |= log.programs;
+  return programs;
+}
+
 // A server and a reader of pages save no checkpoints.
 bool only_reads(std::uint32_t programs, const std::vector<LogScan>& logs) {
-  constexpr std::uint32_t kReaders = kPaddleInfer | kPaddleX | kVllm | kSglang | kTriton |
-                                     kGunicorn | kUvicorn | kCelery | kOcrMyPdf | kOllama;
-  constexpr std::uint32_t kTrainers =
-      kPaddleTrain | kLightning | kAccelerate | kDeepSpeed | kMmcv | kTorchLauncher | kNccl;
+  static const std::uint32_t kReaders = programs_named(
+      "PaddleOCR,PaddleX,vLLM,SGLang,Triton_server,gunicorn,uvicorn,Celery,OCRmyPDF,llama.cpp");
+  static const std::uint32_t kTrainers =
+      programs_named("PaddleOCR_training,Lightning,accelerate,DeepSpeed,OpenMMLab,torchrun,NCCL");
   const bool learns = std::ranges::any_of(logs, [](const LogScan& log) {
     const std::string line = lower(log.last_progress.text);
     return line.find("loss") != line.npos || line.find("epoch") != line.npos;
@@ -118,9 +122,10 @@ bool only_reads(std::uint32_t programs, const std::vector<LogScan>& logs) {
 
 void advise(Cause& cause, const std::vector<LogScan>& logs, bool slowed) {
   constexpr std::size_t kMost = 6;
-  const Config config = printed_config(logs);
-  std::uint32_t programs = 0;
-  for (const LogScan& log : logs) programs |= log.programs;
+  const auto printed =
+      std::ranges::find_if_not(logs, [](const LogScan& log) { return log.config.empty(); });
+  const Config config = printed == logs.end() ? Config() : printed->config;
+  const std::uint32_t programs = programs_of(logs);
   const bool reads = only_reads(programs, logs);
   const auto out_of_place = [&](std::string_view words) {
     return reads && words.find("checkpoint") != words.npos;
@@ -177,6 +182,37 @@ void advise(Cause& cause, const std::vector<LogScan>& logs, bool slowed) {
     if (!out_of_place(row.first)) cause.first = row.first;
     if (!out_of_place(row.not_worth)) cause.not_worth = row.not_worth;
   }
+}
+
+// The first suspect is compared with every other row of the table that names it. Words of the
+// engine are put in before commands are compared, so that none is proposed twice.
+std::vector<NextStep> next_steps(const std::vector<Cause>& causes,
+                                 const std::vector<LogScan>& logs) {
+  // Guesses: above it a command is not worth its while, and below kStillSuspect no rival.
+  constexpr double kSettled = 0.93, kStillSuspect = 0.12;
+  constexpr std::size_t kMaxSteps = 3;
+  std::vector<NextStep> steps;
+  if (causes.empty() || causes[0].confidence >= kSettled) return steps;
+  const std::string_view first = causes[0].row->name;
+  const auto suspect = [&](std::string_view name) {
+    return std::any_of(causes.begin() + 1, causes.end(), [&](const Cause& cause) {
+      return cause.row->name == name && cause.confidence >= kStillSuspect;
+    });
+  };
+  const bool kernel_given =
+      std::ranges::any_of(logs, [](const LogScan& log) { return log.kind == SourceKind::kernel; });
+  const std::string_view engine = engine_of(programs_of(logs));
+  for (NextStep step : next_step_table()) {
+    step.command = words_for(step.command, engine);
+    const bool between = (first == step.first && (step.open_for_first || suspect(step.second))) ||
+                         (first == step.second && (step.open_for_second || suspect(step.first)));
+    const bool given = (kernel_given && starts_with(step.command, "dmesg")) ||
+                       std::ranges::any_of(steps, [&](const NextStep& one) {
+                         return one.command == std::string_view(step.command);
+                       });
+    if (between && !given && steps.size() < kMaxSteps) steps.push_back(step);
+  }
+  return steps;
 }
 
 }  // namespace ocrtune

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "diagnosis/cause.h"
@@ -35,5 +36,26 @@ void advise(Cause& cause, const std::vector<LogScan>& logs, bool slowed = false)
 
 // The sentence of a message that says what to do about it, with the flags that it names; "": none.
 std::string cure_in_message(const std::string& text);
+
+// What to type where it depends on who runs the container or the job: one command of the engine
+// that is seen, in place of a sentence for all of them.
+struct EngineWords {
+  const char* general;  // of a row of the other tables
+  const char* engine;   // "docker", "podman", "kubernetes", "slurm" or "lxc"
+  const char* own;      // "": nothing is to be done there
+};
+
+const std::vector<EngineWords>& engine_words();
+// Who runs the program that wrote these logs (bits of Program); "": nobody, or several.
+std::string_view engine_of(std::uint32_t programs);
+// The engine's own words, else the general ones.
+const char* words_for(const char* general, std::string_view engine);
+
+const std::vector<NextStep>& next_step_table();
+// For two suspects that remain, the one command that tells them apart. At most three, for the first
+// against those behind it and against those that its lines cannot rule out. None where the first is
+// nearly certain, and none that reads what `logs` hold already.
+std::vector<NextStep> next_steps(const std::vector<Cause>& causes,
+                                 const std::vector<LogScan>& logs = {});
 
 }  // namespace ocrtune

@@ -1,9 +1,10 @@
-// Advice by the program that wrote the log and by the line that speaks for the cause; what is true
-// of every program stands in the table of causes.
+// Advice by the program that wrote the log, by the line that speaks for the cause and by who runs
+// the container or the job, and what tells two suspects apart; what is true of everybody stands in
+// the table of causes.
 #include <algorithm>
 #include <string>
+#include <utility>
 
-#include "base/check.h"
 #include "base/tables/rows.h"
 #include "base/text.h"
 #include "diagnosis/advice.h"
@@ -248,20 +249,119 @@ port_in_use rendezvous_failed | | NCCL variables: the ranks have not met yet
 pcie_link_slow gpu_throttled cpu_throttled | | tuning batch sizes first: the hardware holds them all up
 )rows";
 
-// "PaddleOCR_training,Paddle" -> their bits.
-std::uint32_t programs_named(std::string_view names) {
-  std::uint32_t programs = 0;
-  for (const std::string& name : split(std::string(names), ',')) {
-    std::uint32_t program = 1;
-    for (std::string known; known != name; program <<= 1U) {
-      OCRTUNE_CHECK(program != 0);
-      known = program_names(program);
-      std::ranges::replace(known, ' ', '_');
-      if (known == name) programs |= program;
-    }
-  }
-  return programs;
-}
+// The key is the general words themselves: a change of a row elsewhere must be made here too.
+// Below the general words of "=" a row for each engine: who, and its own; "-": nothing is to be
+// done there. Podman's are Docker's under its name.
+constexpr std::string_view kEngineRows = R"rows(
+= raise the limit: docker run --memory=64g | resources.limits.memory | sbatch --mem=64G
+docker,podman raise the limit: docker run --memory=64g
+kubernetes raise the limit: resources.limits.memory
+slurm raise the limit: sbatch --mem=64G
+lxc raise the limit: lxc config set NAME limits.memory 64GiB
+= docker run --shm-size=8g (or --ipc=host); Kubernetes: an emptyDir with medium: Memory
+docker,podman docker run --shm-size=8g   # or --ipc=host
+kubernetes an emptyDir with medium: Memory, mounted at /dev/shm
+slurm,lxc -
+= docker run --pids-limit=-1
+podman docker run --pids-limit=-1
+kubernetes podPidsLimit of the kubelet's configuration
+slurm -
+lxc lxc config unset NAME limits.processes
+= kubectl describe pod NAME; docker inspect NAME
+docker,podman docker inspect NAME; docker logs NAME
+kubernetes kubectl describe pod NAME
+slurm scontrol show job JOB
+lxc lxc info NAME --show-log
+= create what is named, in the same namespace
+docker,podman,slurm,lxc create what is named: a volume, network, secret or device
+= docker build --platform linux/amd64   # if it says exec format error
+podman docker build --platform linux/amd64   # if it says exec format error
+= sacct -j JOB --format=State,ExitCode; kubectl describe pod NAME
+slurm sacct -j JOB --format=State,ExitCode
+kubernetes kubectl describe pod NAME
+= sacct -j JOB --format=State,ExitCode,Reason; kubectl describe pod NAME
+slurm sacct -j JOB --format=State,ExitCode,Reason
+kubernetes kubectl describe pod NAME
+= kubectl get pods -o wide, or squeue -j JOB -o '%T %r'
+slurm squeue -j JOB -o '%T %r'
+kubernetes kubectl get pods -o wide
+= kubectl describe pod NAME; squeue -j JOB -o %r; sinfo -o '%n %G %m'
+slurm squeue -j JOB -o %r; sinfo -o '%n %G %m'
+kubernetes kubectl describe pod NAME
+= kubectl describe pod NAME | sed -n '/^Events/,$p'
+docker,podman docker events --since 1h --until 0s
+slurm scontrol show job JOB
+lxc lxc info NAME --show-log
+= kubectl describe pod NAME | grep -A4 'Last State'
+docker,podman docker inspect NAME --format '{{.State.OOMKilled}}'
+= kubectl describe pod NAME   # probe, delay and period; the time until the model is loaded
+docker,podman docker inspect NAME --format '{{json .State.Health}}'
+= more nodes in cpuset.mems: docker run --cpuset-mems=0,1; systemctl set-property UNIT AllowedMemoryNodes=0-1
+docker,podman more nodes in cpuset.mems: docker run --cpuset-mems=0,1
+slurm sbatch --mem-bind=none, with CPUs of more nodes
+= docker pull IMAGE (or crictl pull IMAGE) on that node
+docker,podman docker pull IMAGE
+kubernetes crictl pull IMAGE   # on that node
+= imagePullSecrets, or docker login
+docker,podman docker login
+kubernetes imagePullSecrets
+= docker run --gpus all
+podman docker run --device nvidia.com/gpu=all
+kubernetes resources.limits: nvidia.com/gpu: 1
+slurm sbatch --gres=gpu:1
+lxc lxc config device add NAME gpu gpu
+= docker version; docker run --security-opt seccomp=unconfined IMAGE CMD   # once, to see
+podman docker run --security-opt seccomp=unconfined IMAGE CMD   # once, to see
+kubernetes securityContext.seccompProfile.type: Unconfined   # once, to see
+)rows";
+
+// Code, the two suspects (several of the second), for whom of them the command is worth its while
+// although no line speaks for the other (what was seen leaves that open), and the command.
+constexpr std::string_view kSteps = R"rows(
+kernel_kill host_out_of_memory killed_by_other both dmesg -T | grep -iE 'oom-kill|killed process'
+group_kill cgroup_out_of_memory host_out_of_memory others grep -rsE '^(max|oom|oom_kill) [1-9]' /sys/fs/cgroup --include='memory.[eo]*'
+group_or_other cgroup_out_of_memory killed_by_other neither grep -rsE '^(max|oom|oom_kill) [1-9]' /sys/fs/cgroup --include='memory.[eo]*'
+p2p_ladder nccl_p2p_broken nccl_init_hang,collective_timeout,communication_stall,nccl_error others ocrtune p2p
+where_it_waits rank_busy_alone collective_timeout others py-spy dump --pid PID
+kernel_storage storage_failure collective_timeout,loader_timeout others dmesg -T | grep -iE 'not responding|blocked for more|lustre|ceph'
+collective_names rank_mismatch collective_timeout neither TORCH_DISTRIBUTED_DEBUG=DETAIL CMD
+scheduler preempted_or_evicted terminated_from_outside,killed_by_other others sacct -j JOB --format=State,ExitCode,Reason; kubectl describe pod NAME
+shm_space shm_full host_out_of_memory neither df -h /dev/shm
+shm_space shm_full segmentation_fault others df -h /dev/shm
+card_memory gpu_out_of_memory cuda_library_error neither nvidia-smi --query-gpu=memory.used,memory.total --format=csv -l 1
+list_images missing_file bad_training_data neither ls -l IMAGE
+one_process loader_worker_failed host_out_of_memory first CMD with num_workers=0
+one_process python_exception loader_worker_failed neither CMD with num_workers=0
+peer_kernel host_out_of_memory peer_lost others ssh PEER dmesg -T | grep -iE 'oom-kill|killed process'
+port_owner port_in_use rendezvous_failed others ss -ltnp | grep PORT
+port_reach nccl_network rendezvous_failed others nc -zv MASTER PORT
+card_health gpu_fault gpu_kernel_fault others dmesg -T | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER
+who_is_pending not_scheduled rendezvous_failed others kubectl get pods -o wide, or squeue -j JOB -o '%T %r'
+pod_events not_scheduled container_setup_failed,image_pull_failed first kubectl describe pod NAME | sed -n '/^Events/,$p'
+host_cards no_gpu_visible container_setup_failed others nvidia-smi   # on the host
+host_cards driver_mismatch container_setup_failed neither nvidia-smi   # on the host
+module_version driver_mismatch no_gpu_visible both cat /proc/driver/nvidia/version; nvidia-smi
+module_version driver_mismatch cuda_driver_too_old neither cat /proc/driver/nvidia/version; nvidia-smi
+pull_by_hand access_refused image_pull_failed others crictl pull IMAGE
+pull_by_hand access_refused remote_unreachable both curl -sSI URL
+pull_from_registry remote_unreachable image_pull_failed neither crictl pull IMAGE
+date_and_sync clock_wrong access_refused first date -u; timedatectl show -p NTPSynchronized
+date_and_sync clock_wrong tls_failed both date -u; timedatectl show -p NTPSynchronized
+handshake tls_failed remote_unreachable neither openssl s_client -connect HOST:443 </dev/null | grep -i verif
+small_request request_too_large remote_unreachable first curl -sS -F file=@SMALL_IMAGE URL
+kernel_kill host_out_of_memory health_check_failed others dmesg -T | grep -iE 'oom-kill|killed process'
+last_state cgroup_out_of_memory health_check_failed neither kubectl describe pod NAME | grep -A4 'Last State'
+start_seconds health_check_failed stalled others curl --retry 99 --retry-connrefused -sS http://HOST:PORT/health   # with the check off
+start_seconds health_check_failed time_limit neither curl --retry 99 --retry-connrefused -sS http://HOST:PORT/health   # with the check off
+card_processes gpu_busy gpu_out_of_memory both nvidia-smi --query-compute-apps=pid,used_memory --format=csv
+card_processes gpu_busy no_gpu_visible neither nvidia-smi --query-compute-apps=pid,used_memory --format=csv
+load_trusted checkpoint_refused checkpoint_damaged first python -c '__import__("torch").load("FILE", weights_only=False)'   # a file you trust
+given_shapes shape_mismatch checkpoint_mismatch neither CMD without the pretrained weights
+given_shapes shape_mismatch bad_configuration first CMD with the model's default configuration
+fresh_environment library_conflict bad_configuration both CMD in a new environment with the versions that the model's page names
+event_log host_hardware_fault segmentation_fault first ipmitool sel elist && ras-mc-ctl --errors; journalctl -k -b -1 | grep -iE 'mce|edac'
+event_log host_hardware_fault preempted_or_evicted others ipmitool sel elist && ras-mc-ctl --errors; journalctl -k -b -1 | grep -iE 'mce|edac'
+)rows";
 
 }  // namespace
 
@@ -304,6 +404,67 @@ const std::vector<Care>& care_table() {
     return care;
   }();
   return kCare;
+}
+
+const std::vector<EngineWords>& engine_words() {
+  static const std::vector<EngineWords> kWords = [] {
+    std::vector<EngineWords> words;
+    const char* general = "";
+    for (std::string_view row : rows_of(kEngineRows)) {
+      const std::string_view engines = take_column(row);
+      if (engines == "=") general = lasting(row);
+      for (const std::string& engine : split(engines == "=" ? "" : engines, ',')) {
+        std::string own(row == "-" ? "" : row);
+        if (engine == "podman") replace_all(own, "docker", "podman");
+        if (!engine.empty()) words.push_back({general, lasting(engine), lasting(own)});
+      }
+    }
+    return words;
+  }();
+  return kWords;
+}
+
+std::string_view engine_of(std::uint32_t programs) {
+  const auto seen = [&](std::string_view names) { return (programs & programs_named(names)) != 0; };
+  std::string_view found;
+  for (const auto& [name, engine] : {std::pair<const char*, std::string_view>{"Podman", "podman"},
+                                     {"Kubernetes", "kubernetes"},
+                                     {"Slurm", "slurm"},
+                                     {"LXC", "lxc"},
+                                     {"Docker", "docker"}}) {
+    // Podman pulls from docker.io, and a pod's events name the engine below it.
+    if (!seen(name) || (engine == "docker" && seen("Podman,Kubernetes,LXC"))) continue;
+    if (!found.empty()) return "";
+    found = engine;
+  }
+  return found;
+}
+
+const char* words_for(const char* general, std::string_view engine) {
+  const auto& rows = engine_words();
+  const auto own = std::ranges::find_if(rows, [&](const EngineWords& row) {
+    return row.engine == engine && std::string_view(row.general) == general;
+  });
+  return own == rows.end() ? general : own->own;
+}
+
+const std::vector<NextStep>& next_step_table() {
+  static const std::vector<NextStep> kTable = [] {
+    std::vector<NextStep> table;
+    for (std::string_view row : rows_of(kSteps)) {
+      const char* code = lasting(take_column(row));
+      const char* first = find_cause(take_column(row)).name;
+      const std::string others(take_column(row));
+      const std::string_view open = take_column(row);
+      const bool both = open == "both";
+      for (const std::string& other : split(others, ',')) {
+        table.push_back({code, first, find_cause(other).name, lasting(row), both || open == "first",
+                         both || open == "others"});
+      }
+    }
+    return table;
+  }();
+  return kTable;
 }
 
 }  // namespace ocrtune

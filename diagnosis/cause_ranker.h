@@ -142,4 +142,10 @@ class CauseRanker {
   bool sigkill_proved_ = false;
 };
 
+// Of several ranks, the first cause first (story.cpp); empty where one line tells it all. Codes
+// with arguments: the sentences are in reports/console/diagnosis_words.cpp.
+std::vector<StoryEvent> tell_story(const std::vector<LogScan>& logs,
+                                   const FailureEvidence& evidence, const CauseRanker& ranker,
+                                   const std::vector<Cause>& causes);
+
 }  // namespace ocrtune

@@ -15,8 +15,6 @@
 #include "diagnosis/advice.h"
 #include "diagnosis/cause_ranker.h"
 #include "diagnosis/consequences.h"
-#include "diagnosis/next_steps.h"
-#include "diagnosis/story.h"
 
 namespace ocrtune {
 namespace {
@@ -163,6 +161,7 @@ bool is_evidence(const std::vector<Cause>& causes, const std::string& file, std:
 
 // Did loader workers die, or NCCL speak? Else nobody would think of NCCL_P2P_DISABLE.
 bool may_blame_nccl(const std::vector<LogScan>& logs) {
+  static const std::uint32_t kNccl = programs_named("NCCL");
   const auto speaks = [](const LogScan& log) { return (log.programs & kNccl) != 0; };
   return std::ranges::any_of(logs, speaks) ||
          !seen(logs, " worker_sigkill paddle_workers_exit ").empty();

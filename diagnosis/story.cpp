@@ -1,8 +1,6 @@
 // The teller takes the clue that speaks loudest for the first cause and asks what the other ranks
 // did by then. Each event is made by one tell_ function; order by clocks comes last, and only
 // between events with clocks of their own.
-#include "diagnosis/story.h"
-
 #include <algorithm>
 #include <string_view>
 #include <tuple>
@@ -13,11 +11,14 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "diagnosis/cause_ranker.h"
 #include "diagnosis/consequences.h"
 #include "diagnosis/context/line_origin.h"
 
 namespace ocrtune {
 namespace {
+
+constexpr std::size_t kMaxStory = 6;
 
 // The clue that speaks loudest for a cause; null: nothing but an exit code or counters.
 const Clue* clue_of(const CauseRanker& ranker, const Cause& cause) {

@@ -10,13 +10,14 @@
 #include <re2/re2.h>
 #include <re2/set.h>
 
+#include "base/check.h"
 #include "base/tables/rows.h"
 #include "base/text.h"
 
 namespace ocrtune {
 namespace {
 
-// A program's name and its words; in the order of the bits of Program.
+// A program's name and its words; each row is a bit, from the lowest.
 constexpr std::string_view kPrograms = R"rows(
 PaddleOCR_training tools/train\.py['",]* ['"]?-c\b|tools/program\.py|ppocr INFO: (?:train with paddle|epoch: )|train dataloader has|norm_edit_dis|avg_reader_cost
 PaddleOCR ppocr DEBUG|dt_boxes num|tools/infer/|/paddleocr/|paddleocr [a-z]|PaddleOCR\(|rec_res num
@@ -68,7 +69,7 @@ std::uint32_t programs_in(std::string_view text) {
   std::vector<int> found;
   kSet->Match(text, &found);
   std::uint32_t programs = 0;
-  for (const int i : found) programs |= Program{1} << static_cast<unsigned>(i);
+  for (const int i : found) programs |= std::uint32_t{1} << static_cast<unsigned>(i);
   return programs;
 }
 
@@ -81,6 +82,18 @@ std::string program_names(std::uint32_t programs) {
     programs >>= 1U;
   }
   return join(names, ", ");
+}
+
+std::uint32_t programs_named(std::string_view names) {
+  std::uint32_t programs = 0, bit = 1;
+  std::size_t known = 0;
+  const std::vector<std::string> wanted = split(names, ',');
+  for (std::string_view row : rows_of(kPrograms)) {
+    if (std::ranges::find(wanted, take_column(row)) != wanted.end()) programs |= bit, ++known;
+    bit <<= 1U;
+  }
+  OCRTUNE_CHECK(known == wanted.size());
+  return programs;
 }
 
 std::string listed_object(std::string_view line) {

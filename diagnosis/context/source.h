@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,42 +14,11 @@ enum class SourceKind {
   binary,    // no text
 };
 
-// Programs are bits: a log of a server holds its framework too.
-using Program = std::uint32_t;
-inline constexpr Program kPaddleTrain = 1U << 0;  // PaddleOCR's tools/train.py
-inline constexpr Program kPaddleInfer = 1U << 1;  // paddleocr, tools/infer
-inline constexpr Program kPaddleX = 1U << 2;
-inline constexpr Program kPaddle = 1U << 3;
-inline constexpr Program kTorch = 1U << 4;
-inline constexpr Program kLightning = 1U << 5;
-inline constexpr Program kAccelerate = 1U << 6;  // Hugging Face's accelerate and Trainer
-inline constexpr Program kDeepSpeed = 1U << 7;
-inline constexpr Program kMmcv = 1U << 8;
-inline constexpr Program kVllm = 1U << 9;
-inline constexpr Program kSglang = 1U << 10;
-inline constexpr Program kTriton = 1U << 11;
-inline constexpr Program kOnnxRuntime = 1U << 12;
-inline constexpr Program kOpenVino = 1U << 13;
-inline constexpr Program kGunicorn = 1U << 14;
-inline constexpr Program kUvicorn = 1U << 15;
-inline constexpr Program kCelery = 1U << 16;
-inline constexpr Program kRay = 1U << 17;
-inline constexpr Program kBurn = 1U << 18;
-inline constexpr Program kKraken = 1U << 19;
-inline constexpr Program kDoctr = 1U << 20;
-inline constexpr Program kOcrMyPdf = 1U << 21;
-inline constexpr Program kNccl = 1U << 22;
-inline constexpr Program kSlurm = 1U << 23;
-inline constexpr Program kKubernetes = 1U << 24;
-inline constexpr Program kDocker = 1U << 25;         // or containerd
-inline constexpr Program kTorchLauncher = 1U << 26;  // torchrun
-inline constexpr Program kOllama = 1U << 27;         // llama.cpp and what stands on it
-inline constexpr Program kPodman = 1U << 28;
-inline constexpr Program kLxc = 1U << 29;  // LXC, LXD, Incus, Proxmox
-
-// The programs whose own words stand in the text.
+// Programs are bits, in the order of the table of their words: a log of a server holds its
+// framework too. These are those whose own words stand in the text.
 std::uint32_t programs_in(std::string_view text);
-std::string program_names(std::uint32_t programs);  // "vLLM, PyTorch"
+std::string program_names(std::uint32_t programs);     // "vLLM, PyTorch"
+std::uint32_t programs_named(std::string_view names);  // of "PaddleOCR_training,vLLM"
 
 // Whom a row of `kubectl get pods` or sacct is about; empty: it is no such row.
 std::string listed_object(std::string_view line);

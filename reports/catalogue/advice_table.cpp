@@ -385,7 +385,6 @@ const std::vector<Phrase>& advice_table() {
        "安装适合该 CPU 的版本，或该软件包的另一版本"},
       {"install the CUDA build of the framework, or run on the CPU on purpose",
        "安装框架的 CUDA 版本，或有意在 CPU 上运行"},
-      {"switch mixed precision off on this device", "在该设备上关闭混合精度"},
       {"a smaller batch or fewer ranks", "减小 batch size 或减少 rank 数"},
       {"keep the last, smaller batch (drop_last false)",
        "保留最后一个较小的 batch（drop_last 为 false）"},
@@ -490,10 +489,6 @@ const std::vector<Phrase>& advice_table() {
       {"{}, at first {}; {} of the step waits for data: {}",
        "{}，最初 {}；{} 的步骤时间在等数据：{}"},
       {"{} a second at first, {} at last: {}", "最初每秒 {}，最后每秒 {}：{}"},
-      {"The logs hold both a SIGKILL and errors of NCCL's own; look at which came first. Killed "
-       "ranks make the others report NCCL errors, never the other way round.",
-       "日志中既有 SIGKILL 也有 NCCL 自身的错误；看哪个在先。被终止的 rank 会让其他 rank 报 NCCL "
-       "错误，反之不会。"},
       {"NCCL_P2P_DISABLE=1, often advised for 'killed by signal: Killed', does not help here: "
        "loader workers use no NCCL, and nothing in these logs speaks of a GPU-to-GPU fault. It "
        "moves the traffic through host shared memory, so it can make a shortage of memory worse.",

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "diagnosis/engine_words.h"
+#include "diagnosis/advice.h"
 #include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/headline.h"
 #include "reports/catalogue/phrases.h"

@@ -9,8 +9,6 @@
 
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
-#include "diagnosis/engine_words.h"
-#include "diagnosis/next_steps.h"
 
 namespace ocrtune {
 namespace {

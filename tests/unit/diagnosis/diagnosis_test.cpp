@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "bench/synthetic/retold_logs.h"
+#include "diagnosis/advice.h"
 #include "diagnosis/consequences.h"
-#include "diagnosis/next_steps.h"
 
 namespace ocrtune {
 namespace {

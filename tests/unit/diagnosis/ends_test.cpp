@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnosis/advice.h"
 #include "diagnosis/diagnosis.h"
-#include "diagnosis/next_steps.h"
 
 namespace ocrtune {
 namespace {

@@ -12,8 +12,6 @@
 #include "base/text.h"
 #include "bench/synthetic/retold_logs.h"
 #include "diagnosis/advice.h"
-#include "diagnosis/engine_words.h"
-#include "diagnosis/next_steps.h"
 #include "reports/catalogue/cause_words.h"
 #include "reports/catalogue/phrases.h"
 #include "reports/console/diagnosis_text.h"
