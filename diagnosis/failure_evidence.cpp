@@ -38,24 +38,6 @@ void each_number(Evidence& evidence, const Visit& visit) {
   visit("stalled_ranks", evidence.stalled_ranks);
 }
 
-// NTSTATUS codes of Microsoft's ntstatus.h.
-std::optional<int> windows_signal(std::int64_t code) {
-  switch (static_cast<std::uint32_t>(code)) {
-    case 0xC0000005U:  // access violation
-    case 0xC00000FDU:  // stack overflow
-    case 0xC0000374U:  // heap corruption
-      return SIGSEGV;
-    case 0xC000001DU:
-      return SIGILL;
-    case 0xC0000409U:  // fail fast
-      return SIGABRT;
-    case 0xC000013AU:
-      return SIGINT;
-    default:
-      return std::nullopt;
-  }
-}
-
 }  // namespace
 
 ExitStatus decode_exit(std::int64_t code) {
@@ -70,8 +52,6 @@ ExitStatus decode_exit(std::int64_t code) {
   for (int signal : {SIGKILL, SIGBUS, SIGSEGV, SIGABRT, SIGILL, SIGTERM, SIGFPE}) {
     if (code == 256 - signal) status.signal = signal;
   }
-  // As an unsigned or as a negative 32-bit number.
-  if (!status.signal && (code > 0x7FFFFFFF || code < -255)) status.signal = windows_signal(code);
   status.text = status.signal ? fmt::format("exit code {}: killed by signal {} ({})", code,
                                             *status.signal, signal_name(*status.signal))
                               : fmt::format("exit code {}", code);
@@ -91,11 +71,8 @@ Result<FailureEvidence> parse_evidence(const std::string& json) {
   const auto ours = object.find("killed_by_us");
   evidence.killed_by_us = ours != object.end() && ours->is_boolean() && ours->get<bool>();
   each_number(evidence, [&](const char* key, auto& value) { take(object, key, value); });
-  if (const auto states = object.find("wait_states");
-      states != object.end() && states->is_array()) {
-    for (const Json& state : *states) {
-      if (state.is_string()) evidence.wait_states.push_back(state.get<std::string>());
-    }
+  for (const Json& state : object.value("wait_states", Json::array())) {
+    if (state.is_string()) evidence.wait_states.push_back(state.get<std::string>());
   }
   if (const auto growth = object.find("growth"); growth != object.end() && growth->is_object()) {
     const auto number = [&](const char* key) {

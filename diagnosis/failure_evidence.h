@@ -18,7 +18,7 @@ struct ExitStatus {
   std::string text;           // "137: killed by signal 9 (SIGKILL)"
 };
 
-// -n (Popen), 128 + n (shells, containers), 256 - n (a negative code cut to a byte), Windows codes.
+// -n (Popen), 128 + n (shells, containers), 256 - n (a negative code cut to a byte).
 ExitStatus decode_exit(std::int64_t code);
 
 // Straight line through a memory trace.

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include "base/check.h"
@@ -20,8 +21,7 @@
 #include "base/text.h"
 #include "diagnosis/causes.h"
 #include "diagnosis/context/card_report.h"
-#include "diagnosis/context/log_encoding.h"
-#include "diagnosis/context/log_time.h"
+#include "diagnosis/context/line_origin.h"
 #include "diagnosis/context/payload.h"
 #include "diagnosis/context/runs.h"
 #include "diagnosis/log_matcher.h"
@@ -127,7 +127,6 @@ struct LogScanner::State {
   std::optional<std::int64_t> step_at_failure;
   std::vector<Key> unfinished;  // of a message of the line before: this one may belong to it
   std::string_view asked;       // by the line before
-  std::optional<Utf16Decoder> utf16;
   int odd_bytes = 0, first_bytes = 0, asked_blocks = 0;
 
   void look_at_first_bytes(std::string_view bytes);
@@ -146,7 +145,6 @@ struct LogScanner::State {
 };
 
 void LogScanner::State::look_at_first_bytes(std::string_view bytes) {
-  if (first_bytes == 0) utf16 = Utf16Decoder::of_first_bytes(bytes);
   for (std::size_t i = 0; i < bytes.size() && first_bytes < 65536; ++i, ++first_bytes) {
     const auto c = static_cast<unsigned char>(bytes[i]);
     if (c < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\x1b' && c != '\b') ++odd_bytes;
@@ -407,8 +405,6 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
 
 // A block is whole lines, the last one perhaps cut.
 void LogScanner::State::take_block(std::string_view block) {
-  const std::optional<std::string> read = without_gbk(block);
-  if (read) block = *read;
   const bool coloured = block.find('\x1b') != std::string_view::npos;
   const bool hot = coloured || may_match(block);
   if ((hot || scan.lines == 0) && asked_blocks < kHotBlocks) {
@@ -453,11 +449,6 @@ void LogScanner::feed(std::string_view bytes) {
   State& state = *state_;
   state.look_at_first_bytes(bytes);
   state.scan.bytes += static_cast<std::int64_t>(bytes.size());
-  std::string text;
-  if (state.utf16) {
-    text = state.utf16->decode(bytes);
-    bytes = text;
-  }
   state.rest.append(bytes);
   const std::size_t end = state.rest.find_last_of("\n\r");
   if (end == std::string::npos && state.rest.size() < kBlock) return;
@@ -495,7 +486,7 @@ LogScan LogScanner::finish() {
   scan.costs = state.costs.costs();
   if (state.first_lines.is_kernel()) scan.kind = SourceKind::kernel;
   if (state.first_lines.is_document()) scan.kind = SourceKind::document;
-  if (!state.utf16 && state.odd_bytes * 10 > state.first_bytes) scan.kind = SourceKind::binary;
+  if (state.odd_bytes * 10 > state.first_bytes) scan.kind = SourceKind::binary;
   // The last run decides, unless it has only begun.
   const auto spoke = std::find(state.run_spoke.rbegin(), state.run_spoke.rend(), true);
   const auto decides = static_cast<int>(state.run_spoke.rend() - spoke) - 1;
@@ -537,30 +528,29 @@ LogScan scan_text(const std::string& file, std::string_view text) {
 }
 
 Result<LogScan> scan_log(const std::string& path) {
-  const int descriptor =
-      path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return system_error(errno, "open " + path);
-  constexpr std::string_view kPacked[] = {"\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh", "\xfd\x37zXZ"};
+  const Descriptor file(path == "-" ? ::dup(STDIN_FILENO)
+                                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return system_error(errno, "open " + path);
+  constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
+      {"\x1f\x8b", "zcat"},     {"\x28\xb5\x2f\xfd", "zstdcat"}, {"BZh", "bzcat"},
+      {"\xfd\x37zXZ", "xzcat"}, {"\xff\xfe", "iconv -f UTF-16"}, {"\xfe\xff", "iconv -f UTF-16"}};
   LogScanner scanner(path == "-" ? "standard input" : path);
   std::vector<char> block(kBlock);
-  std::optional<Error> error;
-  for (bool first = true; !error; first = false) {
-    const ssize_t got = ::read(descriptor, block.data(), block.size());
+  for (bool first = true;;) {
+    const ssize_t got = ::read(file.number, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) error = system_error(errno, "read " + path);
-    if (got <= 0) break;
+    if (got < 0) return system_error(errno, "read " + path);
+    if (got == 0) return scanner.finish();
     const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
-    const auto begins = [&](std::string_view mark) { return starts_with(bytes, mark); };
-    if (first && std::ranges::any_of(kPacked, begins)) {
-      error = Error{ErrorKind::invalid, path + " is compressed: zcat (or zstdcat, xzcat) " + path +
-                                            " | ocrtune diagnose -"};
+    for (const auto& [mark, reader] : kReaders) {
+      if (!first || !starts_with(bytes, mark)) continue;
+      return Error{ErrorKind::invalid,
+                   fmt::format("{0} is no plain text: {1} {0} | ocrtune diagnose -", path, reader)};
     }
-    if (!error) scanner.feed(bytes);
-    if (interrupted()) error = Error{ErrorKind::interrupted, "interrupted while reading " + path};
+    first = false;
+    scanner.feed(bytes);
+    if (interrupted()) return Error{ErrorKind::interrupted, "interrupted while reading " + path};
   }
-  ::close(descriptor);
-  if (error) return *error;
-  return scanner.finish();
 }
 
 namespace {

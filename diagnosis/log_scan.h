@@ -1,8 +1,7 @@
 // Reads a log of any size once, in bounded memory, and keeps the lines that bear on a failure.
 //
 // Matching is RE2's: a literal prefilter over whole blocks, then the patterns whose literals occur.
-// Binary bytes, CRLF, progress bars with bare CR, ANSI colours, UTF-16 and GBK are taken as they
-// come.
+// Binary bytes, CRLF, progress bars with bare CR and ANSI colours are taken as they come.
 #pragma once
 
 #include <cstdint>
@@ -102,8 +101,8 @@ class LogScanner {
 bool is_progress_line(std::string_view line);
 
 LogScan scan_text(const std::string& file, std::string_view text);
-// "-" is standard input. Polls interrupted(). A compressed file is an error that says how to read
-// it.
+// "-" is standard input. Polls interrupted(). A file that is compressed, or UTF-16 as a Windows
+// shell writes it, is an error that says how to read it.
 Result<LogScan> scan_log(const std::string& path);
 
 // Log files in a run's folder, at most 4 levels down and 2,000 in number, sorted: workerlog.N,

@@ -1,4 +1,4 @@
-// Who wrote a line: what launchers, container engines and journals put before it.
+// Who wrote a line, and when: what launchers, container engines and journals put before it.
 //
 // One table of prefixes in line_origin.cpp: srun -l, mpirun, torchrun --tee, docker compose, stern,
 // kubectl --prefix, Ray, journals, loggers. Patterns of signatures that start at "^" mean the text
@@ -28,5 +28,10 @@ std::optional<int> rank_of_line(std::string_view line);
 
 // workerlog.3, exp2_rank5.log, node3-rank1.log, attempt_0/3/stderr.log, slurm-1234-3.out.
 std::optional<int> rank_of_file(const std::string& path);
+
+// Seconds since the start of its year of the first date and time in a line: 2024-09-13 15:19:38,123
+// | 2024/09/13 15:19:38 | I0913 15:19:38.5 | E913 15:19:38.5 | 09-13 15:19:38 | Sep 13 15:19:38.
+// The year is left out because glog and syslog do not write it.
+std::optional<double> parse_log_time(std::string_view line);
 
 }  // namespace ocrtune

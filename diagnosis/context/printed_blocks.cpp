@@ -8,7 +8,7 @@
 #include <re2/re2.h>
 
 #include "base/text.h"
-#include "diagnosis/context/log_time.h"
+#include "diagnosis/context/line_origin.h"
 
 namespace ocrtune {
 namespace {

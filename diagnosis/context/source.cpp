@@ -104,6 +104,20 @@ std::string listed_object(std::string_view line) {
   return name + job + pod;
 }
 
+std::string without_colours(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b' && i + 1 < text.size() && text[i + 1] == '[') {
+      i += 2;
+      while (i < text.size() && (text[i] < '@' || text[i] > '~')) ++i;
+    } else if (text[i] != '\x1b') {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
 void SourceLines::take_line(std::string_view line) {
   // A guess; log_scan.cpp hands over as many.
   constexpr int kEnough = 200;

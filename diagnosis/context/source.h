@@ -23,6 +23,9 @@ std::uint32_t programs_named(std::string_view names);  // of "PaddleOCR_training
 // Whom a row of `kubectl get pods` or sacct is about; empty: it is no such row.
 std::string listed_object(std::string_view line);
 
+// Without the sequences by which terminals colour.
+std::string without_colours(std::string_view text);
+
 // Counts the first lines of a file.
 class SourceLines {
  public:

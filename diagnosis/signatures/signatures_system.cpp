@@ -110,7 +110,7 @@ kernel_lustre storage_failure primary 0.85 LustreError: .*(?:failed: rc = -1\d\d
 kernel_ceph storage_failure primary 0.85 (?:libceph|ceph): .*(?:mds\d+ (?:hung|caps stale|reconnect denied|closed our session|session (?:lost|blocklisted|blacklisted))|osd\d+ (?:down|.*socket closed)|mon\d+ .*session lost)|Health check failed: .*\b(?:osds?|mons?|mds|data availability|slow ops)|\d+ slow (?:requests|ops)\b
 mount_failed storage_failure primary 0.9 mount\.(?:nfs|cifs|lustre|ceph)\S*: .*(?:timed out|refused|No route|error|not responding)|Remounting filesystem read-only|EXT4-fs .*Remounting|re-mounted\. .*\bro\b
 # The health of cards, and NCCL's own checks.
-pcie_limited pcie_link_slow note 0.75 available PCIe bandwidth, limited by|LnkSta:.*Width x\d+ \(downgraded\)|Link Width Current *: \d+x \(of \d+x\)|pcie\.link\.width\.current: \d+ \(of \d+\)
+pcie_limited pcie_link_slow note 0.75 available PCIe bandwidth, limited by|LnkSta:.*Width x\d+ \(downgraded\)|pcie\.link\.width\.current: \d+ \(of \d+\)
 card_throttled gpu_throttled note 0.75 throttle\w*[=:] ?\w*(?:THERMAL|SLOWDOWN|POWER_BRAKE)|(?:HW|SW|Hardware|Software) (?:Thermal |Power Brake |Power Cap )?Slowdown *: Active|Thermal Slowdown *: Active|Slowdown due to (?:thermal|power)|clocks_(?:throttle|event)_reasons\.(?:hw|sw)_\w*slowdown\W{0,20}Active|MHz\b.{0,40}0x0000000000000(?:0[2-9a-f][0-9a-f]|0[01][89a-f])\b
 card_power_cap gpu_throttled note 0.4 SW Power Cap *: Active|clocks_(?:throttle|event)_reasons\.sw_power_cap\W{0,20}Active
 cpu_throttled cpu_throttled note 0.3 temperature (?:is )?above threshold, cpu clock (?:is )?throttled

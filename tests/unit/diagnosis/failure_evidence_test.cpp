@@ -13,8 +13,6 @@ TEST(ExitStatus, AllDialectsOfASignal) {
   }
   EXPECT_EQ(decode_exit(-7).signal, SIGBUS);
   EXPECT_EQ(decode_exit(139).signal, SIGSEGV);
-  EXPECT_EQ(decode_exit(3221225477).signal, SIGSEGV);
-  EXPECT_EQ(decode_exit(-1073741819).signal, SIGSEGV);
 }
 
 TEST(ExitStatus, PlainCodesAreNoSignals) {

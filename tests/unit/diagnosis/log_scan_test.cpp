@@ -11,7 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "diagnosis/context/log_time.h"
+#include "diagnosis/context/line_origin.h"
 #include "diagnosis/diagnosis.h"
 
 namespace ocrtune {
@@ -58,12 +58,6 @@ TEST(LogScan, ColoursAndBadBytesDoNotHide) {
   const Finding* full = find(scan, "enospc");
   ASSERT_NE(full, nullptr);
   EXPECT_THAT(full->first.text, testing::HasSubstr("\xEF\xBF\xBD"));
-}
-
-TEST(LogScan, Utf16IsRead) {
-  std::string text = "\xFF\xFE";
-  for (const char* c = "CUDA out of memory\r\n"; *c != '\0'; ++c) text += {*c, '\0'};
-  EXPECT_NE(find(scan_text("x", text), "gpu_oom"), nullptr);
 }
 
 TEST(LogScan, PiecesOfAnySizeGiveTheSame) {
@@ -146,6 +140,12 @@ TEST(LogScan, UnreadableAndCompressedFilesAreNamed) {
   const auto compressed = scan_log(path);
   ASSERT_FALSE(compressed);
   EXPECT_THAT(compressed.error().what, testing::HasSubstr("zcat"));
+  ASSERT_TRUE(write_file(path, std::string("\xff\xfe"
+                                           "C\0U\0",
+                                           6)));
+  const auto wide = scan_log(path);
+  ASSERT_FALSE(wide);
+  EXPECT_THAT(wide.error().what, testing::HasSubstr("iconv -f UTF-16"));
   ASSERT_TRUE(remove_tree(directory));
 }
 
