@@ -4,6 +4,7 @@
 #include "diagnosis/advice.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -17,42 +18,33 @@ namespace {
 
 using Config = std::map<std::string, std::string>;
 
-constexpr const char* kWorkers = "Train.loader.num_workers";
-constexpr const char* kBatch = "Train.loader.batch_size_per_card";
-constexpr const char* kFirstBatch = "Train.sampler.first_bs";
-constexpr const char* kShared = "Train.loader.use_shared_memory";
-
-// Of the first log that prints its configuration: "Train.loader.num_workers" -> "8".
-Config printed_config(const std::vector<LogScan>& logs) {
-  const auto log =
-      std::ranges::find_if(logs, [](const LogScan& one) { return !one.config.empty(); });
-  return log == logs.end() ? Config() : log->config;
-}
-
 // One fix in the numbers of the printed configuration; "": the run has it already.
 std::string fitted(const std::string& fix, const Config& config) {
-  const auto value_of = [&](const char* key) {
+  const auto number_of = [&](const char* key) -> std::optional<std::int64_t> {
     const auto found = config.find(key);
-    return found == config.end() ? std::string() : found->second;
+    const auto number = parse_integer(found == config.end() ? "" : found->second);
+    return number ? std::optional(*number) : std::nullopt;
   };
   const auto has = [&](const char* part) { return fix.find(part) != std::string::npos; };
-  const std::string had = value_of(kWorkers), batch = value_of(kBatch),
-                    first = value_of(kFirstBatch);
-  if (has("Train.loader.num_workers=2") && parse_integer(had)) {
-    const std::int64_t workers = *parse_integer(had);
+  const auto workers = number_of("num_workers"), batch = number_of("batch_size_per_card");
+  if (has("Train.loader.num_workers=2") && workers) {
     // Without workers there is none to halve: the fix is left out.
-    if (workers <= 0) return "";
-    return fmt::format("{}={} Eval.loader.num_workers=0   # it was {}", kWorkers, workers / 2, had);
+    if (*workers <= 0) return "";
+    return fmt::format("Train.loader.num_workers={} Eval.loader.num_workers=0   # it was {}",
+                       *workers / 2, *workers);
   }
-  if (has(kBatch) && has("halve") && parse_integer(batch)) {
+  if (has("batch_size_per_card") && has("halve") && batch) {
     std::vector<std::string> halves;  // none: no smaller batch
-    for (const auto& [key, text] : {std::pair(kBatch, batch), std::pair(kFirstBatch, first)}) {
-      const std::int64_t size = parse_integer(text).value_or(0);
-      if (size >= 2) halves.push_back(fmt::format("{}={}", key, size / 2));
-    }
+    if (*batch >= 2)
+      halves.push_back(fmt::format("Train.loader.batch_size_per_card={}", *batch / 2));
+    const std::int64_t first = number_of("first_bs").value_or(0);
+    if (first >= 2) halves.push_back(fmt::format("Train.sampler.first_bs={}", first / 2));
     return join(halves, " ");
   }
-  return has(kShared) && lower(value_of(kShared)) == "false" ? "" : fix;
+  const auto shared = config.find("use_shared_memory");
+  return has("use_shared_memory") && shared != config.end() && lower(shared->second) == "false"
+             ? ""
+             : fix;
 }
 
 // Does the fix begin with an option, "--max-model-len 8192", that the message's own cures name?

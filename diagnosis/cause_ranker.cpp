@@ -11,7 +11,6 @@
 #include <set>
 #include <utility>
 
-#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include "base/tables/rows.h"

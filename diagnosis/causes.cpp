@@ -87,7 +87,6 @@ terminal_hangup crashed retry The terminal or ssh connection was closed and took
 ? was the run started under nohup, tmux or systemd?
 - nohup CMD >train.log 2>&1 &   # or tmux, or ocrtune run -- CMD under setsid
 interrupted_by_user crashed none Somebody pressed Ctrl-C (SIGINT).
-? the last lines say KeyboardInterrupt
 - restart from the last checkpoint if it was not meant
 # The processes cannot talk to one another.
 communication_stall hung p2p_off No step ended any more although all ranks lived: a collective that never completes, or a rank that the others wait for.
@@ -151,7 +150,6 @@ rank_mismatch crashed none The ranks do not do the same: another number of batch
 - unset PADDLE_TRAINER_ID RANK WORLD_SIZE
 - TORCH_DISTRIBUTED_DEBUG=DETAIL CMD   # names the collective that differs
 unused_parameters crashed none A parameter took no part in the loss, so the gradient reducer waits for it for ever.
-? the message lists the parameters
 - use every parameter in the loss, or let the reducer look for unused ones
 not_launched crashed none The script was started directly although it expects the variables of a launcher.
 ? env | grep -E 'PADDLE_|RANK|WORLD_SIZE'
@@ -212,7 +210,6 @@ aborted crashed retry The program ended itself (SIGABRT) after a check inside na
 ? the line just above: terminate called, Check failed, double free
 - the message above the abort names the check
 openmp_duplicate_runtime crashed none Two OpenMP runtimes were loaded into one process.
-? ldd or the message lists both libraries
 - use one source for all packages (all pip or all conda)
 onednn_unsupported crashed none oneDNN (MKL-DNN) met an operator or attribute that this Paddle version cannot run with it (known for 3.3.0 and 3.3.1 on the CPU).
 ? does it run with enable_mkldnn=False?
@@ -225,9 +222,6 @@ first_gpu_only ok none Inference runs on the first GPU; the others stay idle unl
 ? nvidia-smi during the run
 - one process a GPU: CUDA_VISIBLE_DEVICES=k CMD, each with its share of the files
 - ocrtune infer DIR   # proves the placement
-amp_without_effect ok none Mixed precision was asked for on a device where the framework ignores it.
-? the message names the place
-- switch mixed precision off on this device
 missing_file crashed none A file or folder that the run needs is not there (or not on this node).
 ? ls -l the path that is named, as the same user on the same node
 - correct the path in the config; relative paths count from the working folder
@@ -242,7 +236,6 @@ library_conflict crashed none Installed packages and the program do not fit toge
 ? pip check; ldd the library that is named
 - a fresh environment with the versions that the framework pins
 bad_configuration crashed none The configuration or command line is wrong: an unknown key, option or a syntax error.
-? the message names the key or option
 - compare with the program's --help, or with the example of the same version
 dataset_too_small crashed fewer_ranks After the split over the ranks there are fewer samples than one batch.
 ? samples / ranks must reach the batch: wc -l LABEL_FILE
@@ -252,14 +245,12 @@ bad_training_data crashed none Samples or documents could not be read or decoded
 ? open the samples that are named; how many lines name one?
 - correct or remove the samples that are named
 checkpoint_mismatch crashed none The saved weights do not fit the model: another architecture, dictionary or version.
-? the message lists the parameters and shapes
 - use the config and dictionary that the checkpoint was trained with
 checkpoint_refused crashed none The file is whole, but the loader refuses it: it holds Python objects, which newer versions (torch 2.6, numpy) load only when told to.
 ? does it load with torch.load(PATH, weights_only=False)?
 - torch.serialization.add_safe_globals([CLASS]), or weights_only=False for a trusted file
 - save it anew as a plain state_dict or safetensors
 shape_mismatch crashed none Tensors of different shapes, types or devices met in one operation: input size, model and batch do not fit together.
-? the message names both shapes, types or devices
 - the input size and channels that the model was exported or configured with
 - pad or resize all samples of a batch to one size
 checkpoint_damaged crashed none A saved file is cut short or not of the expected format: an interrupted save or download, or a full disk.
@@ -300,11 +291,7 @@ narrow_cpu_mask ok none The process may run on fewer CPUs than its job or machin
 ? nproc and grep Cpus_allowed_list /proc/self/status, in the place of the program
 - srun --cpus-per-task=$SLURM_CPUS_PER_TASK CMD: since Slurm 22.05 a step does not take it over from sbatch
 - without taskset, numactl -C and --cpuset-cpus, or with all CPUs of the job in them
-single_thread_default ok none Paddle sets OMP_NUM_THREADS=1 on import unless it is set, so a CPU rank uses one core.
-? echo $OMP_NUM_THREADS; top -H
-- OMP_NUM_THREADS and --nproc_per_node together: ocrtune tune finds the best pair
 python_exception crashed none The program ended with an exception that is not in ocrtune's table.
-? the traceback names the file and line
 - read the last traceback from its end upwards
 native_exception crashed none A program that is not Python (C++, Rust, Go, Java, JavaScript) ended with an exception or panic that is not in the table.
 ? RUST_BACKTRACE=1 or gdb shows where
@@ -353,7 +340,6 @@ health_check_failed crashed retry The container was restarted because its health
 - a startupProbe with failureThreshold x periodSeconds above the load time
 - initialDelaySeconds above the load time; answer the check from another thread
 request_too_large crashed none A page, request, message or buffer was larger than a limit of the program, server, proxy or device allows.
-? the message names the size and the limit
 - send fewer or smaller pages
 # How a process was made or allowed, formats of another version, limits of servers, slow hardware.
 start_method crashed none Child processes were made in a way that the program or the system does not bear: spawned without a guarded main module, from a daemonic worker, or forked after CUDA, OpenMP or an LMDB environment was in use.
@@ -422,6 +408,9 @@ learning_rate_zero ok none Every step printed a learning rate of 0, or of less t
 
 namespace {
 
+constexpr const char* kInItsLine =
+    "the line that is quoted names it";  // where nothing else confirms
+
 constexpr std::string_view kRemedies[] = {"none",          "retry",         "fewer_workers",
                                           "smaller_batch", "fewer_ranks",   "fewer_threads",
                                           "p2p_off",       "longer_timeout"};
@@ -447,7 +436,7 @@ const std::vector<CauseRow>& cause_table() {
       } else if (starts_with(row, "- ")) {
         causes.back().fixes.push_back(lasting(row.substr(2)));
       } else {
-        CauseRow cause{lasting(take_column(row)), "", "", {}, lasting(take_column(row))};
+        CauseRow cause{lasting(take_column(row)), "", kInItsLine, {}, lasting(take_column(row))};
         cause.remedy = remedy_named(take_column(row));
         cause.meaning = lasting(row);
         // A run that ends well and is only slow has the outcome of a good trial.

@@ -36,8 +36,8 @@ struct CauseRow {
   Remedy remedy = Remedy::none;
 };
 
-// Of rows of text (base/tables/rows.h): "name outcome remedy meaning", below it "?
-// what would confirm it" and "- fix", the most likely one first.
+// Of rows of text (base/tables/rows.h): "name outcome remedy meaning", below it "? what would
+// confirm it", where that is more than its own line, and "- fix", the most likely one first.
 const std::vector<CauseRow>& cause_table();
 const CauseRow& find_cause(std::string_view name);  // the row "unknown" when there is none
 std::string_view remedy_name(Remedy remedy);

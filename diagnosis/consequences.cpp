@@ -3,7 +3,6 @@
 #include "diagnosis/consequences.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 
 #include <re2/re2.h>

@@ -3,8 +3,6 @@
 #include "diagnosis/diagnosis.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <map>
 #include <string>
 
 #include <fmt/format.h>
@@ -63,7 +61,7 @@ void add_slow(std::string_view name, double confidence, std::string_view signatu
   known->signatures.emplace_back(signature);
 }
 
-// What a step costs: waiting for data, and a rate that falls.
+// What the numbers of steps say: waiting for data, a rate that falls, nothing that is learnt.
 void add_costs(const LogScan& log, Diagnosis& diagnosis) {
   // A guess: below it a step hardly waits for data.
   constexpr double kMuch = 0.3;
@@ -87,28 +85,21 @@ void add_costs(const LogScan& log, Diagnosis& diagnosis) {
     const bool grew = 2 * costs.first_data_share < costs.data_share;
     const std::string before =
         grew ? fmt::format("{}, at first {}; ", share, format_percent(costs.first_data_share)) : "";
-    add_slow("data_loading_bound", std::min(0.9, 0.3 + 0.7 * costs.data_share), "reader_cost",
-             {log.file, line.number,
-              fmt::format("{}{} of the step waits for data: {}", before, share, line.text)},
-             diagnosis);
+    add("data_loading_bound", std::min(0.9, 0.3 + 0.7 * costs.data_share),
+        fmt::format("{}{} of the step waits for data: ", before, share));
   } else if (costs.fell()) {
-    add_slow("throughput_fell", 0.6, "rate_fell",
-             {log.file, line.number,
-              fmt::format("{} a second at first, {} at last: {}", format_count(costs.first_rate),
-                          format_count(costs.last_rate), line.text)},
-             diagnosis);
+    add("throughput_fell", 0.6,
+        change("{} a second at first, {} at last: ", costs.first_rate, costs.last_rate));
   }
 }
 
 // PyTorch's loader counts the CPUs of its mask. Fewer than the job asked for, or a single one,
 // where the job's figure is not given: something binds it. True: it is so.
 bool add_narrow_mask(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
-  constexpr double kSure = 0.9, kLikely = 0.5;
-  constexpr const char* kCount = "torch_worker_count";
   const std::int64_t allowed = number_in(logs, " torch_worker_count "),
                      asked = number_in(logs, " slurm_cpus_a_task ");
   if (allowed == 0 || (asked > 0 ? asked <= allowed : allowed > 1)) return false;
-  add_slow("narrow_cpu_mask", asked > 0 ? kSure : kLikely, kCount,
+  add_slow("narrow_cpu_mask", asked > 0 ? 0.9 : 0.5, "torch_worker_count",
            {kReason, 0,
             asked > 0 ? fmt::format("its job asked for {} CPUs a task, and it may run on {}", asked,
                                     allowed)
@@ -196,12 +187,7 @@ void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence
   const bool killed = diagnosis.failed && ranker.sigkill() &&
                       listed(" host_out_of_memory cgroup_out_of_memory killed_by_other ",
                              diagnosis.causes[0].row->name);
-  if (!killed || !may_blame_nccl(logs)) return;
-  if (ranker.any("nccl_p2p_broken", 3) || ranker.any("nccl_error", 3)) {
-    diagnosis.notes.emplace_back(
-        "The logs hold both a SIGKILL and errors of NCCL's own; look at which came first. Killed "
-        "ranks make the others report NCCL errors, never the other way round.");
-  } else {
+  if (killed && may_blame_nccl(logs) && !ranker.any("nccl_p2p_broken", 3)) {
     diagnosis.notes.emplace_back(
         "NCCL_P2P_DISABLE=1, often advised for 'killed by signal: Killed', does not help here: "
         "loader workers use no NCCL, and nothing in these logs speaks of a GPU-to-GPU fault. It "
@@ -231,22 +217,20 @@ void name_unknown(const std::vector<LogScan>& logs, const FailureEvidence& evide
       std::ranges::any_of(diagnosis.causes, is_named)) {
     return;
   }
-  Cause unknown{&find_cause("unknown"), 0.5, Role::generic, {}, {}, {}};
-  const auto known = std::ranges::find(diagnosis.causes, unknown.row, &Cause::row);
-  if (known != diagnosis.causes.end()) {  // lines that speak of an error
-    unknown.evidence = std::move(known->evidence);
-    unknown.signatures = std::move(known->signatures);
-    diagnosis.causes.erase(known);
-  }
+  std::vector<Cause>& causes = diagnosis.causes;
+  const CauseRow* row = &find_cause("unknown");
+  auto unknown = std::ranges::find(causes, row, &Cause::row);  // lines that speak of an error
+  if (unknown == causes.end()) unknown = causes.insert(unknown, {row, 0, {}, {}, {}, {}});
+  std::rotate(causes.begin(), unknown, unknown + 1);
+  causes[0].confidence = 0.5;
+  causes[0].role = Role::generic;
+  causes[0].follows = false;
   for (const LogScan& log : logs) {
-    const bool quoted = std::ranges::any_of(unknown.evidence, [&](const EvidenceLine& line) {
-      return line.file == log.file && line.line == log.last_line.number;
-    });
-    if (log.last_line.text.empty() || quoted) continue;
-    unknown.evidence.push_back({log.file, log.last_line.number, log.last_line.text});
+    const LogLine& last = log.last_line;
+    if (last.text.empty() || is_evidence({causes[0]}, log.file, last.number)) continue;
+    causes[0].evidence.push_back({log.file, last.number, last.text});
   }
-  unknown.evidence.push_back({kProcessEnd, 0, decode_exit(*evidence.exit_code).text});
-  diagnosis.causes.insert(diagnosis.causes.begin(), std::move(unknown));
+  causes[0].evidence.push_back({kProcessEnd, 0, decode_exit(*evidence.exit_code).text});
 }
 
 void sort_by_confidence(std::vector<Cause>& causes, std::ptrdiff_t from = 0) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -24,6 +23,7 @@
 #include "diagnosis/context/line_origin.h"
 #include "diagnosis/context/payload.h"
 #include "diagnosis/context/runs.h"
+#include "diagnosis/context/source.h"
 #include "diagnosis/log_matcher.h"
 
 namespace ocrtune {
@@ -102,7 +102,6 @@ struct LogScanner::State {
   };
   std::map<Key, Finding> findings;
   std::map<std::string, int> actors;
-  PrintedConfig config;
   LauncherReport report;
   Tracebacks tracebacks;
   StepCostReader costs;
@@ -392,7 +391,13 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
         return one.signature->role == Role::note || one.signature->role == Role::finish;
       });
   if (step) take_progress(line);
-  if (scan.progress_lines < 8) config.take_line(line);
+  // PaddleOCR prints its configuration before its first steps, what is of Train last.
+  static const re2::RE2 kSetting(
+      R"( INFO: +(num_workers|batch_size_per_card|first_bs|use_shared_memory) : *(\S+))");
+  re2::StringPiece key, value;
+  if (scan.progress_lines < 8 && re2::RE2::PartialMatch(line, kSetting, &key, &value)) {
+    scan.config[std::string(key)] = std::string(value);
+  }
   const std::string_view script = typed ? typed_script(line) : "";
   const bool again = !script.empty() && !scripts.emplace(script).second;
   const bool said_often = scan.lines < kHeadLines && (step || is_warning(line));
@@ -443,7 +448,6 @@ LogScanner::LogScanner(std::string file) : state_(std::make_unique<State>()) {
   state_->scan.file = std::move(file);
 }
 LogScanner::~LogScanner() = default;
-LogScanner::LogScanner(LogScanner&&) noexcept = default;
 
 void LogScanner::feed(std::string_view bytes) {
   State& state = *state_;
@@ -480,7 +484,6 @@ LogScan LogScanner::finish() {
   scan.finished = scan.finished || state.went_on_to_its_end();
   scan.last_line = state.line_of(without_colours(scan.last_line.text));
   scan.last_line.number = last_number;
-  scan.config = state.config.values();
   scan.first_failures = state.report.failures();
   scan.children = state.report.children();
   scan.costs = state.costs.costs();
@@ -559,14 +562,10 @@ constexpr int kDeepest = 4;
 constexpr std::size_t kMost = 2000;
 
 bool is_log_name(const std::string& name) {
-  if (starts_with(name, "envlog.") || starts_with(name, "backup_env")) return false;
-  if (starts_with(name, "workerlog.") || starts_with(name, "serverlog.")) return true;
-  if (name == "stdout" || name == "stderr" || name == "log" || starts_with(name, "dmesg")) {
-    return true;
-  }
-  constexpr std::string_view kEnds[] = {".log", ".out", ".err", ".txt"};
-  return std::ranges::any_of(kEnds, [&](std::string_view end) { return ends_with(name, end); }) &&
-         !ends_with(name, ".gpu.log");
+  static const re2::RE2 kLog(
+      R"((?:workerlog|serverlog)\..*|dmesg.*|stdout|stderr|log|.*\.(?:log|out|err|txt))");
+  static const re2::RE2 kOther(R"((?:envlog\.|backup_env).*|.*\.gpu\.log)");
+  return re2::RE2::FullMatch(name, kLog) && !re2::RE2::FullMatch(name, kOther);
 }
 
 Status collect(const std::string& directory, int depth, std::vector<std::string>& logs) {

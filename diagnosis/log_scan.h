@@ -65,7 +65,7 @@ struct LogScan {
   bool succeeded = false;         // and what started the run says that it ended well
   bool exited_with_zero = false;  // its last word was an error, and its exit code 0
   bool cut_off = false;           // it ends in the middle of a line
-  // Of the configuration that PaddleOCR prints at its start: "Train.loader.num_workers" -> "8".
+  // Of the configuration that PaddleOCR prints at its start: "num_workers" -> "8", of Train.
   std::map<std::string, std::string> config;
   std::vector<FirstFailure> first_failures;  // as launchers report them
   std::vector<Child> children;               // as launchers and they themselves name them
@@ -86,8 +86,6 @@ class LogScanner {
  public:
   explicit LogScanner(std::string file);
   ~LogScanner();
-  LogScanner(LogScanner&&) noexcept;
-  LogScanner& operator=(LogScanner&&) = delete;
 
   void feed(std::string_view bytes);
   LogScan finish();  // once

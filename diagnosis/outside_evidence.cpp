@@ -47,18 +47,6 @@ bool is_full(const std::optional<T>& peak, const std::optional<T>& limit, double
          static_cast<double>(*peak) >= share * static_cast<double>(*limit);
 }
 
-// Does the kernel's killer name its victims there, none of them a training process?
-bool names_others_alone(const LogScan& log) {
-  bool named = false;
-  for (const Finding& finding : log.findings) {
-    const Victim victim = victim_of(finding);
-    if (!starts_with(finding.signature->id, "kernel_oom") || victim.pid.empty()) continue;
-    if (is_training_process(victim.name)) return false;
-    named = true;
-  }
-  return named;
-}
-
 }  // namespace
 
 // In a table of several objects the row of one that no log is of, beside the row of one that a log
@@ -107,8 +95,7 @@ void CauseRanker::weigh_kernel_kill(const Finding& finding, Clue& clue) const {
               other.first.text.find(quoted) != std::string::npos);
     });
   });
-  const bool others = crash || !victim.pid.empty() ? !is_training_process(victim.name)
-                                                   : names_others_alone(log_of(clue.file));
+  const bool others = (crash || !victim.pid.empty()) && !is_training_process(victim.name);
   if (told) {
     // A launcher's or a shell's line names the same pid: the kill is the run's own.
     clue.weight = 0.99;

@@ -1,7 +1,6 @@
 // When a run lived, and whether what a kernel or a cluster noted falls into that time.
 #include <algorithm>
 #include <optional>
-#include <string_view>
 
 #include "base/text.h"
 #include "diagnosis/cause_ranker.h"

@@ -1,4 +1,5 @@
-// The teller takes the clue that speaks loudest for the first cause and asks what the other ranks
+// A failure of several ranks in the order in which it went: who, what, when, what followed. The
+// teller takes the clue that speaks loudest for the first cause and asks what the other ranks
 // did by then. Each event is made by one tell_ function; order by clocks comes last, and only
 // between events with clocks of their own.
 #include <algorithm>

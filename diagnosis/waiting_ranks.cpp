@@ -66,11 +66,7 @@ std::vector<Waiting> waiting_ranks(const std::vector<LogScan>& logs) {
       const auto known = std::ranges::find_if(all, [&](const Waiting& other) {
         return other.file == one.file && other.rank == finding.rank;
       });
-      if (known == all.end()) {
-        all.push_back(std::move(one));
-      } else if (!known->number && one.number) {
-        *known = std::move(one);
-      }
+      if (known == all.end()) all.push_back(std::move(one));
     }
   }
   return all;
@@ -218,21 +214,11 @@ void CauseRanker::hear_waiting_ranks() {
   }
 }
 
-// PyTorch before 2.0 cuts NCCL's number, 21003 for 2.10.3, after each two digits as that of older
-// ones: "21.0.3".
-std::string as_nccl_says(const std::string& version) {
-  const std::vector<std::string> parts = split(version, '.');
-  const auto number = [&](std::size_t i) { return parse_integer(parts[i]).value_or(0); };
-  if (parts.size() != 3 || number(0) < 20) return version;
-  const std::int64_t code = 1000 * number(0) + 100 * number(1) + number(2);
-  return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
-}
-
 // Ranks that print different versions of NCCL, in a run that failed.
 void CauseRanker::hear_versions() {
   std::set<std::string> versions;
   for (const Seen& one : seen(logs_, " nccl_version_line ")) {
-    for (const std::string& version : one.finding->subjects) versions.insert(as_nccl_says(version));
+    versions.insert(one.finding->subjects.begin(), one.finding->subjects.end());
     if (versions.size() < 2 || clues_.empty()) continue;
     add_seen("nccl_version_mismatch", Role::primary, 0.8, one).line.text =
         fmt::format("NCCL {}", join({versions.begin(), versions.end()}, ", "));

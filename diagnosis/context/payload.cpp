@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iterator>
 
 #include <re2/re2.h>
 
@@ -281,33 +280,26 @@ bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
   static const re2::RE2 kOfATest(R"(^-+ Captured (?:stdout|stderr|log) \w+ -+$)", bytes());
   static const re2::RE2 kRule(R"(^\s*(?:[-=#*_~]{3,}|```|"""|</\w+>).*$|^rc=\d+$|^== |^\$ )",
                               bytes());
-  // "-----8<-----" to "----->8-----".
-  static const re2::RE2 kCut(R"(^-+ ?8<[ -]*$)", bytes()), kCutEnd(R"(^-+ ?>8[ -]*$)", bytes());
+  static const re2::RE2 kCut(R"(^-+ ?8<[ -]*$)", bytes());  // to "----->8-----"
   // "[eval 003] answer : ...": its further lines have no such label.
   static const re2::RE2 kLabelled(
       R"((?i)^\[[a-z][\w -]*\d\] *(?:answer|response|reply|completion|prediction|output) ?: )",
       bytes());
   constexpr std::size_t kLongestHeading = 160;
   line = trim(line);
-  const bool dashed = starts_with(line, "-");
-  if (cut_out_) {
-    cut_out_ = lines_left_ > 1 && !(dashed && re2::RE2::PartialMatch(line, kCutEnd));
-    lines_left_ = cut_out_ ? lines_left_ - 1 : 0;
-    return true;
-  }
-  if (dashed && re2::RE2::PartialMatch(line, kCut)) {
-    lines_left_ = kLongest;
-    return cut_out_ = true;
+  if (!end_.empty()) {
+    const bool ends = line.find(end_) != line.npos && (line[0] == '-' || line[0] == '`');
+    lines_left_ = ends ? 0 : lines_left_ - 1;
+    if (lines_left_ == 0) end_ = "";
+    return !ends;
   }
   const bool fence = starts_with(line, "```");
   if (fence && !quotes_by_fences_) quotes_by_fences_ = in_a_log;
-  if (fence && *quotes_by_fences_) {
-    fenced_ = !fenced_;
-    lines_left_ = fenced_ ? kLongest : 0;
-    return fenced_;
+  if (fence ? *quotes_by_fences_ : starts_with(line, "-") && re2::RE2::PartialMatch(line, kCut)) {
+    end_ = fence ? "```" : ">8";
+    lines_left_ = kLongest;
+    return true;
   }
-  fenced_ = fenced_ && lines_left_ > 0;
-  if (fenced_) return lines_left_ -= 1, true;
   if (starts_with(line, "[")) {
     if (labelled_) lines_left_ = 0;
     labelled_ = re2::RE2::PartialMatch(line, kLabelled);

@@ -25,10 +25,9 @@ class PayloadBlock {
 
  private:
   int lines_left_ = 0;
-  bool fenced_ = false;                   // between two lines of ```
+  std::string_view end_;                  // "```", ">8" of scissors: only that ends it; else empty
   std::optional<bool> quotes_by_fences_;  // a log does; a report fences the log itself
   bool of_a_test_ = false;                // what pytest has captured of it: only a rule ends that
-  bool cut_out_ = false;                  // between marks of scissors
   bool labelled_ = false;                 // a line with a label in brackets ends it
   bool of_a_loop_ = false;                // the name of a file: the next one ends it, no prompt
   bool dated_ = false;  // the heading has a logger's prefix, so a line with one ends the block

@@ -1,4 +1,4 @@
-// Both readers keep a bound on what they hold: a log may print such blocks without end.
+// What is held has a bound: a log may print such blocks without end.
 #include "diagnosis/context/printed_blocks.h"
 
 #include <algorithm>
@@ -14,31 +14,8 @@ namespace ocrtune {
 namespace {
 
 // Guesses above what such programs print.
-constexpr std::size_t kMaxValues = 400;
 constexpr int kReportLines = 16;
 constexpr std::size_t kMaxReports = 64;
-
-}  // namespace
-
-void PrintedConfig::take_line(std::string_view line) {
-  static const re2::RE2 kLine(R"(.{0,48}? INFO: ( *)(\S+) : *(.*?)\s*)");
-  re2::StringPiece indent, key, value;
-  if (values_.size() > kMaxValues || !re2::RE2::FullMatch(line, kLine, &indent, &key, &value))
-    return;
-  // A line that is indented no deeper closes the mappings above it.
-  while (!path_.empty() && path_.back().first >= indent.size()) path_.pop_back();
-  if (value.empty()) {
-    path_.emplace_back(indent.size(), key);
-    return;
-  }
-  const std::string top = path_.empty() ? "" : path_[0].second;
-  if (top != "Train" && top != "Global" && top != "Eval") return;
-  std::string full;
-  for (const auto& [depth, part] : path_) full += part + ".";
-  values_[full + std::string(key)] = std::string(value);
-}
-
-namespace {
 
 bool has_any(std::string_view line, std::initializer_list<std::string_view> words) {
   return std::ranges::any_of(words, [&](auto word) { return line.find(word) != line.npos; });

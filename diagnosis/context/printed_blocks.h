@@ -1,11 +1,5 @@
-// Blocks of lines that programs print into a log and that say more together than line by line.
-//
-// PaddleOCR prints its configuration before the first step:
-//   [2025/01/01 10:00:00] ppocr INFO:     loader :
-//   [2025/01/01 10:00:00] ppocr INFO:         num_workers : 8
-// Source: PaddleOCR's tools/program.py, print_dict: four blanks a level, lists are left out.
-//
-// A launcher says which process it saw fail first:
+// Blocks of lines in which a launcher says which process it saw fail first, and which children it
+// started:
 //   Root Cause (first observed failure):
 //   [0]:
 //     time      : 2025-01-01_10:00:00
@@ -16,25 +10,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace ocrtune {
-
-class PrintedConfig {
- public:
-  void take_line(std::string_view line);
-  // "Train.loader.num_workers" -> "8": only keys of Global, Train and Eval.
-  const std::map<std::string, std::string>& values() const { return values_; }
-
- private:
-  std::vector<std::pair<std::size_t, std::string>> path_;  // indent and key of the open mappings
-  std::map<std::string, std::string> values_;
-};
 
 // Of the processes that one launcher watched, the one that it saw fail first.
 struct FirstFailure {

@@ -22,7 +22,8 @@ gpu_oom_words gpu_out_of_memory symptom 0.67 insufficient memory on requested si
 # NCCL.
 nccl_unhandled nccl_error symptom 0.81 ncclSystemError|ncclUnhandledCudaError|ncclInternalError|ncclInvalidUsage|ncclInvalidArgument|NCCL error in:|NCCL_ERROR: |NCCL Error \d+: |Test NCCL failure|DistBackendError: NCCL error|NCCL error\((\d+)\)|Nccl error,|NCCL error, |External_?\S* NCCL error|(?:BKCL|HCCL|CNCL) error
 nccl_duplicate duplicate_gpu primary 0.96 Duplicate GPU detected ?:
-nccl_version_line nccl_version_mismatch note 0.05 NCCL version (\d+\.\d+\.\d+)
+# PyTorch before 2.0 prints 2.10.3 as "21.0.3".
+nccl_version_line nccl_version_mismatch note 0.05 NCCL version ([2-9]\.\d+\.\d+)
 ranks_apart rank_mismatch symptom 0.6 [Mm]essage truncated ?: receiv\w+ \d+ bytes instead of|Not all ranks joining collective|(?:missing|absent) ranks: [\[{]
 nccl_version nccl_version_mismatch primary 0.88 Mismatched NCCL version detected|NCCL version mismatch|[Mm]ismatched? .*NCCL version|different NCCL versions
 nccl_no_interface nccl_network primary 0.93 (?:Bootstrap|NET/Socket) ?: no (?:socket )?interface found|No interface found (?:in|starting with|for)|Unable to find (?:address|interface) for:? \S+|Invalid NCCL_SOCKET_IFNAME
@@ -44,7 +45,7 @@ torch_store_timeout rendezvous_failed primary 0.79 [Tt]he client socket has time
 host_name rendezvous_failed symptom 0.6 Name or service not known|Temporary failure in name resolution|gai error: |No address associated with hostname|(?i:could not resolve host|(?:failed|unable|could not) to connect to \S+:\d+)
 port_in_use port_in_use primary 0.95 (?i)address already in use|地址已在使用|only one usage of each socket address|只允许使用一次|EADDRINUSE|Errno 98\]|Errno 10048|port \d+ (?:is )?(?:already )?(?:in use|occupied|not available|was used)|port is already allocated|Cannot find empty port in range
 env_missing_rank not_launched primary 0.89 environment variable (?:RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT|LOCAL_RANK) expected, but not set|KeyError: '(?:LOCAL_RANK|RANK|WORLD_SIZE|MASTER_ADDR|PADDLE_TRAINER_ID)'|[Dd]efault process group has not been initialized|paddle\.distributed initialize error, environment variable (\S+) is needed
-elastic_failed process_failed generic 0.3 failed \(exitcode: [1-9]\d*\)|ChildFailedError|exitcode *: [1-9]\d*\b|(?i:SIGQUIT received)|Received sigquit from a child proce|Scheduler hit an exception|Subprocess .* crashed with exit code
+elastic_failed process_failed generic 0.3 failed \(exitcode: [1-9]\d*\)|ChildFailedError|exitcode *: [1-9]\d*\b|(?i:SIGQUIT received)|Received sigquit from a child proce|Scheduler hit an exception|Subprocess .* crashed with exit code|LAUNCH INFO .*Pod failed|LAUNCH INFO .*Exit code (-?[1-9]\d*)
 pool_broken host_out_of_memory symptom 0.5 BrokenProcessPool|A process in the process pool was terminated abruptly|TerminatedWorkerError
 leftovers process_failed consequence 0.1 resource_tracker: There appear to be \d+ leaked|OSError: \[Errno (?:16|39)\] (?:Device or resource busy: '\.nfs|Directory not empty: '.*/pymp-)|EngineDeadError: EngineCore encountered an issue|Lost task \d+\.\d+ in stage
 multiprocessing_eof peer_lost symptom 0.3 ^(?:\S+ )?(?:EOFError$|ConnectionResetError: \[(?:Errno 104|WinError 10054)\]|BrokenPipeError: \[Errno 32\]|ConnectionRefusedError: \[Errno 111\])
@@ -86,7 +87,6 @@ paddle_worker_caught loader_worker_failed generic 0.3 DataLoader worker\(\d+\) c
 loader_queue_timeout loader_timeout symptom 0.5 (?i:(?:DataLoader|\bread\w*r|blocking queue).{0,80}(?:timed out|timeout after))
 # The launcher, and ends by a signal.
 paddle_container_failed process_failed generic 0.3 Container rank (-?\d+) status \w+ cmd .* code (-?[1-9]\d*) |Container failed !!!
-paddle_pod_failed process_failed generic 0.2 LAUNCH INFO .*Pod failed|LAUNCH INFO .*Exit code (-?[1-9]\d*)
 paddle_legacy_abort process_failed generic 0.3 ABORT!!! +Out of all \d+ (?:trainers|servers), the (?:trainer|server) process with rank=\[([\d, ]+)\]
 paddle_terminate_all process_failed consequence 0.1 terminate all the procs|terminate process group gid|Local processes completed|LAUNCH INFO .*Terminating with signal
 paddle_termination_signal terminated_from_outside consequence 0.2 (?:`|\()?Termination signal(?:`|\))? is detected by the operating system
@@ -98,8 +98,6 @@ paddle_server_not_ready rendezvous_failed at_end 0.75 server not ready, wait \d+
 paddle_cuda_version library_conflict symptom 0.4 device: \d+, cuDNN Version: .*(?:mismatch|less than)|The installed Paddle is compiled with (?:CUDA|CUDNN) .*but (?:CUDA|CUDNN)|[Ii]nstalled Paddle is compiled with
 paddle_onednn_pir onednn_unsupported primary 0.95 ConvertPirAttribute2RuntimeAttribute not support|onednn_instruction\.cc
 paddle_onednn onednn_unsupported primary 0.65 (?:could not (?:create|execute|initialize) a (?:primitive|memory|sub-?memory|dnnl)|dnnl::error|mkldnn::error|MKLDNN (?:primitive|error))
-paddle_amp_cpu amp_without_effect note 0.8 amp_guard can only be enabled on .*makes no effect|so it makes no effect|amp only support NVIDIA GPU with Compute Capability|GradScaler is enabled, but CUDA is not available|but CUDA is not available\. +Disabling
-paddle_omp_note single_thread_default note 0.1 OMP_NUM_THREADS set to (\d+), not 1
 smi_card first_gpu_only note 0.5 (\d+W / +\d+W \| +\d+MiB / +\d+MiB \| +\d+%)[ ]
 ppocr_first_gpu first_gpu_only note 0.4 The first GPU is used for inference by default, GPU ID: (\d+)
 # Training.

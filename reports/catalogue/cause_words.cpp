@@ -147,7 +147,6 @@ constexpr Row kRows[] = {
     {"cpu_wheel_with_gpu", "框架为 CPU 版本", "配置要求 GPU，但安装的是框架的 CPU 版本。"},
     {"first_gpu_only", "只用了第一张 GPU",
      "推理只在第一张 GPU 上进行；其他 GPU 空闲，除非各有自己的进程。"},
-    {"amp_without_effect", "混合精度无效", "在框架会忽略混合精度的设备上要求了混合精度。"},
     {"missing_file", "缺少文件", "运行所需的文件或目录不存在（或不在本节点上）。"},
     {"permission_denied", "权限不足", "运行的用户无权读写某个文件或设备。"},
     {"missing_module", "缺少 Python 包", "缺少某个 Python 包或程序，或其版本没有所需的名称。"},
@@ -203,8 +202,6 @@ constexpr Row kRows[] = {
     {"narrow_cpu_mask", "CPU 掩码过窄",
      "进程可用的 CPU 少于其作业或机器所有：掩码或 cpuset "
      "限制了它，所有线程和数据加载进程共用这几个 CPU。"},
-    {"single_thread_default", "默认单线程",
-     "Paddle 在导入时若未设置 OMP_NUM_THREADS 就设为 1，因此一个 CPU rank 只用一个核心。"},
     {"python_exception", "Python 异常", "程序因 ocrtune 表中没有的异常而结束。"},
     {"native_exception", "本机代码异常",
      "非 Python 程序（C++、Rust、Go、Java、JavaScript）因表中没有的异常或 panic 而结束。"},
