@@ -148,15 +148,12 @@ std::string pattern_of(const TimedNumbers& line, std::size_t index, const char* 
   const std::size_t begin = line.numbers[index].begin;
   std::size_t from = begin;
   const auto is_mark = [](char c) {
-    return std::string_view(" \t:=[](#'\"|/-").find(c) != std::string_view::npos ||
-           std::isdigit(static_cast<unsigned char>(c)) != 0;
+    return std::string_view(" \t:=[](#'\"|/-0123456789").find(c) != std::string_view::npos;
   };
   std::string pattern;
   for (int words = 0; words < kMostWords; ++words) {
-    const std::size_t before = from;
     while (from > 0 && begin - from < kPrefix && is_mark(text[from - 1])) --from;
     while (from > 0 && in_a_word(text[from - 1]) && !is_digit_at(text, from - 1)) --from;
-    if (words > 0 && from == before) break;
     std::size_t name = from;
     while (name < begin && text[name] == ' ') ++name;
     pattern = pattern_between(text, name, begin);
