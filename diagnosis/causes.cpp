@@ -276,7 +276,7 @@ pages_left_out wrong_result none Pages stayed without text: each took longer, or
 ? how many pages does the log say were skipped? the size of the text beside the number of pages
 - ocrmypdf --tesseract-timeout 300 --skip-big 100   # above the slowest page
 - fewer jobs at once, a lower resolution or a faster model, so that a page takes less time
-runs_on_cpu ok none The program was to use a GPU, could not, and went on with the CPU, which takes ten times as long and more. That it ended well says nothing of this.
+runs_on_cpu ok none The program was to use a GPU, could not, and went on with the CPU, which takes ten times as long and more. It may end well all the same.
 ? nvidia-smi while it runs: is the program in its list of processes?
 - the GPU build of the framework, for the CUDA version that nvidia-smi names
 - docker run --gpus all
