@@ -210,7 +210,7 @@ kernel_oom_policy numactl --interleave=all CMD or --preferred=N in place of --me
 ~permissiondenied:'/. HOME and the cache folders to a place that this user may write: a user without an entry in passwd has HOME=/
 ~407proxy HTTPS_PROXY=http://USER:PASSWORD@PROXY:PORT; for NTLM and Negotiate a local helper (px, cntlm)
 ~mdbcorrupted|pagenotfound mdb_stat -e FOLDER; copy or build the whole LMDB anew: no single sample is at fault
-~413 client_max_body_size 64m   # nginx
+request_too_large~413 client_max_body_size 64m   # nginx
 ~unscalefp16 load the weights in float32 (no torch_dtype=float16, no .half()): fp16 AMP keeps them so; or bf16, which needs no scaler
 segmentation_fault~libdnnl|onednn|mkldnn enable_mkldnn=False, or another version of the framework; then the page or size that it dies of
 health_check_failed~deadlineexceeded|client.timeout timeoutSeconds and failureThreshold of the livenessProbe above the longest request, or the work in a thread or queue of its own
