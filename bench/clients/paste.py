@@ -156,9 +156,11 @@ def paste(line, knobs, count, folder, seconds, warm_up):
 
 
 def start_line(report):
-    """The user's own start, as its first trial ran it."""
+    """The user's own start, as its first trial ran it: once, where the trial started it again and again."""
     with open(report / "trials.csv", encoding="utf-8", newline="") as file:
-        return next(row["reproduce"] for row in csv.DictReader(file) if row["phase"] == "baseline")
+        line = next(row["reproduce"] for row in csv.DictReader(file) if row["phase"] == "baseline")
+    line = re.sub(r"sh -c 'while :;.*; done' sh ", "", line)
+    return re.sub(r"/[^ ']*/ocrtune\.tmp\.[^ '/]*", "{trial_dir}", line)
 
 
 def interval(of):
