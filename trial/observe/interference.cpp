@@ -313,7 +313,7 @@ Pool Pools::pool_of(const CpuSet& cpus, const CpuSeconds& busy, const CpuSeconds
 void blame_waiting(const Growths& threads, const Pools& pools, double wall, Interference& found) {
   // So that no CPU is divided by nothing where there are no strangers.
   constexpr double kTinyCpus = 1e-3;
-  constexpr double kTicksUnsure = 2;  // of what strangers had
+  constexpr double kTicksOff = 2;  // of the CPU time that strangers had
   double weights = 0, squares = 0;
   for (const auto& [id, thread] : threads) {
     const Pool& pool = pools.of(id);
@@ -322,7 +322,7 @@ void blame_waiting(const Growths& threads, const Pools& pools, double wall, Inte
     // Of the busy CPUs of the pool, the part that strangers had.
     const double strangers = pool.cpus * external / (external + others);
     // Whom strangers keep from its CPUs they keep there no longer than they have one.
-    const double most = pool.external * wall + kTicksUnsure / ticks_per_second();
+    const double most = pool.external * wall + kTicksOff / ticks_per_second();
     const double blamed =
         std::min(most, thread.waited * std::min(1.0, strangers / std::max(1.0, pool.waiting)));
     found.external_wait_seconds += blamed;

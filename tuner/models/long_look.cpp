@@ -131,6 +131,7 @@ Trial later_half(Trial trial) {
 LongLook long_look(const std::vector<Trial>& trials) {
   LongLook look;
   look.first_seconds = usual_seconds(trials);
+  if (std::ranges::none_of(trials, is_long)) return look;
   const double noise = noise_of(trials, look.first_seconds);
   double logs = 0;
   int count = 0;

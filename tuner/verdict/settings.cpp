@@ -228,8 +228,8 @@ Interval ratio_interval(const Setting& a, const Setting& b) {
 }
 
 Interval told_ratio(const Setting& a, const Setting& b) {
-  // Of each, side by side: how a user finds out. Repeats within minutes do not tell what launches
-  // of another hour will be; the pasted lines of bench/RESULTS.md lay this far from their means.
+  // Of each, side by side, as a user finds out. Repeats within minutes do not tell what launches of
+  // another hour will be: bench/RESULTS.md, "The printed line, pasted".
   constexpr double kLaunches = 3;
   Interval ratio = ratio_interval(a, b);
   if (!(ratio.low > 0)) return ratio;

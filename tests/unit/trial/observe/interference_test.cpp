@@ -1,6 +1,7 @@
 #include "trial/observe/interference.h"
 
 #include <cmath>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -24,6 +25,15 @@ LoadSnapshot at(double seconds, double busy, double own) {
   return snapshot;
 }
 
+// With the times of its threads, and of a tree that has ended ones as well.
+LoadSnapshot timed(LoadSnapshot snapshot, std::map<int, ThreadCounters> threads,
+                   double tree_seconds = 0) {
+  snapshot.has_thread_times = true;
+  snapshot.threads = std::move(threads);
+  snapshot.tree_cpu_seconds = tree_seconds;
+  return snapshot;
+}
+
 TEST(Interference, QuietMachineIsClean) {
   const auto found = interference_between(at(10, 100, 50), at(11, 102.03, 52), {2, 8});
   EXPECT_NEAR(found.external_cpus, 0.03, 1e-9);
@@ -43,11 +53,8 @@ TEST(Interference, ResolutionOfShortWindowsIsForgiven) {
 }
 
 TEST(Interference, WaitingIsBlamedOnOthersOnlyWhereCpusSuffice) {
-  LoadSnapshot before = at(10, 100, 50);
-  LoadSnapshot after = at(11, 102, 52);
-  before.has_thread_times = after.has_thread_times = true;
-  before.threads = {{1, {5.0, 1.0}}, {2, {5.0, 1.0}}};
-  after.threads = {{1, {5.8, 1.2}}, {2, {5.8, 1.2}}};
+  LoadSnapshot before = timed(at(10, 100, 50), {{1, {5.0, 1.0}}, {2, {5.0, 1.0}}});
+  LoadSnapshot after = timed(at(11, 102, 52), {{1, {5.8, 1.2}}, {2, {5.8, 1.2}}});
   const auto within = interference_between(before, after, {2, 8});
   EXPECT_NEAR(within.run_queue_wait_share, 0.2, 1e-9);
   EXPECT_THAT(within.spoilt_by, HasSubstr("waited for a CPU"));
@@ -59,10 +66,8 @@ TEST(Interference, WaitingIsBlamedOnOthersOnlyWhereCpusSuffice) {
 
 TEST(Interference, WhoSleepsLosesNothingToOthers) {
   // Strangers have all eight CPUs; the tree runs for a hundredth of the second.
-  LoadSnapshot before = at(10, 100, 50), after = at(11, 108, 50.01);
-  before.has_thread_times = after.has_thread_times = true;
-  before.threads = {{1, {5.0, 1.0}}};
-  after.threads = {{1, {5.01, 1.004}}};
+  LoadSnapshot before = timed(at(10, 100, 50), {{1, {5.0, 1.0}}});
+  LoadSnapshot after = timed(at(11, 108, 50.01), {{1, {5.01, 1.004}}});
   EXPECT_EQ(interference_between(before, after, {1, 8}).spoilt_by, "");
   after.threads = {{1, {5.01, 1.1}}};  // it waited for a tenth of it
   EXPECT_NE(interference_between(before, after, {1, 8}).spoilt_by, "");
@@ -72,10 +77,8 @@ TEST(Interference, WhoSleepsLosesNothingToOthers) {
 
 // As measured of a server that sleeps for 50 ms a request, on a quiet machine.
 TEST(Interference, AwakeningsTakeLittleOfTheTimeOfWhoSleeps) {
-  LoadSnapshot before = at(10, 100, 50), after = at(13.2, 100.2, 50.12);
-  before.has_thread_times = after.has_thread_times = true;
-  before.threads = {{1, {5.0, 1.0}}};
-  after.threads = {{1, {5.12, 1.06}}};
+  LoadSnapshot before = timed(at(10, 100, 50), {{1, {5.0, 1.0}}});
+  LoadSnapshot after = timed(at(13.2, 100.2, 50.12), {{1, {5.12, 1.06}}});
   const auto found = interference_between(before, after, {1, 2});
   EXPECT_GT(found.run_queue_wait_share, 0.3);
   EXPECT_EQ(found.spoilt_by, "");
@@ -83,12 +86,11 @@ TEST(Interference, AwakeningsTakeLittleOfTheTimeOfWhoSleeps) {
 
 TEST(Interference, RanksThatTakeAllCpusWaitForEachOther) {
   // Two ranks of one thread on two CPUs, and the threads that exchange gradients for them.
-  LoadSnapshot before = at(10, 100, 50), after = at(11, 101.9, 51.84);
+  LoadSnapshot before = timed(at(10, 100, 50), {{1, {5.0, 1.0}}, {2, {5.0, 1.0}}, {3, {1.0, 0.1}}});
+  LoadSnapshot after =
+      timed(at(11, 101.9, 51.84), {{1, {5.89, 1.11}}, {2, {5.88, 1.12}}, {3, {1.03, 0.13}}});
   before.total_cpu_seconds = 20;
   after.total_cpu_seconds = 22;
-  before.has_thread_times = after.has_thread_times = true;
-  before.threads = {{1, {5.0, 1.0}}, {2, {5.0, 1.0}}, {3, {1.0, 0.1}}};
-  after.threads = {{1, {5.89, 1.11}}, {2, {5.88, 1.12}}, {3, {1.03, 0.13}}};
   const auto alone = interference_between(before, after, {2, 2});
   EXPECT_GT(alone.run_queue_wait_share, 0.1);
   EXPECT_EQ(alone.spoilt_by, "");
@@ -101,11 +103,8 @@ TEST(Interference, RanksThatTakeAllCpusWaitForEachOther) {
 
 TEST(Interference, ProcessesThatEndedInTheWindowCountAsOwn) {
   // One page, one process: its threads are gone when the window is looked at.
-  LoadSnapshot before = at(10, 100, 50), after = at(11, 101.9, 51.9);
-  before.has_thread_times = after.has_thread_times = true;
-  before.threads = after.threads = {{1, {5.0, 0.0}}};
-  before.tree_cpu_seconds = 49;
-  after.tree_cpu_seconds = 50.8;
+  LoadSnapshot before = timed(at(10, 100, 50), {{1, {5.0, 0.0}}}, 49);
+  LoadSnapshot after = timed(at(11, 101.9, 51.9), {{1, {5.0, 0.0}}}, 50.8);
   const auto found = interference_between(before, after, {2, 8});
   EXPECT_NEAR(found.cpu_seconds, 1.8, 1e-9);
   EXPECT_EQ(found.spoilt_by, "");
@@ -114,12 +113,8 @@ TEST(Interference, ProcessesThatEndedInTheWindowCountAsOwn) {
 // Beside eight busy programs, one who starts processes one at a time and waits for each: 0.4 s a
 // CPU second, of which the parent shows its own part alone.
 TEST(Interference, EndedProcessesWaitedAsLongAsTheyCouldRunAndDidNot) {
-  LoadSnapshot before = at(10, 100, 50), after = at(12, 116, 50.4);
-  before.has_thread_times = after.has_thread_times = true;
-  before.threads = {{7, {5.0, 1.0}}};
-  after.threads = {{7, {5.1, 1.3}}};
-  before.tree_cpu_seconds = 49;
-  after.tree_cpu_seconds = 49.5;
+  LoadSnapshot before = timed(at(10, 100, 50), {{7, {5.0, 1.0}}}, 49);
+  LoadSnapshot after = timed(at(12, 116, 50.4), {{7, {5.1, 1.3}}}, 49.5);
   after.brief = {1.0, {{7, 0.75}}, {{7, 0.2}}, {}};  // looked at for half of the time
   const auto one = interference_between(before, after, {2, 8});
   EXPECT_NEAR(one.cpu_seconds, 0.5, 1e-9);
@@ -144,12 +139,8 @@ TEST(Interference, EndedProcessesWaitedAsLongAsTheyCouldRunAndDidNot) {
 
 // Of a shell that starts one page after the other: it waits for most of the little that it does.
 TEST(Interference, WhatAParentWaitedIsAPartOfAllThatItsTreeRan) {
-  LoadSnapshot before = at(10, 100, 50), after = at(12, 102, 51.95);
-  before.has_thread_times = after.has_thread_times = true;
-  before.threads = {{1, {5.0, 1.0}}};
-  after.threads = {{1, {5.01, 1.05}}};
-  before.tree_cpu_seconds = 49;
-  after.tree_cpu_seconds = 50.95;
+  LoadSnapshot before = timed(at(10, 100, 50), {{1, {5.0, 1.0}}}, 49);
+  LoadSnapshot after = timed(at(12, 102, 51.95), {{1, {5.01, 1.05}}}, 50.95);
   const auto found = interference_between(before, after, {2, 8});
   EXPECT_NEAR(found.run_queue_wait_share, 0.05 / 2, 1e-9);
   EXPECT_EQ(found.spoilt_by, "");
@@ -157,14 +148,10 @@ TEST(Interference, WhatAParentWaitedIsAPartOfAllThatItsTreeRan) {
 
 // Two at a time on two CPUs, each with more threads than there are CPUs; strangers have 1 %.
 TEST(Interference, NobodyWaitsForStrangersLongerThanTheyRan) {
-  LoadSnapshot before = at(10, 100, 50), after = at(12, 103.42, 53.4);
+  LoadSnapshot before = timed(at(10, 100, 50), {{7, {5.0, 1.0}}}, 49);
+  LoadSnapshot after = timed(at(12, 103.42, 53.4), {{7, {5.05, 1.0}}}, 52.4);
   before.total_cpu_seconds = 20;
   after.total_cpu_seconds = 24;
-  before.has_thread_times = after.has_thread_times = true;
-  before.threads = {{7, {5.0, 1.0}}};
-  after.threads = {{7, {5.05, 1.0}}};
-  before.tree_cpu_seconds = 49;
-  after.tree_cpu_seconds = 52.4;
   after.brief = {2.0, {{7, 6.5}}, {{7, 0.1}}, {}};
   const auto found = interference_between(before, after, {2, 2});
   EXPECT_LE(found.longest_external_wait_seconds, 0.02 + 0.02 + 1e-9) << "and two ticks";
