@@ -226,6 +226,19 @@ std::string valid_utf8(std::string_view text) {
   return out;
 }
 
+std::string quoted_line(std::string_view line, std::size_t most) {
+  const auto is_inside = [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+  };
+  line = trim(line);
+  if (line.size() <= most) return valid_utf8(line);
+  std::size_t head = most / 3, tail = line.size() - (most - head);
+  while (head > 0 && is_inside(line[head])) --head;
+  while (tail < line.size() && is_inside(line[tail])) ++tail;
+  const std::string begin = valid_utf8(trim(line.substr(0, head)));
+  return begin + (begin.empty() ? "... " : " ... ") + valid_utf8(trim(line.substr(tail)));
+}
+
 std::string shell_quote(std::string_view argument) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-{}";

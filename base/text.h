@@ -36,6 +36,10 @@ std::string format_percent(double fraction);    // 0.234 -> "23.4 %"
 // The text with every byte that is not UTF-8 replaced by U+FFFD, so JSON and HTML accept it.
 std::string valid_utf8(std::string_view text);
 
+// For a message: the first and the last words of a line of more than `most` bytes, " ... " between;
+// a speed often stands at the end. As valid_utf8().
+std::string quoted_line(std::string_view line, std::size_t most);
+
 // An argument as a POSIX shell would need it typed: quoted only where necessary.
 std::string shell_quote(std::string_view argument);
 // A name that a shell can assign to; anything else would be run as a command.

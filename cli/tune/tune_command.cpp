@@ -139,9 +139,16 @@ class TuneLine : public SessionObserver {
     }
     // Only now is it known what the program's own start takes.
     if (number_++ == 0 && prints_ && trial.ok()) {
-      note("A trial takes about {} here, {} of it start-up: the budget pays for about {}",
-           {duration_text(trial.seconds), duration_text(trial.start_seconds),
-            fmt::format("{:.0f}", std::max(1.0, seconds_ / trial.seconds))});
+      const std::string takes = duration_text(trial.seconds);
+      const std::string starts = duration_text(trial.start_seconds);
+      const std::string paid = fmt::format("{:.0f}", std::max(1.0, seconds_ / trial.seconds));
+      // A run that is timed whole is all start-up, or none.
+      if (starts == takes) {
+        note("A trial takes about {} here: the budget pays for about {}", {takes, paid});
+      } else {
+        note("A trial takes about {} here, {} of it start-up: the budget pays for about {}",
+             {takes, starts, paid});
+      }
     }
     if (trial.ok() && trial.samples_per_second > fastest_) {
       fastest_ = trial.samples_per_second;

@@ -343,6 +343,8 @@ const std::vector<Phrase>& terminal_table() {
       {"listening to the first lines of the command", "正在读取命令最初的输出"},
       {"A trial takes about {} here, {} of it start-up: the budget pays for about {}",
        "此处一次试验约需 {}，其中启动 {}：预算约可进行 {} 次"},
+      {"A trial takes about {} here: the budget pays for about {}",
+       "此处一次试验约需 {}：预算约可进行 {} 次"},
       {"Report, written anew after each trial: {}", "报告，每次试验后更新：{}"},
       {"trying an evaluation and a checkpoint with it", "正以此配置试运行一次评估并保存检查点"},
       {"a longer trial of it: {}", "对其进行更长的试验：{}"},

@@ -349,7 +349,7 @@ std::optional<ReaderChoice> ReaderFinder::offer() const {
 
 namespace {
 
-constexpr std::size_t kQuoted = 70;  // bytes of a line
+constexpr std::size_t kQuoted = 110;  // bytes of a line
 
 const char* reads_words(Reads reads) {
   switch (reads) {
@@ -402,7 +402,6 @@ class Listener : public LogReader {
 std::string choice_words(const ReaderChoice& choice, bool several_ranks) {
   if (choice.reads == Reads::runs) return "timed whole runs: the command ends by itself";
   if (choice.reads == Reads::calls) return "counted the samples of its calls of ocrtune.step()";
-  const std::string line(trim(choice.line));
   const bool rate = choice.reads == Reads::samples_per_second;
   const bool of_steps =
       choice.reads == Reads::steps_per_second || choice.reads == Reads::seconds_per_step;
@@ -410,8 +409,8 @@ std::string choice_words(const ReaderChoice& choice, bool several_ranks) {
   const char* whose = !scoped                                           ? ""
                       : several_ranks && choice.per_rank.value_or(true) ? " of each rank"
                                                                         : " of the job";
-  return fmt::format("read '{}{}' as {}{}", valid_utf8(line.substr(0, kQuoted)),
-                     line.size() > kQuoted ? "..." : "", reads_words(choice.reads), whose);
+  return fmt::format("read '{}' as {}{}", quoted_line(choice.line, kQuoted),
+                     reads_words(choice.reads), whose);
 }
 
 std::string choice_options(const ReaderChoice& choice) {

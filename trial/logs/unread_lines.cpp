@@ -26,7 +26,7 @@ constexpr std::size_t kMostForms = 200;  // that are told apart
 constexpr std::size_t kFormBytes = 160;  // of a line
 constexpr std::int64_t kOften = 20;
 constexpr double kLongSeconds = 20;
-constexpr std::size_t kQuotedBytes = 60;
+constexpr std::size_t kQuotedBytes = 110;
 
 std::string form_of(std::string_view line) {
   std::string form;
@@ -164,8 +164,7 @@ std::string UnreadLines::reason(const std::string& reader, const std::string& fo
                         how_many(lines_, "line"), reader);
   const Form* form = commonest();
   const std::string example = form == nullptr ? std::string() : form->example;
-  text += fmt::format(", such as '{}{}'", valid_utf8(example.substr(0, kQuotedBytes)),
-                      example.size() > kQuotedBytes ? "..." : "");
+  text += fmt::format(", such as '{}'", quoted_line(example, kQuotedBytes));
   if (option.empty()) {
     const std::string metric = speed_word(example);
     if (!metric.empty()) option = fmt::format("--metric {} would read it", metric);

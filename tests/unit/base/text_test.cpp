@@ -75,6 +75,15 @@ TEST(Text, MakesAnyBytesUtf8) {
   EXPECT_EQ(valid_utf8("\xED\xA0\x80").substr(0, 3), "\xEF\xBF\xBD");  // surrogate
 }
 
+TEST(Text, QuotesTheTwoEndsOfALongLine) {
+  EXPECT_EQ(quoted_line(" loss 0.2, 41 img/s\n", 20), "loss 0.2, 41 img/s");
+  const std::string line =
+      "[2026/11/30 10:11:12] epoch: [3/20], global_step: 410, lr: 0.001, loss: 2.1, ips: 41.5";
+  EXPECT_EQ(quoted_line(line, 60),
+            "[2026/11/30 10:11:12 ... ep: 410, lr: 0.001, loss: 2.1, ips: 41.5");
+  EXPECT_EQ(quoted_line("\xE4\xB8\xAD\xE6\x96\x87\xE5\xAD\x97\xE7\xAC\xA6", 6), "... \xE7\xAC\xA6");
+}
+
 TEST(Text, QuotesForTheShell) {
   EXPECT_EQ(shell_quote("plain-1.2/x"), "plain-1.2/x");
   EXPECT_EQ(shell_quote(""), "''");
