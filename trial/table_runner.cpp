@@ -242,7 +242,7 @@ Trial TableRunner::run(const Knobs& knobs, const TrialLimits& limits) {
   }
   trial.samples_per_second = disturbed(row);
   Sample sample;
-  sample.samples_per_second = trial.samples_per_second;
+  sample.samples = trial.samples_per_second;
   sample.seconds = 1;
   sample.steps = 1;
   trial.samples.push_back(sample);

@@ -59,14 +59,15 @@ struct Interference {
   std::string spoilt_by;            // empty: clean; else the first threshold that was passed
 };
 
-// One measuring window of one trial. Rates are of the whole setting (all ranks together).
+// One measuring window of one trial.
 struct Sample {
-  double samples_per_second = 0;
-  double seconds = 0;
+  double samples = 0;  // that the whole setting processed (all ranks together)
+  double seconds = 0;  // mean over the ranks
   std::int64_t steps = 0;
   StepTimes step;
   Interference interference;
 
+  double samples_per_second() const { return seconds > 0 ? samples / seconds : 0; }
   bool clean() const { return interference.spoilt_by.empty(); }
 };
 

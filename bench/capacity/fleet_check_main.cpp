@@ -68,9 +68,9 @@ Trial measure(const Case& one, int batch, int repetition, double speed, Random& 
       ++sample.steps;
       steps.push_back(each);
     }
-    sample.samples_per_second = lines * one.world.servers / seconds;
+    sample.samples = lines;
     sample.seconds = seconds / one.world.servers;
-    rates.push_back(sample.samples_per_second);
+    rates.push_back(sample.samples_per_second());
     trial.samples.push_back(sample);
   }
   trial.samples_per_second = median(rates);

@@ -405,7 +405,7 @@ Result<int> tune_as_asked(TuneFlags& flags) {
   const auto machine = OCRTUNE_TRY(look_at_machine(flags, doors, start));
   OCRTUNE_TRY(settle_flags(flags, machine));
   OCRTUNE_TRY(make_int8_file(flags));
-  OCRTUNE_TRY(tune_setup(flags.job, flags.search, machine));  // a mistake is told without the notes
+  OCRTUNE_TRY(check_setup(flags, machine));  // a mistake is told without the notes
   auto states = flags.dry_run ? std::nullopt : user_states(flags.job, flags.search);
   const double listens = steady_clock().now_seconds();
   if (!flags.dry_run) {

@@ -52,6 +52,16 @@ void make_paths_absolute(JobFlags& typed) {
   }
 }
 
+// Whether the user named something that tune_setup() may refuse. `search.axes` does not say: it
+// holds what we vary and pin by ourselves as well.
+bool names_settings(const TuneFlags& flags) {
+  const SearchRequest& search = flags.search;
+  const bool lists = std::any_of(flags.lists.begin(), flags.lists.end(),
+                                 [](const auto& list) { return !list.second.empty(); });
+  return lists || !flags.dims.empty() || !flags.baseline.empty() || !search.constraints.empty() ||
+         search.learning_seconds > 0 || search.policy == "cautious";
+}
+
 }  // namespace
 
 bool needs_engine(const TuneFlags& flags) {
@@ -412,6 +422,11 @@ void share_budget(TuneFlags& flags, const Machine& machine) {
   const double each = (search.budget_seconds - kProbeSeconds) / trials - starts;
   search.trial_seconds =
       std::min(load_trial_seconds(slo->seconds), std::max(search.trial_seconds, each));
+}
+
+Status check_setup(const TuneFlags& flags, const Machine& machine) {
+  if (names_settings(flags)) OCRTUNE_TRY(tune_setup(flags.job, flags.search, machine));
+  return Status();
 }
 
 void make_job(TuneFlags& flags) {

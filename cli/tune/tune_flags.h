@@ -73,6 +73,10 @@ Status read_baseline(TuneFlags& flags, const Machine& machine);
 Status read_hints(TuneFlags& flags);
 // Where few settings are possible, each has more of the budget to find a rate that keeps a target.
 void share_budget(TuneFlags& flags, const Machine& machine);
+// usage: lists, conditions or a baseline that leave nothing to try on this machine. tune() would
+// say so only after the command was listened to. Where the user named none of them nothing can be
+// refused, and the setup is left to tune().
+Status check_setup(const TuneFlags& flags, const Machine& machine);
 
 // The values of a knob or a dimension as typed: "1,2,4", "1-4", "fp32,bf16".
 // `flag`, such as "--nproc", begins each error. A part "a-b" of two whole numbers stands for each

@@ -59,7 +59,7 @@ void print_trial(const Trial& trial) {
               format_bytes(trial.peak_bytes).c_str(), trial.placement.c_str());
   for (const Sample& sample : trial.samples) {
     std::printf("  %8.4g/s over %s: data %s, compute %s, all-reduce %s, wait %s%s%s\n",
-                sample.samples_per_second, format_duration(sample.seconds).c_str(),
+                sample.samples_per_second(), format_duration(sample.seconds).c_str(),
                 format_duration(sample.step.data_seconds).c_str(),
                 format_duration(sample.step.compute_seconds).c_str(),
                 format_duration(sample.step.all_reduce_seconds).c_str(),

@@ -71,7 +71,7 @@ double batches_in_step(const std::vector<const Trial*>& trials) {
   double images = 0, places = 0;
   for (const Trial* trial : trials) {
     for (const Sample& sample : trial->samples) {
-      images += sample.samples_per_second * sample.seconds;
+      images += sample.samples;
       places += static_cast<double>(sample.steps) * batch_of(trial->knobs);
     }
   }
@@ -85,8 +85,8 @@ std::optional<double> window_spread(const std::vector<const Trial*>& trials) {
   for (const Trial* trial : trials) {
     std::vector<double> logs;
     for (const Sample& sample : trial->samples) {
-      if (!sample.clean() || sample.samples_per_second <= 0 || sample.steps < 1) continue;
-      logs.push_back(std::log(sample.samples_per_second));
+      if (!sample.clean() || sample.samples_per_second() <= 0 || sample.steps < 1) continue;
+      logs.push_back(std::log(sample.samples_per_second()));
       steps += static_cast<double>(sample.steps);
     }
     const double centre = logs.empty() ? 0 : median(logs);  // trials differ by more than steps do

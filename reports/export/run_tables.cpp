@@ -59,7 +59,7 @@ void add_knob_cells(std::vector<Cell>& cells, const Knobs& knobs,
 std::vector<Cell> sample_cells(const Sample& sample, int number) {
   const Interference& seen = sample.interference;
   return {std::int64_t{number},
-          sample.samples_per_second,
+          sample.samples_per_second(),
           sample.seconds,
           sample.steps,
           sample.step.data_seconds,

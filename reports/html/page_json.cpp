@@ -168,7 +168,7 @@ class TrialWriter {
     trials_json_ += "],[";
     for (std::size_t i = 0; i < std::min<std::size_t>(trial.samples.size(), 40); ++i) {
       const Sample& sample = trial.samples[i];
-      fmt::format_to(out, "{}[{},{}]", i > 0 ? "," : "", number_text(sample.samples_per_second),
+      fmt::format_to(out, "{}[{},{}]", i > 0 ? "," : "", number_text(sample.samples_per_second()),
                      text(sample.interference.spoilt_by));
     }
     const StepTimes step = mean_step(trial);

@@ -96,7 +96,7 @@ std::vector<Sample> busy_samples(const Program& program, const StrangerLoad& loa
     LoadSnapshot load_after = machine.snapshot();
     sample->interference = interference_between(load_before, load_after, demand);
     load_before = std::move(load_after);
-    stopping.add(sample->samples_per_second, sample->seconds, sample->clean());
+    stopping.add(*sample);
     samples.push_back(*sample);
   }
   return samples;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "tests/support/sample_windows.h"
 #include "tuner/verdict/settings.h"
 #include "tuner/verdict/verdict.h"
 
@@ -30,14 +31,12 @@ double true_bytes(const Knobs& knobs) {
 std::vector<Sample> samples_of(double rate, Random& random) {
   std::vector<Sample> samples;
   for (int i = 0; i < 5; ++i) {
-    Sample sample;
-    sample.samples_per_second = rate * (1 + 0.012 * random.normal());
-    sample.seconds = 0.3;
+    Sample sample = window_of(rate * (1 + 0.012 * random.normal()), 0.3);
     sample.steps = 12;
     const double step = 0.3 / 12;
     sample.step = {0.06 * step, 0.72 * step, 0.14 * step, 0.08 * step};
     if (random.uniform() < 0.03) {
-      sample.samples_per_second *= 0.6;
+      sample.samples *= 0.6;
       sample.interference.external_cpus = 1.4;
       sample.interference.spoilt_by = "external load: 1.4 CPUs";
     }
@@ -84,7 +83,7 @@ Trial make_trial(const Knobs& knobs, int number, Random& random) {
   trial.samples = samples_of(true_rate(knobs) * (1 + 0.008 * random.normal()), random);
   std::vector<double> clean;
   for (const Sample& sample : trial.samples) {
-    if (sample.clean()) clean.push_back(sample.samples_per_second);
+    if (sample.clean()) clean.push_back(sample.samples_per_second());
   }
   trial.samples_per_second = median(clean);
   return trial;
@@ -105,7 +104,7 @@ std::vector<SettingSummary> summarise(const std::vector<Trial>& trials) {
       add_peaks(*trial, setting);
       for (const Sample& sample : trial->samples) {
         ++(sample.clean() ? setting.clean_samples : setting.discarded_samples);
-        if (sample.clean()) rates.push_back(sample.samples_per_second);
+        if (sample.clean()) rates.push_back(sample.samples_per_second());
       }
     }
     if (!rates.empty()) setting.samples_per_second = bootstrap_median(rates, 0.95, 1, 200);

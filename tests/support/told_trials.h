@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
 #include "tuner/search/search.h"
 #include "tuner/verdict/recommend.h"
 
@@ -30,9 +31,7 @@ class Recommend : public ::testing::Test {
     trial.samples_per_second = rate;
     trial.peak_bytes = static_cast<std::uint64_t>(gigabytes * 1e9);
     trial.seconds = 2;
-    Sample sample;
-    sample.samples_per_second = rate;
-    trial.samples.push_back(sample);
+    trial.samples.push_back(window_of(rate));
     return trial;
   }
 

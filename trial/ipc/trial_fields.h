@@ -13,7 +13,7 @@
 namespace ocrtune {
 
 inline constexpr auto kSampleFields = [](auto& sample, const auto& visit) {
-  OCRTUNE_VISIT(sample, samples_per_second, seconds, steps);
+  OCRTUNE_VISIT(sample, samples, seconds, steps);
   OCRTUNE_VISIT(sample.step, data_seconds, compute_seconds, all_reduce_seconds, wait_seconds);
   auto& seen = sample.interference;
   OCRTUNE_VISIT(seen, observed_seconds, cpu_seconds, available_cpus, external_wait_seconds,

@@ -21,7 +21,7 @@ SlowWindows find_slow_windows(const std::vector<Window>& windows) {
   found.end = windows.size();
   if (windows.size() < kLeast) return found;
   std::vector<double> rates;
-  for (const Window& window : windows) rates.push_back(window.samples_per_second);
+  for (const Window& window : windows) rates.push_back(window.samples_per_second());
   const double usual = median(rates);
   // The larger of the two: an even program has hardly any deviation, an uneven one much.
   const double below = std::max(kClearly * usual, kDeviations * median_absolute_deviation(rates));
@@ -30,7 +30,7 @@ SlowWindows find_slow_windows(const std::vector<Window>& windows) {
   bool slow = false;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const bool was = slow;
-    slow = windows[i].samples_per_second < usual - below;
+    slow = windows[i].samples_per_second() < usual - below;
     if (slow && !was) {
       ++found.episodes;
       found.last_seconds = now;

@@ -9,7 +9,9 @@
 namespace ocrtune {
 
 struct Window {
-  double samples_per_second = 0, seconds = 0;
+  double samples = 0, seconds = 0;
+
+  double samples_per_second() const { return samples / seconds; }
 };
 
 struct SlowWindows {

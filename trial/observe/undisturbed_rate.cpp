@@ -56,7 +56,7 @@ struct Corrected {
 
 bool can_be_corrected(const Sample& sample) {
   const Interference& seen = sample.interference;
-  if (!(sample.samples_per_second > 0) || !(seen.observed_seconds > 0)) return false;
+  if (!(sample.samples_per_second() > 0) || !(seen.observed_seconds > 0)) return false;
   // Swapping, throttling and stealing stretch without a wait that the counters show.
   return seen.swapped_pages == 0 && seen.cpu_seconds > 0 &&
          seen.throttled_seconds <= 0.02 * seen.observed_seconds && seen.steal_share <= 0.02;
@@ -72,11 +72,12 @@ double crowd(double external_cpus, double available_cpus) {
 Corrected correct(const Sample& sample, double min_cpu_seconds) {
   const Interference& seen = sample.interference;
   const double wall = seen.observed_seconds;
+  const double rate = sample.samples_per_second();
   // CPU time beyond what a sample needs was spent spinning, and is no work.
   double useful = seen.cpu_seconds;
   if (min_cpu_seconds > 0) {
     const double slowed = 1 + kSharing * crowd(seen.external_cpus, seen.available_cpus);
-    useful = std::min(useful, slowed * min_cpu_seconds * sample.samples_per_second * wall);
+    useful = std::min(useful, slowed * min_cpu_seconds * rate * wall);
   }
   const double least = seen.available_cpus > 0 ? useful / seen.available_cpus : 0;
   // Never shorter than its useful CPU time on all CPUs, or a fiftieth of the window.
@@ -84,7 +85,7 @@ Corrected correct(const Sample& sample, double min_cpu_seconds) {
   const double longest = std::clamp(wall - seen.longest_external_wait_seconds, floor, wall);
   const double sum = std::clamp(wall - seen.external_wait_seconds, floor, longest);
   Corrected window;
-  const double seconds = 1 / sample.samples_per_second;  // a sample's
+  const double seconds = 1 / rate;  // a sample's
   window.seconds = seconds;
   window.longest = seconds * longest / wall;
   window.bracket = seconds * (longest - sum) / wall;
@@ -101,9 +102,9 @@ Corrected correct(const Sample& sample, double min_cpu_seconds) {
   // Sharing costs only while something of the trial runs; a program that sleeps loses nothing.
   const double running = std::min(1.0, seen.cpu_seconds / longest);
   window.neighbours = running * crowd(beside / longest, seen.available_cpus);
-  window.samples = sample.samples_per_second * sample.seconds;
+  window.samples = sample.samples;
   // As if all was lost that can have been: the highest rate that this window can support.
-  window.limit = sample.samples_per_second * wall / sum * (1 + kMaxSharing * window.neighbours);
+  window.limit = rate * wall / sum * (1 + kMaxSharing * window.neighbours);
   // Its variance doubles where a tenth was lost, so that windows with much of it weigh little.
   const double lost = (1 - longest / wall) / kUnevenLoss;
   window.weight = sample.seconds / (1 + lost * lost);
@@ -245,7 +246,7 @@ class Regression {
     std::vector<Window> windows;
     for (const Corrected& window : windows_) {
       const double seconds = scale_ * std::max(0.1, parameters_[0] + rest_of(window));
-      windows.push_back({1 / seconds, seconds * window.samples});
+      windows.push_back({window.samples, seconds * window.samples});
     }
     return find_slow_windows(windows);
   }
@@ -290,7 +291,7 @@ RateEstimate measured_rate(const std::vector<Window>& windows) {
   estimate.slow = find_slow_windows(windows);
   double samples = 0, seconds = 0;
   for (std::size_t i = estimate.slow.begin; i < estimate.slow.end; ++i) {
-    samples += windows[i].samples_per_second * windows[i].seconds;
+    samples += windows[i].samples;
     seconds += windows[i].seconds;
   }
   if (!(seconds > 0)) return estimate;
@@ -300,7 +301,7 @@ RateEstimate measured_rate(const std::vector<Window>& windows) {
   if (count < 2) return estimate;
   double squares = 0;
   for (std::size_t i = estimate.slow.begin; i < estimate.slow.end; ++i) {
-    const double off = windows[i].seconds * (windows[i].samples_per_second / rate - 1);
+    const double off = windows[i].samples / rate - windows[i].seconds;
     squares += off * off;
   }
   estimate.error = std::sqrt(squares * count / (count - 1)) / seconds;
@@ -326,9 +327,8 @@ double share_waited(const Sample& sample) {
 Seen look_at(const std::vector<Sample>& samples, double min_cpu_seconds) {
   Seen seen;
   for (const Sample& sample : samples) {
-    if (!(sample.samples_per_second > 0)) continue;
-    // A recorded sample may have no length: then all count alike.
-    const Window window{sample.samples_per_second, sample.seconds > 0 ? sample.seconds : 1};
+    if (!(sample.samples_per_second() > 0)) continue;
+    const Window window{sample.samples, sample.seconds};
     seen.all.push_back(window);
     if (sample.clean()) {
       seen.clean.push_back(window);
@@ -337,7 +337,7 @@ Seen look_at(const std::vector<Sample>& samples, double min_cpu_seconds) {
     const Interference& load = sample.interference;
     if (load.observed_seconds > 0) {
       seen.cpu_seconds.push_back(load.cpu_seconds / load.observed_seconds /
-                                 sample.samples_per_second);
+                                 sample.samples_per_second());
     }
     seen.max_cpus = std::max(seen.max_cpus, load.available_cpus);
     seen.strangers.push_back(
@@ -395,7 +395,7 @@ RateEstimate undisturbed_rate(const std::vector<Sample>& samples, double min_cpu
   estimate.cpu_seconds = median(std::move(seen.cpu_seconds));
   double& most = estimate.max_samples_per_second;
   most = std::max(most, estimate.samples_per_second);
-  for (const Window& window : seen.clean) most = std::max(most, window.samples_per_second);
+  for (const Window& window : seen.clean) most = std::max(most, window.samples_per_second());
   return estimate;
 }
 

@@ -129,11 +129,11 @@ std::vector<double> steady_rates(const std::vector<Sample>& samples) {
   std::vector<double> clean, by_cpu;
   double cpus = 0, seconds = 0;
   for (const Sample& sample : samples) {
-    if (sample.clean()) clean.push_back(sample.samples_per_second);
+    if (sample.clean()) clean.push_back(sample.samples_per_second());
     const Interference& seen = sample.interference;
     if (!(seen.observed_seconds > 0) || seen.cpu_seconds < kBusyWindow * seen.observed_seconds)
       continue;
-    by_cpu.push_back(sample.samples_per_second * seen.observed_seconds / seen.cpu_seconds);
+    by_cpu.push_back(sample.samples_per_second() * seen.observed_seconds / seen.cpu_seconds);
     cpus += seen.cpu_seconds;
     seconds += seen.observed_seconds;
   }

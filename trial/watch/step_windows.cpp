@@ -48,9 +48,12 @@ Sample StepWindows::close() const {
   Sample sample;
   const double ranks = static_cast<double>(ranks_.size());
   for (const Share& share : ranks_) {
-    sample.samples_per_second += static_cast<double>(share.samples) / share.seconds;
     sample.seconds += share.seconds / ranks;
     add_times(sample.step, share.total, 1 / (ranks * static_cast<double>(share.steps)));
+  }
+  // In the mean time of all: rates are added.
+  for (const Share& share : ranks_) {
+    sample.samples += static_cast<double>(share.samples) * (sample.seconds / share.seconds);
   }
   sample.steps = ranks_[0].steps;
   return sample;
@@ -65,14 +68,12 @@ double window_seconds(double measure_seconds) {
 Sample merged(const std::vector<Sample>& windows) {
   if (windows.size() == 1) return windows[0];
   Sample whole;
-  double samples = 0;
   for (const Sample& window : windows) {
-    samples += window.samples_per_second * window.seconds;
+    whole.samples += window.samples;
     whole.seconds += window.seconds;
     whole.steps += window.steps;
     add_times(whole.step, window.step, static_cast<double>(window.steps));
   }
-  whole.samples_per_second = samples / whole.seconds;
   StepTimes mean;
   add_times(mean, whole.step, 1 / static_cast<double>(std::max<std::int64_t>(1, whole.steps)));
   whole.step = mean;
@@ -85,12 +86,12 @@ void leave_out_warm_up(Trial& trial) {
   constexpr double kDeviations = 3, kOfNormal = 1.4826, kShare = 0.02;
   std::vector<double> rates, distances;
   for (std::size_t i = 1; i < trial.samples.size(); ++i) {
-    if (trial.samples[i].clean()) rates.push_back(trial.samples[i].samples_per_second);
+    if (trial.samples[i].clean()) rates.push_back(trial.samples[i].samples_per_second());
   }
   if (rates.size() < kLeast || !trial.samples[0].clean()) return;
   const double usual = median(rates);
   for (const double rate : rates) distances.push_back(std::fabs(rate - usual));
-  const double first = trial.samples[0].samples_per_second;
+  const double first = trial.samples[0].samples_per_second();
   const double deviation = kOfNormal * median(distances);
   if (std::fabs(first - usual) <= std::max(kDeviations * deviation, kShare * usual)) return;
   trial.evidence.push_back(fmt::format("left out as warm-up: the first {} at {} samples/s, then {}",
@@ -108,7 +109,7 @@ void weigh_shares(const std::map<int, RankShare>& shares, int ranks, Trial& tria
   if (static_cast<int>(shares.size()) < ranks || sum <= 0) return;
   // All ranks wait for the slowest at the end, so the whole goes at its pace.
   const double balance = ranks * slowest / sum;
-  for (Sample& sample : trial.samples) sample.samples_per_second *= balance;
+  for (Sample& sample : trial.samples) sample.samples *= balance;
   trial.evidence.push_back(
       fmt::format("own shares: the slowest process has {:.1f} % of the mean speed, so the whole "
                   "goes at that",

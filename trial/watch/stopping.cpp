@@ -10,11 +10,11 @@
 
 namespace ocrtune {
 
-void StoppingRule::add(double samples_per_second, double seconds, bool clean) {
-  all_seconds_ += seconds;
-  if (!clean) return;
-  clean_seconds_ += seconds;
-  clean_.push_back({samples_per_second, seconds});
+void StoppingRule::add(const Sample& sample) {
+  all_seconds_ += sample.seconds;
+  if (!sample.clean()) return;
+  clean_seconds_ += sample.seconds;
+  clean_.push_back({sample.samples, sample.seconds});
 }
 
 // A first slow window may come again within the time that few valid ones would be given; one that
@@ -41,7 +41,7 @@ std::optional<std::string> StoppingRule::reason() const {
   }
   if (enough && clean_seconds_ >= options_.measure_seconds / 2) {
     std::vector<double> rates;
-    for (const Window& window : clean_) rates.push_back(window.samples_per_second);
+    for (const Window& window : clean_) rates.push_back(window.samples_per_second());
     // A fixed seed and 200 resamples: it is asked after each window, and repeats must agree.
     const Interval interval = bootstrap_median(rates, 0.95, 1, 200);
     if (interval.high - interval.low <= 2 * options_.interval_share * interval.median) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trial/observe/slow_windows.h"
+#include "trial/trial.h"
 
 namespace ocrtune {
 
@@ -21,7 +22,7 @@ class StoppingRule {
  public:
   explicit StoppingRule(const StoppingOptions& options) : options_(options) {}
 
-  void add(double samples_per_second, double seconds, bool clean);
+  void add(const Sample& sample);
   // Why to stop now, in words; empty: go on. Rules, in order: "measured 1.5 s", "interval within
   // 1 %" (not before half of the aim), "stretched to 4.5 s: too few valid windows". A slow window
   // is waited for once more, and one that came twice a third time: two whole periods.

@@ -72,14 +72,16 @@ class WindowWatch {
       sample.interference.observed_seconds = 0;
     }
     samples_.push_back(sample);
-    stopping_.add(sample.samples_per_second, sample.seconds, sample.clean());
+    stopping_.add(sample);
     return stopping_.reason();
   }
 
   // One figure for the whole time since the measuring began, in place of all windows.
   void replace(const ResultEvent& result, const Observe& observe) {
     unclosed_.clear();
-    samples_ = {{result.samples_per_second, result.seconds, result.samples, {}, {}}};
+    // Not result.samples: a search of the highest rate counts the answers at all rates.
+    const double samples = result.samples_per_second * result.seconds;
+    samples_ = {{samples, result.seconds, result.samples, {}, {}}};
     observe(samples_[0].interference);
     judged_rate_ = result.samples_per_second;
   }

@@ -87,8 +87,7 @@ double log_change(const Trial& trial, double first_seconds, double noise) {
 
 void scale(double factor, Trial& trial) {
   for (Sample& sample : trial.samples) {
-    sample.samples_per_second *= factor;
-    // Rate and times together: the windows stay consistent with each other.
+    // All times together: the windows stay consistent with each other.
     sample.seconds /= factor;
     sample.interference.observed_seconds /= factor;
     sample.interference.cpu_seconds /= factor;

@@ -69,7 +69,7 @@ std::optional<double> cpu_seconds_of(const Trial& trial) {
     const Interference& seen = sample.interference;
     if (!(seen.observed_seconds > 0)) continue;
     cpu += seen.cpu_seconds;
-    samples += sample.samples_per_second * seen.observed_seconds;
+    samples += sample.samples_per_second() * seen.observed_seconds;
   }
   return samples > 0 ? std::optional<double>(cpu / samples) : std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include "tuner/session/tune_setup.h"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include <fmt/format.h>
@@ -21,6 +22,8 @@
 
 namespace ocrtune {
 namespace {
+
+std::atomic<int> setups_made = 0;
 
 std::vector<std::string> constraints_of(const SearchRequest& search, const Machine& machine) {
   std::vector<std::string> constraints = search.constraints;
@@ -116,7 +119,10 @@ bool lacks_engine(const Job& job) {
   return built_in && engine_parts() == nullptr;
 }
 
+int tune_setups_made() { return setups_made; }
+
 Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const Machine& here) {
+  ++setups_made;
   // Its memory is planned by the engine, for a verdict on a stored run as well.
   if (lacks_engine(job)) return engine_elsewhere();
   const auto workload = workload_of(job, search);

@@ -24,6 +24,7 @@ bool lacks_engine(const Job& job);
 
 // usage: axes, constraints or a baseline that make no sense; names the one.
 Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const Machine& machine);
+int tune_setups_made();  // by this process, for tests
 
 // What a trial of these options may take.
 TrialLimits trial_limits(const Job& job, const SearchRequest& search);

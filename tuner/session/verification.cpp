@@ -40,7 +40,7 @@ Rates rates_of(const std::vector<Trial>& trials, const std::vector<Setting>& set
     for (const Sample& sample : trial.samples) {
       (sample.clean() ? rates.clean : rates.discarded) += 1;
       if (rates.spoilt_by.empty()) rates.spoilt_by = sample.interference.spoilt_by;
-      seen.push_back(sample.samples_per_second);
+      seen.push_back(sample.samples_per_second());
     }
     rates.trials.push_back(seen.empty() ? trial.samples_per_second : median(seen));
   }

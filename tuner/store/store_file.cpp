@@ -20,7 +20,7 @@ namespace ocrtune {
 namespace {
 
 constexpr std::uint32_t kApplicationId = 0x6F637274;  // "ocrt"
-constexpr std::uint32_t kSchemaVersion = 10;          // a new column needs a new one
+constexpr std::uint32_t kSchemaVersion = 11;          // a new column needs a new one
 
 // The tables; columns of trials and samples are those of trial/ipc/trial_fields.h.
 std::string schema() {

@@ -31,7 +31,7 @@ bool nothing_open(const Choice& choice, const std::vector<Setting>& settings) {
 double measured_rate(const Trial& trial) {
   double samples = 0, seconds = 0;
   for (const Sample& sample : trial.samples) {
-    samples += sample.samples_per_second * sample.seconds;
+    samples += sample.samples;
     seconds += sample.seconds;
   }
   return seconds > 0 ? samples / seconds : 0;
@@ -42,13 +42,13 @@ std::vector<Trial> as_measured(const std::vector<Trial>& trials) {
   for (Trial& trial : measured) {
     if (!trial.ok()) continue;
     Sample whole;
-    whole.samples_per_second = measured_rate(trial);
     for (const Sample& sample : trial.samples) {
+      whole.samples += sample.samples;
       whole.seconds += sample.seconds;
       whole.steps += sample.steps;
     }
-    if (!(whole.samples_per_second > 0)) continue;
-    trial.samples_per_second = whole.samples_per_second;
+    if (!(whole.samples_per_second() > 0)) continue;
+    trial.samples_per_second = whole.samples_per_second();
     trial.samples = {whole};
   }
   return measured;

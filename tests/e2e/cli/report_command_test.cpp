@@ -43,7 +43,7 @@ class StoredRuns : public ::testing::Test {
     earlier.versions["oneDNN"] = "2.6.0";
     for (Trial& trial : earlier.trials) {
       trial.samples_per_second *= 0.8;
-      for (Sample& sample : trial.samples) sample.samples_per_second *= 0.8;
+      for (Sample& sample : trial.samples) sample.samples *= 0.8;
     }
     keep(**store, earlier);
     RunRecord failed = run_without_success();
@@ -335,7 +335,7 @@ TEST(ReportCommand, AnOlderStoreIsRefusedInOneLine) {
     line.insert(line.end(), {"--db", database});
     const Ran ran = run_ocrtune(line);
     EXPECT_NE(ran.code, 0) << words[0];
-    EXPECT_THAT(ran.out, HasSubstr("is of version 1, this ocrtune reads version 10")) << words[0];
+    EXPECT_THAT(ran.out, HasSubstr("is of version 1, this ocrtune reads version 11")) << words[0];
   }
   EXPECT_EQ(*read_file(database), before);
   (void)remove_tree(folder);

@@ -88,12 +88,12 @@ TEST(CommandRunner, MeasuresAndMultipliesByTheRanks) {
   const Trial trial = run(script(kTrain), knobs);
   ASSERT_EQ(trial.outcome, Outcome::ok) << trial.reason << trial.log_tail;
   ASSERT_GE(trial.samples.size(), 3u);
-  EXPECT_NEAR(trial.samples[0].samples_per_second, 240, 1) << "one rank's 80/s, three ranks";
+  EXPECT_NEAR(trial.samples[0].samples_per_second(), 240, 1) << "one rank's 80/s, three ranks";
   CommandWorkload whole = script(kTrain);
   whole.per_rank = false;
   const Trial job = run(whole, knobs);
   ASSERT_FALSE(job.samples.empty());
-  EXPECT_NEAR(job.samples[0].samples_per_second, 80, 1);
+  EXPECT_NEAR(job.samples[0].samples_per_second(), 80, 1);
 }
 
 TEST(CommandRunner, PassesKnobsAndGivesAFreshFolder) {

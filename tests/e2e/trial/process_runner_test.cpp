@@ -158,7 +158,7 @@ TEST(ProcessRunner, SlowIsNotHung) {
   const Trial trial = run("slow", two_ranks(), limits);
   ASSERT_EQ(trial.outcome, Outcome::ok) << trial.reason;
   ASSERT_FALSE(trial.samples.empty());
-  EXPECT_NEAR(trial.samples[0].samples_per_second, 2 * 8 / 0.1, 1);
+  EXPECT_NEAR(trial.samples[0].samples_per_second(), 2 * 8 / 0.1, 1);
 }
 
 TEST(ProcessRunner, AResultEndsTheTrialWithItsRate) {

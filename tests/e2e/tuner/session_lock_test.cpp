@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "tests/support/sample_windows.h"
 #include "tuner/session/session.h"
 
 namespace ocrtune {
@@ -40,10 +41,7 @@ struct LookingRunner : Runner {
     trial.outcome = Outcome::ok;
     trial.samples_per_second = 100;
     trial.seconds = 1;
-    Sample sample;
-    sample.samples_per_second = 100;
-    sample.seconds = 1;
-    trial.samples = {sample, sample};
+    trial.samples.assign(2, window_of(100));
     return trial;
   }
   std::string lock_path;

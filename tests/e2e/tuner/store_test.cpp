@@ -56,7 +56,8 @@ Trial example_trial() {
   trial.placement = "0:0-3 1:4-7";
   trial.log_tail = "last\nlines";
   Sample sample;
-  sample.samples_per_second = 120.5;
+  sample.samples = 120.5;
+  sample.seconds = 0.25;
   sample.steps = 7;
   sample.step.wait_seconds = 0.125;
   sample.interference.external_cpus = 0.5;
@@ -127,6 +128,7 @@ TEST_F(StoreTest, KeepsEveryFieldOfARun) {
   EXPECT_EQ(evidence_json(trial.counters), evidence_json(expected.counters));
   ASSERT_EQ(trial.samples.size(), 2U);
   EXPECT_EQ(trial.samples[0].interference.spoilt_by, "external CPUs 0.50");
+  EXPECT_DOUBLE_EQ(trial.samples[0].samples_per_second(), 482);
   EXPECT_EQ(trial.samples[0].steps, 7);
   EXPECT_DOUBLE_EQ(trial.samples[0].step.wait_seconds, 0.125);
   EXPECT_EQ(store->events(run_.id)->at(0).text, "paused");
@@ -364,7 +366,7 @@ TEST_F(StoreTest, RefusesOtherVersionsAndLeavesThemAlone) {
       EXPECT_THAT(
           store.error().what,
           testing::HasSubstr("is of version " + std::to_string(version) +
-                             ", this ocrtune reads version 10; use " + whose + " ocrtune for it"));
+                             ", this ocrtune reads version 11; use " + whose + " ocrtune for it"));
       EXPECT_EQ(store.error().what.find('\n'), std::string::npos);
     }
     EXPECT_EQ(*read_file(path_), before);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
 #include "trial/table_runner.h"
 #include "tuner/verdict/recommend.h"
 
@@ -241,9 +242,7 @@ class SlowStart : public Runner {
     const double used = std::min(2, knobs.nproc);
     trial.samples_per_second =
         trial.ok() ? 30 * used * knobs.batch / (knobs.batch + 8.0) / knobs.threads : 0;
-    Sample sample;
-    sample.samples_per_second = trial.samples_per_second;
-    trial.samples.push_back(sample);
+    trial.samples.push_back(window_of(trial.samples_per_second));
     return trial;
   }
 

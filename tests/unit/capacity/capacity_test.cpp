@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/sample_jobs.h"
+#include "tests/support/sample_windows.h"
 #include "trial/table_runner.h"
 
 namespace ocrtune {
@@ -90,9 +91,7 @@ Trial served(int nproc, double rate, const std::string& phase) {
   trial.outcome = Outcome::ok;
   trial.samples_per_second = rate;
   trial.phase = phase;
-  Sample sample;
-  sample.samples_per_second = rate;
-  sample.seconds = 5;
+  Sample sample = window_of(rate, 5);
   sample.steps = 500;
   trial.samples = {sample};
   return trial;

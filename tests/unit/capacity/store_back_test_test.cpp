@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/sample_jobs.h"
+#include "tests/support/sample_windows.h"
 
 namespace ocrtune {
 namespace {
@@ -15,9 +16,7 @@ Trial trial_of(int nproc, double rate) {
   trial.knobs.batch = 1;
   trial.outcome = Outcome::ok;
   trial.samples_per_second = rate;
-  Sample sample;
-  sample.samples_per_second = rate;
-  sample.seconds = 1;
+  Sample sample = window_of(rate);
   sample.steps = 100;
   trial.samples.assign(5, sample);
   return trial;

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
+
 namespace ocrtune {
 namespace {
 
@@ -65,9 +67,7 @@ AnsweredPart part(const char* host, Outcome outcome, const char* cause, int orde
 
 TEST(HostTrial, APartGoesThroughJson) {
   Trial trial = part("a", Outcome::hung, "silence", 1, 5).trial;
-  trial.samples.resize(2);
-  trial.samples[1].samples_per_second = 3.5;
-  trial.samples[1].interference.spoilt_by = "steal";
+  trial.samples = {Sample(), window_of(3.5, 2, "steal")};
   trial.latency.p99_seconds = 0.25;
   trial.network_bytes_per_second = 1.25e8;
   trial.threads.runtimes = {"OpenMP"};
@@ -77,7 +77,8 @@ TEST(HostTrial, APartGoesThroughJson) {
   EXPECT_EQ(again->outcome, Outcome::hung);
   EXPECT_EQ(again->reason, trial.reason);
   ASSERT_EQ(again->samples.size(), 2U);
-  EXPECT_EQ(again->samples[1].samples_per_second, 3.5);
+  EXPECT_EQ(again->samples[1].samples, 7);
+  EXPECT_EQ(again->samples[1].samples_per_second(), 3.5);
   EXPECT_EQ(again->samples[1].interference.spoilt_by, "steal");
   EXPECT_EQ(again->latency.p99_seconds, 0.25);
   EXPECT_EQ(again->network_bytes_per_second, 1.25e8);

@@ -9,11 +9,13 @@
 
 #include "cli/tune/tune_flags.h"
 #include "tests/unit/tuner/session/session_bed.h"
+#include "tuner/session/tune_setup.h"
 
 namespace ocrtune {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // More processes are faster, and so is a larger batch.
 class PlayedRunner : public Runner {
@@ -50,11 +52,16 @@ class TuneRoute : public SessionBed {
   // `more`: what the flags do not say where the test has no Python with paddle.
   Result<RunRecord> tuned(std::vector<std::string> words,
                           const std::function<void(JobFlags&)>& more = {}) {
+    std::ptrdiff_t asked = 0;
     for (const char* own : {"--budget", "30s", "--nproc", "1,2", "--batch", "4,8", "--baseline",
                             "nproc=1,threads=1 batch=4"}) {
-      words.insert(words.begin() + asked_++, own);
+      words.insert(words.begin() + asked++, own);
     }
-    asked_ = 0;
+    return tuned_as_typed(words, more);
+  }
+
+  Result<RunRecord> tuned_as_typed(const std::vector<std::string>& words,
+                                   const std::function<void(JobFlags&)>& more = {}) {
     Flags cli;
     TuneFlags flags;
     declare_amounts(cli, flags);
@@ -65,6 +72,7 @@ class TuneRoute : public SessionBed {
     OCRTUNE_TRY(read_data(flags));
     make_job(flags);
     OCRTUNE_TRY(settle_flags(flags, machine_));
+    OCRTUNE_TRY(check_setup(flags, machine_));
     TuneRequest request;
     request.job = flags.job;
     request.search = flags.search;
@@ -92,7 +100,6 @@ class TuneRoute : public SessionBed {
   }
 
   std::size_t played_ = 99;
-  std::ptrdiff_t asked_ = 0;
 };
 
 TEST_F(TuneRoute, TheEngineTrains) {
@@ -132,6 +139,31 @@ TEST_F(TuneRoute, AServerAnswersRequests) {
                           "-c", "true", "{port}", "{nproc}", "{batch}"});
   expect_answer(run, 4);
   EXPECT_TRUE(run->job.serves());
+}
+
+// All that is refused is something that the user named.
+TEST_F(TuneRoute, APlainCommandMakesItsSetupOnce) {
+  const int before = tune_setups_made();
+  const auto run = tuned_as_typed(
+      {"--budget", "90s", "--metric", "rate:samples/s", "--", "/bin/sh", "-c", "true"});
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_GT(run->trials.size(), 1U);
+  EXPECT_GT(run->search.axes.at("threads").size(), 1U) << "which the user did not list";
+  EXPECT_EQ(tune_setups_made() - before, 1);
+}
+
+TEST_F(TuneRoute, ListsAreCheckedBeforeTheCommandRuns) {
+  const int before = tune_setups_made();
+  const std::vector<std::string> words = {"--metric", "rate:samples/s", "--",      "/bin/sh",
+                                          "-c",       "true",           "{nproc}", "{batch}"};
+  ASSERT_TRUE(tuned(words));
+  EXPECT_EQ(tune_setups_made() - before, 2);
+  std::vector<std::string> no_way = {"--constraint", "nproc>=3"};
+  no_way.insert(no_way.end(), words.begin(), words.end());
+  const auto refused = tuned(no_way);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("'nproc>=3' leaves no setting to try"));
+  EXPECT_EQ(tune_setups_made() - before, 3) << "by the check, not by tune()";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "reports/catalogue/phrases.h"
 #include "tests/support/sample_runs.h"
+#include "tests/support/sample_windows.h"
 #include "tuner/session/checkup.h"
 #include "tuner/session/verification.h"
 
@@ -23,11 +24,8 @@ Trial measured(const Knobs& knobs, double rate) {
   trial.seconds = 10;
   trial.samples_per_second = rate;
   trial.peak_bytes = 1ULL << 30;
-  trial.samples.resize(5);
-  for (Sample& sample : trial.samples) {
-    sample.samples_per_second = rate;
-    sample.steps = 2;
-  }
+  trial.samples.assign(5, window_of(rate));
+  for (Sample& sample : trial.samples) sample.steps = 2;
   return trial;
 }
 

@@ -131,7 +131,7 @@ TEST(RunTables, ARowForEachSampleAndOneForATrialWithout) {
   EXPECT_EQ(cell_text(table.at(0, "phase")), "baseline");
   EXPECT_EQ(cell_text(table.at(1, "sample")), "1");
   EXPECT_EQ(cell_text(table.at(1, "samples_per_second")),
-            cell_text(run.trials[0].samples[1].samples_per_second));
+            cell_text(run.trials[0].samples[1].samples_per_second()));
   for (std::size_t row = 0; row < rows; ++row) {
     const bool ok = cell_text(table.at(row, "outcome")) == "ok";
     EXPECT_EQ(cell_text(table.at(row, "sample")).empty(), !ok);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/sample_jobs.h"
+#include "tests/support/sample_windows.h"
 
 namespace ocrtune {
 namespace {
@@ -20,8 +21,7 @@ Trial trial_of(const Knobs& knobs, const StepTimes& step, int steps = 10) {
   trial.knobs = knobs;
   trial.outcome = Outcome::ok;
   trial.samples_per_second = 100;
-  Sample sample;
-  sample.samples_per_second = 100;
+  Sample sample = window_of(100);
   sample.steps = steps;
   sample.step = step;
   trial.samples = {sample};

@@ -9,6 +9,7 @@
 
 #include "base/stats.h"
 #include "tests/support/busy_trial.h"
+#include "tests/support/sample_windows.h"
 
 namespace ocrtune {
 namespace {
@@ -39,7 +40,7 @@ Found estimates_of(const Program& program, const StrangerLoad& load, int runs) {
     const double half = t_quantile_95(dof) * unknown(found);
     held += std::fabs(errors.back()) <= half ? 1 : 0;
     std::vector<double> all;
-    for (const Sample& sample : samples) all.push_back(sample.samples_per_second);
+    for (const Sample& sample : samples) all.push_back(sample.samples_per_second());
     naive.push_back(std::log(median(all) / truth));
   }
   return {mean(errors), mean(naive), static_cast<double>(held) / runs};
@@ -102,11 +103,8 @@ TEST(UndisturbedRate, IsNearTheTruthOfProcessesThatComeAndGo) {
 TEST(UndisturbedRate, WhatThreadsSpinIsNoWork) {
   std::vector<Sample> samples;
   for (const double seconds : {1.49, 1.40, 1.58}) {
-    Sample sample;
-    sample.samples_per_second = 16 / seconds;
-    sample.seconds = seconds;
+    Sample sample = window_of(16 / seconds, seconds, "other processes used 1.62 CPUs");
     Interference& seen = sample.interference;
-    seen.spoilt_by = "other processes used 1.62 CPUs";
     seen.observed_seconds = seconds;
     seen.cpu_seconds = 0.34 * seconds;
     seen.available_cpus = 2;
@@ -125,13 +123,7 @@ TEST(UndisturbedRate, WhatThreadsSpinIsNoWork) {
   EXPECT_NEAR(found.samples_per_second, found.raw_samples_per_second, 1e-9);
 }
 
-Sample window(double rate, const char* spoilt_by) {
-  Sample sample;
-  sample.samples_per_second = rate;
-  sample.seconds = 0.2;
-  sample.interference.spoilt_by = spoilt_by;
-  return sample;
-}
+Sample window(double rate, const char* spoilt_by) { return window_of(rate, 0.2, spoilt_by); }
 
 TEST(UndisturbedRate, CleanWindowsAreTheEvidenceWhereThereAreEnough) {
   std::vector<Sample> samples(5, window(100, ""));
@@ -193,11 +185,9 @@ TEST(UndisturbedRate, WhatTheModelWouldChangeByMuchIsToldAsItWasMeasured) {
 TEST(UndisturbedRate, SlowWindowsThatRecurArePartOfIt) {
   std::vector<Sample> samples;
   for (int period = 0; period < 3; ++period) {
-    for (int i = 0; i < 5; ++i) samples.push_back(window(120, ""));
-    samples.push_back(window(120.0 * 0.5 / 1.5, ""));
-    samples.back().seconds = 1.5;
+    for (int i = 0; i < 5; ++i) samples.push_back(window_of(120, 0.4));
+    samples.push_back(window_of(120.0 * 0.5 / 1.5, 1.5));
   }
-  for (Sample& sample : samples) sample.seconds = sample.seconds > 1 ? 1.5 : 0.4;
   samples.push_back(samples[0]);
   const RateEstimate found = undisturbed_rate(samples);
   EXPECT_TRUE(found.slow.recur());

@@ -5,17 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
+
 namespace ocrtune {
 namespace {
 
 Sample window(double rate, double data_seconds = 0, const char* spoilt_by = "") {
-  Sample sample;
-  sample.samples_per_second = rate;
-  sample.seconds = 1;
+  Sample sample = window_of(rate, 1, spoilt_by);
   sample.steps = 10;
   sample.step.data_seconds = data_seconds;
   sample.step.compute_seconds = 0.1 - data_seconds;
-  sample.interference.spoilt_by = spoilt_by;
   return sample;
 }
 

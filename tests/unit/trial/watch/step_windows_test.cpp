@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
+
 namespace ocrtune {
 namespace {
 
@@ -22,7 +24,7 @@ TEST(StepWindows, ClosesWhenEveryRankHasItsShare) {
   EXPECT_FALSE(windows.add(step(1, 8, 0.1)).has_value());
   const auto sample = windows.add(step(1, 8, 0.1));
   ASSERT_TRUE(sample.has_value());
-  EXPECT_DOUBLE_EQ(sample->samples_per_second, 160);
+  EXPECT_DOUBLE_EQ(sample->samples_per_second(), 160);
   EXPECT_DOUBLE_EQ(sample->seconds, 0.2);
   EXPECT_EQ(sample->steps, 2);
   EXPECT_DOUBLE_EQ(sample->step.compute_seconds, 0.1);
@@ -34,7 +36,7 @@ TEST(StepWindows, UsesEachRanksOwnClock) {
   windows.add(step(0, 8, 0.1));
   const auto sample = windows.add(step(1, 16, 0.4, 2));  // half the rate of rank 0
   ASSERT_TRUE(sample.has_value());
-  EXPECT_DOUBLE_EQ(sample->samples_per_second, 80 + 40);
+  EXPECT_DOUBLE_EQ(sample->samples_per_second(), 80 + 40);
   EXPECT_DOUBLE_EQ(sample->step.compute_seconds, 0.15);  // mean over ranks of the mean step
 }
 
@@ -44,7 +46,7 @@ TEST(StepWindows, WeighsJoinedStepsByTheirNumber) {
   const auto sample = windows.add(step(0, 3, 0.2, 1));
   ASSERT_TRUE(sample.has_value());
   EXPECT_EQ(sample->steps, 11);
-  EXPECT_DOUBLE_EQ(sample->samples_per_second, 110);
+  EXPECT_DOUBLE_EQ(sample->samples_per_second(), 110);
   EXPECT_NEAR(sample->step.compute_seconds, 0.3 / 11, 1e-12);
 }
 
@@ -55,12 +57,7 @@ TEST(StepWindows, OneStepLongerThanAWindowIsAWindow) {
 
 Trial trial_at(const std::vector<double>& rates) {
   Trial trial;
-  for (const double rate : rates) {
-    Sample sample;
-    sample.samples_per_second = rate;
-    sample.seconds = 0.5;
-    trial.samples.push_back(sample);
-  }
+  for (const double rate : rates) trial.samples.push_back(window_of(rate, 0.5));
   return trial;
 }
 
@@ -99,7 +96,7 @@ TEST(StepWindows, ForgetsAndIgnores) {
   EXPECT_FALSE(windows.add(step(-1, 8, 0.1)).has_value());
   const auto sample = windows.add(step(0, 8, 0.1));
   ASSERT_TRUE(sample.has_value());
-  EXPECT_DOUBLE_EQ(sample->samples_per_second, 160);
+  EXPECT_DOUBLE_EQ(sample->samples_per_second(), 160);
 }
 
 }  // namespace

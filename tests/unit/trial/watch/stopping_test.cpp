@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
+
 namespace ocrtune {
 namespace {
 
@@ -12,19 +14,19 @@ TEST(StoppingRule, EndsAfterTheAim) {
   StoppingRule rule({.measure_seconds = 1.0});
   const double noisy[] = {90, 110, 95, 105, 100, 92, 108, 97, 103, 100};
   for (int i = 0; i < 9; ++i) {
-    rule.add(noisy[i], 0.1, true);
+    rule.add(window_of(noisy[i], 0.1));
     EXPECT_FALSE(rule.reason().has_value()) << i;
   }
-  rule.add(noisy[9], 0.101, true);
+  rule.add(window_of(noisy[9], 0.101));
   ASSERT_TRUE(rule.reason().has_value());
   EXPECT_THAT(*rule.reason(), HasSubstr("measured 1.0 s"));
 }
 
 TEST(StoppingRule, EndsEarlyWhenTheIntervalIsNarrow) {
   StoppingRule rule({.measure_seconds = 1.0});
-  for (int i = 0; i < 5; ++i) rule.add(100 + 0.1 * i, 0.08, true);
+  for (int i = 0; i < 5; ++i) rule.add(window_of(100 + 0.1 * i, 0.08));
   EXPECT_FALSE(rule.reason().has_value()) << "not before half of the aim";
-  rule.add(100, 0.11, true);
+  rule.add(window_of(100, 0.11));
   ASSERT_TRUE(rule.reason().has_value());
   EXPECT_THAT(*rule.reason(), HasSubstr("interval"));
 }
@@ -32,20 +34,20 @@ TEST(StoppingRule, EndsEarlyWhenTheIntervalIsNarrow) {
 TEST(StoppingRule, SpoiltSamplesDoNotCountButDoNotLastForEver) {
   StoppingRule rule({.measure_seconds = 1.0, .min_samples = 5, .max_factor = 2});
   for (int i = 0; i < 19; ++i) {
-    rule.add(50, 0.1, false);
+    rule.add(window_of(50, 0.1, "swapped"));
     EXPECT_FALSE(rule.reason().has_value());
   }
-  rule.add(50, 0.1001, false);
+  rule.add(window_of(50, 0.1001, "swapped"));
   ASSERT_TRUE(rule.reason().has_value());
   EXPECT_THAT(*rule.reason(), HasSubstr("too few valid"));
 }
 
 TEST(StoppingRule, LongStepsNeedTheLeastNumberOfSamples) {
   StoppingRule rule({.measure_seconds = 1.0, .min_samples = 3, .max_factor = 10});
-  rule.add(10, 2, true);
-  rule.add(20, 2, true);
+  rule.add(window_of(10, 2));
+  rule.add(window_of(20, 2));
   EXPECT_FALSE(rule.reason().has_value());
-  rule.add(15, 2, true);
+  rule.add(window_of(15, 2));
   EXPECT_TRUE(rule.reason().has_value());
 }
 
@@ -54,9 +56,9 @@ TEST(StoppingRule, SlowWindowsThatRecurAreMeasuredForTwoPeriods) {
   double seconds = 0;
   int stalls = 0;
   while (!rule.reason() && seconds < 100) {
-    for (int i = 0; i < 5 && !rule.reason(); ++i, seconds += 0.3) rule.add(120 + i, 0.3, true);
+    for (int i = 0; i < 5 && !rule.reason(); ++i, seconds += 0.3) rule.add(window_of(120 + i, 0.3));
     if (rule.reason()) break;
-    rule.add(40, 0.5, true);
+    rule.add(window_of(40, 0.5));
     seconds += 0.5;
     ++stalls;
   }
@@ -68,7 +70,7 @@ TEST(StoppingRule, ASlowWindowThatDoesNotComeAgainEndsSoon) {
   StoppingRule rule({.measure_seconds = 1.5});
   double seconds = 0;
   for (int i = 0; !rule.reason() && i < 1000; ++i, seconds += 0.2) {
-    rule.add(i == 3 ? 40 : 120 + i % 3, 0.2, true);
+    rule.add(window_of(i == 3 ? 40 : 120 + i % 3, 0.2));
   }
   EXPECT_GT(seconds, 1.5);
   EXPECT_LT(seconds, 3.5);

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
+
 namespace ocrtune {
 namespace {
 
@@ -17,11 +19,8 @@ Trial trial_of(const std::string& knobs, std::vector<double> rates, const char* 
   trial.phase = phase;
   double samples = 0;
   for (const double rate : rates) {
-    Sample sample;
-    sample.samples_per_second = rate;
-    sample.seconds = 2;
+    trial.samples.push_back(window_of(rate, 2));
     samples += 2 * rate;
-    trial.samples.push_back(sample);
   }
   trial.samples_per_second = samples / (2 * static_cast<double>(rates.size()));
   return trial;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
+
 namespace ocrtune {
 namespace {
 
@@ -17,10 +19,9 @@ Trial cost(const Knobs& knobs, double cpu_seconds, bool disturbed) {
   Trial trial;
   trial.knobs = knobs;
   trial.outcome = Outcome::ok;
-  trial.samples.resize(4);
+  trial.samples.assign(4, window_of(10));
   for (Sample& sample : trial.samples) {
-    sample.samples_per_second = 10;
-    sample.seconds = sample.interference.observed_seconds = 1;
+    sample.interference.observed_seconds = 1;
     sample.interference.cpu_seconds = 10 * cpu_seconds;
     sample.interference.available_cpus = 2;
     if (disturbed) sample.interference.spoilt_by = "other processes used 1.00 CPUs";

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
 #include "tuner/search/search.h"
 
 namespace ocrtune {
@@ -35,9 +36,8 @@ Trial waits(const Knobs& knobs, double cpu_seconds_of_sample) {
   trial.peak_bytes = 1 << 20;
   const double computing = 2 / cpu_seconds_of_sample;
   trial.samples_per_second = std::min(22.0 * std::clamp(knobs.workers, 1, 12), computing);
-  Sample sample;
-  sample.samples_per_second = trial.samples_per_second;
-  sample.seconds = sample.interference.observed_seconds = 0.5;
+  Sample sample = window_of(trial.samples_per_second, 0.5);
+  sample.interference.observed_seconds = 0.5;
   sample.interference.cpu_seconds = 0.5 * cpu_seconds_of_sample * trial.samples_per_second;
   sample.interference.available_cpus = kFewCpus;
   trial.samples.assign(6, sample);

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
 #include "tuner/search/search.h"
 
 namespace ocrtune {
@@ -35,9 +36,7 @@ Trial ran(const Knobs& knobs, double rate) {
   trial.samples_per_second = rate;
   trial.peak_bytes = 1000000;
   trial.seconds = 1;
-  Sample sample;
-  sample.samples_per_second = rate;
-  trial.samples.assign(8, sample);
+  trial.samples.assign(8, window_of(rate));
   return trial;
 }
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "tests/support/sample_windows.h"
 #include "tuner/verdict/recommend.h"
 
 namespace ocrtune {
@@ -138,9 +139,7 @@ Trial run_once(const Program& program, const Proposal& proposal, Random& random)
   trial.threads.busy = seen.busy;
   trial.threads.runtimes = {"ONNX Runtime", "OpenBLAS"};
   trial.peak_bytes = 1 << 20;
-  Sample sample;
-  sample.samples_per_second = trial.samples_per_second;
-  sample.seconds = 1;
+  Sample sample = window_of(trial.samples_per_second);
   sample.interference.observed_seconds = 1;
   sample.interference.cpu_seconds =
       seen.cpu_seconds * std::exp(0.5 * program.noise * random.normal()) * trial.samples_per_second;
@@ -297,12 +296,10 @@ TEST(InertSearch, TrialsOfTheSearchTellOfAKnobToo) {
     trial.seconds = 9;
     trial.samples_per_second = 50.25 + 0.05 * (trials % 3 - 1);
     trial.threads.alive = 1;
-    Sample sample;
-    sample.samples_per_second = trial.samples_per_second;
-    sample.seconds = sample.interference.observed_seconds = 0.3;
+    Sample sample = window_of(trial.samples_per_second, 0.3, "other processes used 1.00 CPUs");
+    sample.interference.observed_seconds = 0.3;
     sample.interference.available_cpus = 2;
     sample.interference.external_cpus = 1;
-    sample.interference.spoilt_by = "other processes used 1.00 CPUs";
     trial.samples.assign(6, sample);
     trial.samples[trials % 6].interference.cpu_seconds = 0.01;
     search->tell(trial);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
 #include "trial/workloads/command/command_fill.h"
 #include "tuner/search/search.h"
 #include "tuner/verdict/recommend.h"
@@ -44,10 +45,7 @@ Trial played(const Proposal& proposal, double samples_per_second) {
   trial.phase = proposal.phase;
   trial.round = proposal.round;
   trial.outcome = Outcome::ok;
-  Sample sample;
-  sample.seconds = 1;
-  sample.samples_per_second = samples_per_second;
-  trial.samples = {sample};
+  trial.samples = {window_of(samples_per_second)};
   trial.samples_per_second = samples_per_second;
   trial.seconds = kSecondsATrial;
   return trial;

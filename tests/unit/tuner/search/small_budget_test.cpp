@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
 #include "tuner/search/search.h"
 #include "tuner/search/search_board.h"
 
@@ -49,9 +50,7 @@ Trial observed(const Knobs& knobs, double busy_cpus) {
   trial.start_seconds = 10;
   trial.peak_bytes = static_cast<std::uint64_t>(knobs.nproc) * 400000000;
   trial.samples_per_second = 100 * busy_cpus * (1 - 1.0 / (4 + knobs.batch));
-  Sample sample;
-  sample.samples_per_second = trial.samples_per_second;
-  sample.seconds = 1;
+  Sample sample = window_of(trial.samples_per_second);
   sample.interference.observed_seconds = 1;
   sample.interference.cpu_seconds = busy_cpus;
   sample.interference.available_cpus = kTwoCpus;

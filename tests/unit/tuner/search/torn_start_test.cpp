@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
 #include "tuner/search/search.h"
 #include "tuner/search/search_board.h"
 
@@ -22,10 +23,7 @@ Trial launched(const Knobs& knobs, double rate) {
   trial.outcome = Outcome::ok;
   trial.seconds = 4;
   trial.samples_per_second = rate;
-  Sample sample;
-  sample.samples_per_second = rate;
-  sample.seconds = 1;
-  trial.samples.assign(5, sample);
+  trial.samples.assign(5, window_of(rate));
   return trial;
 }
 

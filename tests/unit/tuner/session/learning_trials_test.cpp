@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "tests/support/sample_jobs.h"
+#include "tests/support/sample_windows.h"
 #include "tests/unit/tuner/session/session_bed.h"
 #include "trial/workloads/command/command_fill.h"
 #include "trial/workloads/engine_train/training_workload.h"
@@ -31,11 +32,8 @@ class LearningMachine : public Runner {
     trial.outcome = Outcome::ok;
     trial.peak_bytes = 100U << 20;
     trial.seconds = limits.measure_seconds + 1;
-    Sample sample;
-    sample.seconds = limits.measure_seconds;
-    sample.samples_per_second = 100 * knobs.nproc * knobs.batch / (knobs.batch + 6.0);
-    trial.samples = {sample};
-    trial.samples_per_second = sample.samples_per_second;
+    trial.samples_per_second = 100 * knobs.nproc * knobs.batch / (knobs.batch + 6.0);
+    trial.samples = {window_of(trial.samples_per_second, limits.measure_seconds)};
     if (ask_.watches) learn(knobs, limits.measure_seconds, trial);
     clock_.sleep_seconds(trial.seconds);
     return trial;

@@ -15,6 +15,7 @@
 
 #include "base/interrupt.h"
 #include "tests/support/sample_jobs.h"
+#include "tests/support/sample_windows.h"
 #include "tests/unit/tuner/session/session_bed.h"
 
 namespace ocrtune {
@@ -130,13 +131,10 @@ class WarmingRunner : public Runner {
     const double base = 50 * knobs.nproc;
     double samples = 0, seconds = 0;
     while (seconds < limits.measure_seconds) {
-      Sample sample;
       const double jitter = trial.samples.size() % 2 == 0 ? 1 : 1.01;
-      sample.samples_per_second = base * jitter * (seconds < kWarmUp ? 1 : 2);
-      sample.seconds = kWindow;
-      samples += kWindow * sample.samples_per_second;
+      trial.samples.push_back(window_of(base * jitter * (seconds < kWarmUp ? 1 : 2), kWindow));
+      samples += trial.samples.back().samples;
       seconds += kWindow;
-      trial.samples.push_back(sample);
     }
     clock_->sleep_seconds(seconds);
     trial.seconds = seconds;
@@ -255,10 +253,7 @@ class ServingRunner : public Runner {
     trial.seconds = limits.in_flight > 0 ? 10 + limits.measure_seconds : limits.max_seconds;
     trial.seconds = std::min(trial.seconds, limits.max_seconds);
     trial.service.in_flight = 16;
-    Sample sample;
-    sample.samples_per_second = 100;
-    sample.seconds = 5;
-    trial.samples = {sample, sample};
+    trial.samples.assign(2, window_of(100, 5));
     clock_->sleep_seconds(trial.seconds);
     return trial;
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/sample_jobs.h"
+#include "tests/support/sample_windows.h"
 #include "tuner/session/session.h"
 #include "tuner/slo/slo_words.h"
 
@@ -47,9 +48,7 @@ Trial proved_at(double rate) {
   Trial trial;
   trial.outcome = Outcome::ok;
   trial.samples_per_second = rate;
-  Sample sample;
-  sample.samples_per_second = rate;
-  sample.seconds = 12;
+  Sample sample = window_of(rate, 12);
   sample.steps = 1100;
   trial.samples = {sample};
   return trial;

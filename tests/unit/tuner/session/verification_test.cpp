@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "tests/support/sample_windows.h"
 
 namespace ocrtune {
 namespace {
@@ -38,11 +39,9 @@ class ScriptedRunner : public Runner {
     trial.outcome = Outcome::ok;
     const double level = rate * (1 + between_trials * random_.normal());
     for (int i = 0; i < 5; ++i) {
-      Sample sample;
-      sample.samples_per_second = level * (1 + 0.02 * random_.normal());
+      Sample sample = window_of(level * (1 + 0.02 * random_.normal()));
       if (discarded) sample.interference.spoilt_by = "other processes used 1.4 CPUs";
       if (waits[knobs] > 0) {
-        sample.seconds = 1;
         Interference& load = sample.interference;
         load.observed_seconds = 1;
         load.available_cpus = 2;

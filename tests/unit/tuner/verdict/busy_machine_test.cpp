@@ -44,7 +44,7 @@ Knobs processes(int nproc) {
 
 double middle_of(const std::vector<Sample>& samples) {
   std::vector<double> rates;
-  for (const Sample& sample : samples) rates.push_back(sample.samples_per_second);
+  for (const Sample& sample : samples) rates.push_back(sample.samples_per_second());
   return median(rates);
 }
 

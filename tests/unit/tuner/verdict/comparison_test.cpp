@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "tests/support/sample_jobs.h"
+#include "tests/support/sample_windows.h"
 
 namespace ocrtune {
 namespace {
@@ -31,9 +32,7 @@ void add(RunRecord& run, const Knobs& knobs, double rate, int count) {
     trial.outcome = Outcome::ok;
     trial.samples_per_second = rate * (1 + 0.005 * (i % 5 - 2));
     for (int j = 0; j < 3; ++j) {
-      Sample sample;
-      sample.samples_per_second = trial.samples_per_second * (1 + 0.002 * (j - 1));
-      trial.samples.push_back(sample);
+      trial.samples.push_back(window_of(trial.samples_per_second * (1 + 0.002 * (j - 1))));
     }
     run.trials.push_back(trial);
   }

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
+
 namespace ocrtune {
 namespace {
 
@@ -32,9 +34,7 @@ Trial trial(const Knobs& knobs, double rate, double cpus) {
   trial.outcome = Outcome::ok;
   trial.samples_per_second = rate;
   for (int i = 0; i < 9; ++i) {
-    Sample sample;
-    sample.samples_per_second = rate;
-    sample.seconds = 1;
+    Sample sample = window_of(rate);
     sample.steps = 10;
     sample.interference.observed_seconds = 1;
     sample.interference.cpu_seconds = cpus;
@@ -375,8 +375,8 @@ TEST(HeldBack, StartUpIsWhatABatchDoesNotChange) {
 TEST(HeldBack, RatesThatFallMustDoSoSurely) {
   Trial falling = trial(with(1, 1), 80, 0.5), uneven = falling;
   for (std::size_t i = 0; i < falling.samples.size(); ++i) {
-    falling.samples[i].samples_per_second = 100 - 5 * static_cast<double>(i);
-    uneven.samples[i].samples_per_second = i == 0 ? 200 : 80;
+    falling.samples[i].samples = 100 - 5 * static_cast<double>(i);
+    uneven.samples[i].samples = i == 0 ? 200 : 80;
   }
   falling.stages.first_rate = uneven.stages.first_rate = 95;
   falling.stages.last_rate = uneven.stages.last_rate = 65;
@@ -412,7 +412,7 @@ TEST(HeldBack, SetsOfManyFilesThatWereInMemoryAreNamed) {
 TEST(HeldBack, FilesInMemoryAreNamedBesideAFallOfTheRate) {
   Trial falling = trial(with(1, 1), 80, 0.5);
   for (std::size_t i = 0; i < falling.samples.size(); ++i) {
-    falling.samples[i].samples_per_second = 100 - 5 * static_cast<double>(i);
+    falling.samples[i].samples = 100 - 5 * static_cast<double>(i);
   }
   falling.stages.first_rate = 95;
   falling.stages.last_rate = 65;
@@ -532,7 +532,7 @@ TEST(HeldBack, ATrialFromTheDiskSaysWhatAFirstEpochMakes) {
   for (Sample& sample : cold.samples) sample.interference.spoilt_by = "external_cpus";
   EXPECT_TRUE(next({cold}).is(ReasonCode::next_cold_pass)) << "other load may have slowed it";
   Trial after = reads;  // right after it, beside the same load
-  for (Sample& sample : after.samples) sample.samples_per_second = 50;
+  for (Sample& sample : after.samples) sample.samples = 50;
   ASSERT_TRUE(next({cold, after}).is(ReasonCode::next_cold_slower));
   EXPECT_DOUBLE_EQ(next({cold, after}).number(0), 40);
   EXPECT_DOUBLE_EQ(next({cold, after}).number(1), 50);

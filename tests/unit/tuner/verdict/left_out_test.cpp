@@ -1,6 +1,7 @@
 // A command that is told a larger batch and takes no more than before.
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
 #include "tuner/verdict/choice.h"
 
 namespace ocrtune {
@@ -24,9 +25,7 @@ std::vector<Setting> settings_that_step(const std::vector<StepOfBatch>& steps,
     trial.outcome = Outcome::ok;
     trial.peak_bytes = trial.host_peak_bytes = step.peak_bytes;
     trial.samples_per_second = step.batch / step.seconds;
-    Sample sample;
-    sample.samples_per_second = trial.samples_per_second;
-    sample.seconds = 1;
+    Sample sample = window_of(trial.samples_per_second);
     sample.interference.observed_seconds = 1;
     sample.interference.cpu_seconds = step.cpu_seconds / step.seconds;
     sample.interference.available_cpus = 4;

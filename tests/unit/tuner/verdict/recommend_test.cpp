@@ -92,7 +92,6 @@ TEST_F(Recommend, AStartThatMayBeFarBehindIsInconclusive) {
   trials_.push_back(ran(setting(1), 100, 1, "baseline"));
   race(setting(2), 130, 2, 2);
   for (Trial& trial : trials_) {
-    trial.samples[0].seconds = 1;
     trial.samples[0].interference.spoilt_by = "swapped";
   }
   const TuneResult found = result();
@@ -103,7 +102,6 @@ TEST_F(Recommend, AStartThatMayBeFarBehindIsInconclusive) {
 
 Trial beside_stranger(Trial trial) {
   Sample& sample = trial.samples[0];
-  sample.seconds = 1;
   sample.interference.observed_seconds = 1;
   sample.interference.cpu_seconds = 0.9;
   sample.interference.available_cpus = 4;
@@ -201,7 +199,6 @@ TEST_F(Recommend, NothingIsSettledWhereNoWindowWasQuiet) {
   trials_.push_back(ran(setting(1), 100, 1, "baseline"));
   const auto disturb = [&] {
     for (Trial& trial : trials_) {
-      trial.samples[0].seconds = 1;
       trial.samples[0].interference.spoilt_by = "swapped";
     }
   };
@@ -332,7 +329,6 @@ TEST_F(Recommend, NothingMeasuredIsSurelyFasterThanTheAnswer) {
         Trial trial = ran(setting(nproc), rate * (1 + 0.01 * random.normal()), nproc,
                           random.integer(0, 1) == 0 ? "race" : "model");
         if (random.integer(0, 2) == 0) {
-          trial.samples[0].seconds = 1;
           trial.samples[0].interference.spoilt_by = "swapped";
         }
         trials_.push_back(std::move(trial));

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
 #include "trial/workloads/command/command_workload.h"
 #include "tuner/verdict/settings.h"
 
@@ -19,8 +20,7 @@ Trial trial_of(int batch, double rate, std::uint64_t peak) {
   trial.outcome = Outcome::ok;
   trial.samples_per_second = rate;
   trial.peak_bytes = peak;
-  trial.samples.resize(1);
-  trial.samples[0].samples_per_second = rate;
+  trial.samples = {window_of(rate)};
   return trial;
 }
 
@@ -38,10 +38,9 @@ const Setting& with_batch(const std::vector<Setting>& settings, int batch) {
 // Four windows of a rehearsal of batch 16 which evaluates for two seconds every kRehearsalSteps.
 Trial rehearsal(double pause_seconds = 2) {
   Trial trial = trial_of(16, 80, 260 * kMiB);
-  trial.samples.assign(4, trial.samples[0]);
+  trial.samples.assign(4, window_of(80, 0.2 * kRehearsalSteps));
   for (Sample& sample : trial.samples) {
     sample.steps = kRehearsalSteps;
-    sample.seconds = 0.2 * kRehearsalSteps;
     sample.interference.observed_seconds = sample.seconds + pause_seconds;
   }
   return trial;

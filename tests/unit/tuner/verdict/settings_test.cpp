@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "tests/support/sample_windows.h"
 #include "trial/observe/undisturbed_rate.h"
 
 namespace ocrtune {
@@ -18,9 +19,7 @@ Trial ran(int nproc, double rate, const char* phase, int round = 0) {
   trial.round = round;
   trial.outcome = Outcome::ok;
   trial.samples_per_second = rate;
-  Sample sample;
-  sample.samples_per_second = rate;
-  trial.samples.push_back(sample);
+  trial.samples.push_back(window_of(rate));
   return trial;
 }
 
@@ -138,11 +137,8 @@ Trial beside_load(int nproc, double rate, double waited, int round) {
   Trial trial = ran(nproc, rate, "race", round);
   trial.samples.clear();
   for (int i = 0; i < 8; ++i) {
-    Sample sample;
-    sample.samples_per_second = rate;
-    sample.seconds = 0.25;
+    Sample sample = window_of(rate, 0.25, "other processes used 1.50 CPUs");
     Interference& seen = sample.interference;
-    seen.spoilt_by = "other processes used 1.50 CPUs";
     seen.observed_seconds = 0.25;
     seen.cpu_seconds = 0.25 * (1 - waited);
     seen.available_cpus = 2;

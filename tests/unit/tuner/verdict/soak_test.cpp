@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sample_windows.h"
 #include "trial/reason.h"
 #include "tuner/verdict/growth.h"
 
@@ -77,10 +78,7 @@ Trial at_rate(double rate, double seconds) {
   Trial trial;
   trial.outcome = Outcome::ok;
   trial.samples_per_second = rate;
-  Sample window;
-  window.samples_per_second = rate;
-  window.seconds = seconds;
-  trial.samples = {window};
+  trial.samples = {window_of(rate, seconds)};
   return trial;
 }
 

@@ -65,7 +65,7 @@ TEST_F(ToldOtherwise, FourTimesTheBatchDoesNoMoreThanFourTimes) {
   for (Trial& trial : trials_) {
     if (trial.knobs.batch == 16) continue;
     trial.samples_per_second /= 4;
-    for (Sample& sample : trial.samples) sample.samples_per_second /= 4;
+    for (Sample& sample : trial.samples) sample.samples /= 4;
   }
   EXPECT_EQ(result().verdict.answer, Answer::use);
 }
@@ -79,7 +79,7 @@ TEST_F(ToldOtherwise, TwoProcessesDoNoMoreThanTwice) {
   for (Trial& trial : trials_) {
     if (trial.knobs.nproc != 2) continue;
     trial.samples_per_second = 320;
-    for (Sample& sample : trial.samples) sample.samples_per_second = 320;
+    for (Sample& sample : trial.samples) sample.samples = 320;
   }
   const TuneResult found = result();
   EXPECT_EQ(found.inconclusive.code, ReasonCode::beyond_its_processes);
