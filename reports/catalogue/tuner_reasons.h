@@ -192,6 +192,9 @@ inline constexpr ReasonRow kTunerReasons[] = {
     // Why the recommended setting is safe and fast.
     {ReasonCode::ran_times, "Ran {} {0:time|times}: {} ({} to {}).",
      "运行 {} 次：{}（{} 至 {}）。"},
+    {ReasonCode::a_launch_was_slow,
+     "One of them made {} while nothing else was seen to run: the next launch may, too.",
+     "其中一次仅为 {}，而当时未见其他负载：下次启动也可能如此。"},
     {ReasonCode::runs_are_starts,
      "The program ends within {}: what was measured is its start, and hardly any work.",
      "程序在 {} 内结束：测得的主要是启动，几乎没有实际工作。"},

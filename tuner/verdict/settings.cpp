@@ -24,6 +24,7 @@ struct Gathered {
   std::vector<double> objective_values, step_seconds;
   std::vector<double> cpu_seconds, disturbed_cpu_seconds;  // of a sample
   std::vector<double> raw_rates, counted_shares;
+  std::vector<double> quiet_rates;         // of trials that nothing seen disturbed
   double max_clean = 0, max_modelled = 0;  // that a trial of its kind allows to be told
   double max_answered = 0;  // by a service, under any number in flight; 0: it is none
   SettingSummary summary;
@@ -66,6 +67,7 @@ void gather(Gathered& into, const Trial& trial, const Objective& objective) {
   const RateEstimate rate = undisturbed_rate(trial);
   into.modelled = into.modelled && rate.modelled;
   if (rate.raw_samples_per_second > 0) into.raw_rates.push_back(rate.raw_samples_per_second);
+  if (!rate.modelled && !trial.noisy()) into.quiet_rates.push_back(rate.samples_per_second);
   double& most = rate.modelled ? into.max_modelled : into.max_clean;
   most = std::max(most, rate.max_samples_per_second);
   for (const LoadPoint& load : trial.service.loads) {
@@ -137,6 +139,17 @@ Interval of_next_launch(const Interval& mean_rate, double noise) {
   const double down = std::hypot(std::log(mean_rate.median / mean_rate.low), launch);
   const double up = std::hypot(std::log(mean_rate.high / mean_rate.median), launch);
   return {mean_rate.median, mean_rate.median * std::exp(-down), mean_rate.median * std::exp(up)};
+}
+
+// What a launch did while nothing else ran, the next one may do, too, however far from the others
+// it lies: of fewer than 40 launches one is more than the 2.5 % that an interval leaves out there.
+Interval with_launches(Interval next, std::vector<double> quiet_rates) {
+  if (quiet_rates.empty()) return next;
+  std::sort(quiet_rates.begin(), quiet_rates.end());
+  const std::size_t beyond = quiet_rates.size() / 40;
+  next.low = std::min(next.low, quiet_rates[beyond]);
+  next.high = std::max(next.high, quiet_rates[quiet_rates.size() - 1 - beyond]);
+  return next;
 }
 
 // The interval ends where the value has to: a server answers no more than it was seen to answer.
@@ -289,8 +302,10 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     if (learns_rates(objective)) setting.max_rate = max_rate_of(gathered);
     const double most = gathered.max_answered;
     setting.mean_rate = within(told_rate(rates->rate(setting.place), gathered, noise), most);
-    const double launch = rates->noise(setting.place);
-    setting.summary.samples_per_second = within(of_next_launch(setting.mean_rate, launch), most);
+    const Interval next = of_next_launch(setting.mean_rate, rates->noise(setting.place));
+    const Interval seen = with_launches(next, gathered.quiet_rates);
+    if (seen.low < next.low) setting.slow_launch = seen.low;
+    setting.summary.samples_per_second = within(seen, most);
     setting.summary.modelled = gathered.modelled && !setting.rates.empty();
     setting.summary.cpu_seconds_per_sample = median(
         gathered.cpu_seconds.empty() ? gathered.disturbed_cpu_seconds : gathered.cpu_seconds);

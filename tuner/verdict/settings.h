@@ -23,8 +23,9 @@ struct Setting {
   // The rate of the launches so far, no higher than what was seen allows to be told;
   // summary.samples_per_second is that of the next launch.
   Interval mean_rate;
-  double max_rate = 0;  // that may be told of it, in samples per second; 0: of another objective
-  double forecast = 0;  // of the same by the search's model; 0: none
+  double slow_launch = 0;  // slower than the noise tells, with nothing else running; 0: none was
+  double max_rate = 0;     // that may be told of it, in samples per second; 0: of another objective
+  double forecast = 0;     // of the same by the search's model; 0: none
   bool crowds_out = false;        // its rate is also what it took from other programs' CPU time
   std::optional<Knobs> steps_as;  // of a smaller batch: as mark_untaken_batches() says
   std::shared_ptr<const RateFit> fit;
