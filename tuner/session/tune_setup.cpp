@@ -168,6 +168,7 @@ Result<TuneSetup> tune_setup(const Job& job, const SearchRequest& search, const 
   setup.search.further = lists_that_go_on(job, search, request.workload);
   setup.search.allows = OCRTUNE_TRY(setting_filter(machine, request));
   setup.recommend.cpus = usable_cpu_count(here.cpu);
+  if (here.virtual_machine.value_or("none") != "none") setup.recommend.another_hour = kAnotherHour;
   setup.recommend.fixed = search.out_of_reach();
   setup.recommend.baseline = search.baseline;
   setup.recommend.rules = rules;

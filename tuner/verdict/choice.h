@@ -34,6 +34,7 @@ struct RecommendOptions {
   int cpus = 0;
   std::set<std::string> fixed;             // knobs that the command ignores
   double expected_noise = kExpectedNoise;  // as in SearchOptions
+  double another_hour = 0;                 // as settings_of() takes it
   double tie_tolerance = 0.005;            // settings further apart than this never tie
   std::vector<Trial> rehearsals;           // of settings that won (tuner/verdict/rehearsal.h)
   std::vector<Trial> soaks;                // of settings that won (tuner/verdict/soak.h)

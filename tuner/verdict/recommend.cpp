@@ -342,7 +342,7 @@ Chosen choose_among(const Search& search, const std::vector<Trial>& trials,
   Chosen chosen;
   chosen.noise = repeat_noise(trials, options.expected_noise, options.objective);
   if (freed != nullptr) chosen.noise = std::max(chosen.noise, measured_noise(trials));
-  chosen.settings = settings_of(trials, chosen.noise, options.objective);
+  chosen.settings = settings_of(trials, chosen.noise, options.objective, options.another_hour);
   for (Setting& setting : chosen.settings) {
     if (freed != nullptr) continue;  // the forecast speaks of free CPUs
     setting.forecast = search.predict(setting.summary.knobs).objective_value.median;

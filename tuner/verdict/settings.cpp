@@ -251,7 +251,10 @@ Interval told_ratio(const Setting& a, const Setting& b) {
     const double share = std::min(1.0, a.max_rate / b.mean_rate.median / ratio.median);
     ratio = {share * ratio.median, share * ratio.low, share * ratio.high};
   }
-  const double noise = std::hypot(a.fit->noise(a.place), b.fit->noise(b.place));
+  const auto launch = [](const Setting& of) {
+    return std::hypot(of.fit->noise(of.place), of.another_hour);
+  };
+  const double noise = std::hypot(launch(a), launch(b));
   Interval told = of_next_launch(ratio, noise / std::sqrt(kLaunches));
   // Which of the two is the faster one all trials say together.
   if (ratio.low > 1) told.low = std::max(told.low, 1.0);
@@ -276,7 +279,7 @@ const Trial* longest_of(const std::vector<Trial>& trials, const Knobs& knobs) {
 }
 
 std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
-                                 const Objective& objective) {
+                                 const Objective& objective, double another_hour) {
   std::map<Knobs, Gathered> by_knobs;
   for (const Trial& trial : trials) {
     if (trial.outcome != Outcome::skipped) gather(by_knobs[trial.knobs], trial, objective);
@@ -302,13 +305,18 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     if (learns_rates(objective)) setting.max_rate = max_rate_of(gathered);
     const double most = gathered.max_answered;
     setting.mean_rate = within(told_rate(rates->rate(setting.place), gathered, noise), most);
-    const Interval next = of_next_launch(setting.mean_rate, rates->noise(setting.place));
+    const double cpu_seconds = median(gathered.cpu_seconds.empty() ? gathered.disturbed_cpu_seconds
+                                                                   : gathered.cpu_seconds);
+    setting.summary.cpu_seconds_per_sample = cpu_seconds;
+    // Who sleeps misses nothing of a CPU.
+    const double busy = cpu_seconds > 0 ? std::min(1.0, cpu_seconds * setting.mean_rate.median) : 1;
+    setting.another_hour = busy * another_hour;
+    const double launch = std::hypot(rates->noise(setting.place), setting.another_hour);
+    const Interval next = of_next_launch(setting.mean_rate, launch);
     const Interval seen = with_launches(next, gathered.quiet_rates);
     if (seen.low < next.low) setting.slow_launch = seen.low;
     setting.summary.samples_per_second = within(seen, most);
     setting.summary.modelled = gathered.modelled && !setting.rates.empty();
-    setting.summary.cpu_seconds_per_sample = median(
-        gathered.cpu_seconds.empty() ? gathered.disturbed_cpu_seconds : gathered.cpu_seconds);
     setting.summary.counted_share = median(gathered.counted_shares);
     setting.summary.step_seconds = median(gathered.step_seconds);
     settings.push_back(std::move(setting));

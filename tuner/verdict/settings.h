@@ -28,6 +28,7 @@ struct Setting {
   double forecast = 0;     // of the same by the search's model; 0: none
   bool crowds_out = false;        // its rate is also what it took from other programs' CPU time
   std::optional<Knobs> steps_as;  // of a smaller batch: as mark_untaken_batches() says
+  double another_hour = 0;        // relative: what another time adds to the noise of a launch
   std::shared_ptr<const RateFit> fit;
   std::size_t place = 0;                                    // in the fit
   bool left_out() const { return crowds_out || steps_as; }  // its rate is not all its own
@@ -54,10 +55,16 @@ void weigh_beside(const std::vector<Trial>& trials, std::vector<Setting>& settin
 
 void put_working_first(std::vector<Setting>& settings);  // each part in its order
 
+// What a virtual machine gives busy CPUs differs by that much, relative, from one quarter of an
+// hour to the next, with nothing in it to show why: between tunes of minutes and their lines
+// launched after them (bench/RESULTS.md, "The printed line, pasted").
+inline constexpr double kAnotherHour = 0.04;
+
 // Best first by their own trials; failed ones last. `noise` (relative, between repeats) gives few
-// repeats their spread.
+// repeats their spread; `another_hour` is what the next launch of a program that keeps a CPU busy
+// differs by beyond that.
 std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
-                                 const Objective& objective = {});
+                                 const Objective& objective = {}, double another_hour = 0);
 
 // Relative standard deviation between repeats of a setting, pooled; `prior` counts as 3 repeats.
 // Trials that rest on disturbed windows count only where no other setting was repeated.

@@ -202,6 +202,29 @@ TEST(ToldRate, HoldsALaunchThatWasSlowWithNothingElseRunning) {
   EXPECT_EQ(settings_of(trials, 0.018).at(0).slow_launch, 0);
 }
 
+TEST(ToldRate, AnotherHourOfAVirtualMachineIsAnother) {
+  std::vector<Trial> trials;
+  for (const int nproc : {1, 2}) {
+    for (int round = 1; round <= 4; ++round) {
+      trials.push_back(ran(nproc, 100 * nproc, "race", round));
+      trials.back().samples[0].interference = {.observed_seconds = 1, .cpu_seconds = 1.0 * nproc};
+    }
+  }
+  const auto width = [](const Interval& of) { return std::log(of.high / of.low) / 2; };
+  const auto widths = [&](double another_hour) {
+    const std::vector<Setting> settings = settings_of(trials, 0.005, {}, another_hour);
+    return std::pair(width(settings[0].summary.samples_per_second),
+                     width(told_ratio(settings[0], settings[1])));
+  };
+  EXPECT_LT(widths(0).first, 0.02);
+  EXPECT_GT(widths(kAnotherHour).first, 1.96 * kAnotherHour);
+  // Of three launches of each.
+  EXPECT_NEAR(widths(kAnotherHour).second, 1.96 * kAnotherHour * std::sqrt(2.0 / 3), 0.01);
+  // A program that waits.
+  for (Trial& trial : trials) trial.samples[0].interference.cpu_seconds = 0.01;
+  EXPECT_LT(widths(kAnotherHour).first, 0.02);
+}
+
 TEST(ToldRate, AGainIsNoLargerThanTheRatesThatAreTold) {
   std::vector<Trial> trials = {ran(1, 100, "baseline"), ran(1, 101, "baseline")};
   for (int round = 1; round < 4; ++round) trials.push_back(beside_load(2, 150, 0.65, round));
