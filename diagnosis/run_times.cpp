@@ -29,7 +29,7 @@ struct RunSpan {
 RunSpan run_span(const std::vector<LogScan>& logs) {
   RunSpan span;
   for (const LogScan& log : logs) {
-    if (log.kind != SourceKind::program) continue;
+    if (log.kind != SourceKind::program || !log.described.empty()) continue;
     if (log.first_when && (!span.begin || *log.first_when < *span.begin)) {
       span.begin = log.first_when;
     }

@@ -267,6 +267,44 @@ std::optional<std::string> without_payload(std::string_view line) {
   return left;
 }
 
+namespace {
+
+constexpr int kLongestValue = 30;  // lines of a value that is wrapped
+
+// The quote of a value, args=('..., "text": "..., that the line leaves open; 0: none.
+char open_value(std::string_view line) {
+  static const re2::RE2 kValue(
+      R"((?:args|kwargs|argsrepr|text|content|body|payload|result|prompt)["']?(?:=|: ?)[\[({]*(["'])(.*)$)");
+  if (line.find('=') == line.npos && line.find(':') == line.npos) return 0;
+  if (line.find('\'') == line.npos && line.find('"') == line.npos) return 0;
+  std::string quote;
+  re2::StringPiece value;
+  if (!re2::RE2::PartialMatch({line.data(), line.size()}, kValue, &quote, &value)) return 0;
+  int open = 1;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const bool apostrophe = i > 0 && i + 1 < value.size() &&
+                            std::isalnum(static_cast<unsigned char>(value[i - 1])) != 0 &&
+                            std::isalnum(static_cast<unsigned char>(value[i + 1])) != 0;
+    if (value[i] == '\\') {
+      ++i;
+    } else if (value[i] == quote[0] && !(quote[0] == '\'' && apostrophe)) {
+      open ^= 1;
+    }
+  }
+  return open == 1 ? quote[0] : '\0';
+}
+
+bool ends_value(std::string_view line, char quote) {
+  for (std::size_t at = line.find(quote); at != line.npos; at = line.find(quote, at + 1)) {
+    if (at + 1 == line.size() || std::string_view(",)]}").find(line[at + 1]) != line.npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
   // A guess that bounds a block whose end is not seen: the rest of a log must not vanish in it.
   constexpr int kLongest = 200;
@@ -287,6 +325,19 @@ bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
       bytes());
   constexpr std::size_t kLongestHeading = 160;
   line = trim(line);
+  if (quote_ != 0) {
+    lines_left_ -= 1;
+    const bool logged =
+        re2::RE2::PartialMatch({line.data(), std::min<std::size_t>(line.size(), 40)}, kOfALogger);
+    const bool ends = logged || lines_left_ == 0 || ends_value(line, quote_);
+    if (ends) quote_ = 0, lines_left_ = 0;
+    if (!logged) return true;
+  }
+  if (lines_left_ == 0) quote_ = open_value(line);
+  if (quote_ != 0) {
+    lines_left_ = kLongestValue;
+    return false;
+  }
   if (!end_.empty()) {
     const bool ends = line.find(end_) != line.npos && (line[0] == '-' || line[0] == '`');
     lines_left_ = ends ? 0 : lines_left_ - 1;

@@ -46,6 +46,14 @@ void expect_accepted(const std::string& file, std::size_t min_cases) {
     const Diagnosis diagnosis = diagnose_retold(log);
     EXPECT_THAT(log.accepted, testing::Contains(first_answer(diagnosis))) << log.name;
     EXPECT_TRUE(shows_why(log, diagnosis)) << log.name;
+    if (diagnosis.causes.empty()) continue;
+    const Cause& first = diagnosis.causes[0];
+    std::string who = first.who.empty() ? "nobody" : "";
+    for (const Named& one : first.who) who += one.kind + " " + one.name + "; ";
+    if (!log.who.empty()) EXPECT_THAT(who, testing::HasSubstr(log.who)) << log.name;
+    if (!log.first.empty()) {
+      EXPECT_THAT(first.fixes.at(0), testing::HasSubstr(log.first)) << log.name;
+    }
   }
 }
 
@@ -116,6 +124,12 @@ TEST(Diagnosis, ChainsAndChildren) { expect_accepted("../diagnosis/chains_and_ch
 // that was made good, a node that died.
 TEST(Diagnosis, FallbacksVersionsAndLaterRuns) {
   expect_accepted("../diagnosis/fallbacks_and_versions.txt", 26);
+}
+
+// Who it was, by the line or the block that decided; families that have no words of their own; what
+// was made good before.
+TEST(Diagnosis, WhoItWasAndFurtherFamilies) {
+  expect_accepted("../diagnosis/who_and_families.txt", 32);
 }
 
 TEST(Diagnosis, ANamedSenderLeavesMemoryInDoubt) {
