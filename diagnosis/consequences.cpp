@@ -190,7 +190,8 @@ double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
   const bool lasts = finding.count >= kLasts && kShare * finding.count >= log.lines;
   const bool to_the_end = finding.signature->cause == "loss_diverged" && finding.count >= kNans &&
                           finding.progress_after == 0;
-  if (finding.signature->id == "tesseract_encode") return lasts ? factor : 0.2 * factor;
+  if (finding.signature->id == "tesseract_encode")
+    return lasts || 3 * finding.count >= log.lines ? factor : 0.2 * factor;
   if (find_cause(finding.signature->cause).outcome == std::string_view("wrong_result") &&
       (to_the_end || (lasts && finding.progress_after < few) ||
        (finding.signature->id == "made_nothing" && finding.lines_after <= kAtTheEnd))) {

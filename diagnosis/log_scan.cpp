@@ -33,6 +33,8 @@ constexpr int kFirstLines = 200;       // that say what the file is
 constexpr std::int64_t kGoesOn = 3;    // steps after a line: the program works on
 constexpr int kHotBlocks = 32;         // that are asked for the programs that wrote them
 
+constexpr std::string_view kServerStarted = "Started server process [";
+
 // Signatures of messages that may go on in the next line.
 constexpr std::string_view kMessages =
     " exception_line rust_panic cpp_terminate foreign_exception error_word ";
@@ -140,7 +142,7 @@ struct LogScanner::State {
   void begin_run();
   void drop_payload();
   bool stopped_by(int min_tier) const;
-  bool stopped_by_traceback() const;
+  bool begins_anew(std::string_view line) const;
   void date_last_state(std::string_view line);
   Told told_by(std::string_view line, bool hot, bool may_fit);
   LogLine line_of(std::string_view text) const;
@@ -257,10 +259,13 @@ void LogScanner::State::date_last_state(std::string_view line) {
   }
 }
 
-// Whether a traceback ended what was before.
-bool LogScanner::State::stopped_by_traceback() const {
-  return std::ranges::any_of(
-      findings, [](const auto& one) { return one.second.signature->id == "traceback"; });
+// A server says that it started after what it met on the way: the first time begins nothing, unless
+// a traceback ended what was before.
+bool LogScanner::State::begins_anew(std::string_view line) const {
+  if (!begins_a_run(line)) return false;
+  return servers_started != 1 || !contains(line, kServerStarted) ||
+         std::ranges::any_of(
+             findings, [](const auto& one) { return one.second.signature->id == "traceback"; });
 }
 
 // Whether what failed, of this tier at least, was followed by no step.
@@ -428,13 +433,9 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   const bool again = !script.empty() && !scripts.emplace(script).second;
   const bool said_often = scan.lines < kHeadLines && (step || is_warning(line));
   const bool anew = !said_often && is_head_again(head, line, scan.lines, failing_since_start);
-  // A server says that it started after what it met on the way: the first time begins nothing.
-  const bool begins = begins_a_run(line);
-  const bool same_start = begins && contains(line, "Started server process [") &&
-                          std::exchange(servers_started, servers_started + 1) == 0 &&
-                          !stopped_by_traceback();
+  servers_started += contains(line, kServerStarted);
   if (failing_since_start && (typed || told.matches.empty()) &&
-      (again || anew || (begins && !same_start))) {
+      (again || anew || begins_anew(line))) {
     begin_run();
   }
 }

@@ -96,6 +96,113 @@ const Finding* finding_at(const std::vector<LogScan>& logs, const EvidenceLine& 
   return nullptr;
 }
 
+// Asks the story, the clue that decided, its lines and what stands near them, in this order.
+class Asker {
+ public:
+  Asker(const std::vector<LogScan>& logs, const CauseRanker& ranker, const CauseRow& row)
+      : logs_(logs), ranker_(ranker), cause_(row.name), clue_(ranker.decisive(row)) {
+    alike_ = listed(kOfAll, cause_) && told_by_many(ranker, row);
+  }
+
+  void ask_story(const std::vector<StoryEvent>& story);
+  void ask_lists();
+  void ask_lines(const std::vector<EvidenceLine>& lines);
+  void ask_neighbours();
+  std::vector<Named> answer() { return std::move(who_); }
+
+ private:
+  void add(const Named& one) {
+    if (one.kind != "rank" || !alike_) keep(who_, one);
+  }
+  void add_line(const std::string& text);
+  bool is(std::string_view causes) const { return listed(causes, cause_); }
+
+  const std::vector<LogScan>& logs_;
+  const CauseRanker& ranker_;
+  std::string_view cause_;
+  const Clue* clue_;
+  bool alike_ = false;  // all ranks met it
+  std::vector<Named> who_;
+};
+
+void Asker::add_line(const std::string& text) {
+  add({"host", owner_of_address(logs_, text)});
+  for (const Named& one : named_in(text)) {
+    if (one.kind != "file" || is(kOfFiles)) add(one);
+  }
+  const std::string host(origin_of(text).host);
+  if (host.find('.') == host.npos) add({"host", host});
+}
+
+void Asker::ask_story(const std::vector<StoryEvent>& story) {
+  for (const StoryEvent& event : story) {
+    const bool acts = event.code == StoryCode::failed || event.code == StoryCode::died ||
+                      event.code == StoryCode::busy || event.code == StoryCode::silent;
+    if (!acts || event.ranks.size() > 2) continue;
+    for (const int rank : event.ranks) add({"rank", std::to_string(rank)});
+    if (event.code == StoryCode::died) add({"worker", event.place});
+    break;
+  }
+  if (clue_ != nullptr && clue_->rank && story.empty()) {
+    add({"rank", std::to_string(*clue_->rank)});
+  }
+}
+
+// Who holds what was wanted, who grew, who schedules.
+void Asker::ask_lists() {
+  static const std::uint32_t kSlurm = programs_named("Slurm");
+  if (is(" port_in_use gpu_busy gpu_out_of_memory userspace_oom_kill ")) {
+    add({"process", holder_in(logs_)});
+  }
+  if (who_.empty() &&
+      is(" userspace_oom_kill memory_leak host_out_of_memory cgroup_out_of_memory ")) {
+    add({"worker", largest_in(logs_)});
+  }
+  if (is(" preempted_or_evicted time_limit ") && (programs_of(logs_) & kSlurm) != 0) {
+    add({"scheduler", "Slurm"});
+  }
+}
+
+void Asker::ask_lines(const std::vector<EvidenceLine>& lines) {
+  if (clue_ != nullptr) {
+    add_line(clue_->line.text);
+    add({"worker", clue_->actor});
+  }
+  for (const EvidenceLine& line : lines) {
+    if (line.line == 0) continue;
+    add_line(line.text);
+    const Finding* finding = finding_at(logs_, line);
+    const std::string actor = finding == nullptr ? "" : finding->actor;
+    if (starts_with(actor, "GPU ")) {
+      add_line(actor);
+    } else {
+      add({"worker", actor});
+    }
+    for (const Seen& near : seen(logs_, kNear)) {
+      const Finding& other = *near.finding;
+      const bool here = logs_[static_cast<std::size_t>(near.file)].file == line.file &&
+                        std::abs(other.first.number - line.line) <= kNearLines;
+      if (here) add({"model", other.captures[0]});
+    }
+  }
+}
+
+// What stands right beside the clue, or follows from it in a process with a name.
+void Asker::ask_neighbours() {
+  constexpr std::int64_t kBeside = 3;  // lines
+  if (is(" engine_plan_mismatch checkpoint_damaged runs_on_cpu ")) {
+    for (const Seen& near : seen(logs_, kNear)) add({"model", near.finding->captures[1]});
+  }
+  if (clue_ == nullptr || clue_->file < 0) return;
+  for (const Clue& other : ranker_.clues()) {
+    const bool beside = other.file == clue_->file && other.cause != clue_->cause &&
+                        std::abs(other.line.line - clue_->line.line) <= kBeside;
+    if (beside) add_line(other.line.text);
+    if (other.explained && tier(clue_->role) == 4) add({"worker", other.actor});
+  }
+  add({"pod", logs_[static_cast<std::size_t>(clue_->file)].described});
+}
+
 }  // namespace
 
 std::vector<Named> named_in(std::string_view line) {
@@ -149,80 +256,15 @@ bool ends_all(std::string_view cause) {
 
 std::vector<Named> who_failed(const std::vector<LogScan>& logs, const CauseRanker& ranker,
                               const Cause& first, const std::vector<StoryEvent>& story) {
-  static const std::uint32_t kSlurm = programs_named("Slurm");
   const std::string_view cause = first.row->name;
-  std::vector<Named> who;
   if (cause == "start_method") return {{"process", "that started the others (their parent)"}};
-  if (ends_all(cause)) return who;
-  const bool alike = listed(kOfAll, cause) && told_by_many(ranker, *first.row);
-  const bool of_files = listed(kOfFiles, cause);
-  const auto add = [&](const Named& one) {
-    if (one.kind != "rank" || !alike) keep(who, one);
-  };
-  const auto add_line = [&](const std::string& text) {
-    add({"host", owner_of_address(logs, text)});
-    for (const Named& one : named_in(text)) {
-      if (one.kind != "file" || of_files) add(one);
-    }
-    const std::string host(origin_of(text).host);
-    if (host.find('.') == host.npos) add({"host", host});
-  };
-  for (const StoryEvent& event : story) {
-    const bool acts = event.code == StoryCode::failed || event.code == StoryCode::died ||
-                      event.code == StoryCode::busy || event.code == StoryCode::silent;
-    if (!acts || event.ranks.size() > 2) continue;
-    for (const int rank : event.ranks) add({"rank", std::to_string(rank)});
-    if (event.code == StoryCode::died) add({"worker", event.place});
-    break;
-  }
-  const Clue* clue = ranker.decisive(*first.row);
-  if (clue != nullptr && clue->rank && story.empty()) add({"rank", std::to_string(*clue->rank)});
-  if (listed(" port_in_use gpu_busy gpu_out_of_memory userspace_oom_kill ", cause)) {
-    add({"process", holder_in(logs)});
-  }
-  if (listed(" userspace_oom_kill memory_leak host_out_of_memory cgroup_out_of_memory ", cause)) {
-    add({"worker", largest_in(logs)});
-  }
-  if (listed(" preempted_or_evicted time_limit ", cause) && (programs_of(logs) & kSlurm) != 0) {
-    add({"scheduler", "Slurm"});
-  }
-  if (clue != nullptr) {
-    add_line(clue->line.text);
-    add({"worker", clue->actor});
-  }
-  for (const EvidenceLine& line : first.evidence) {
-    if (line.line == 0) continue;
-    add_line(line.text);
-    const Finding* finding = finding_at(logs, line);
-    const std::string actor = finding == nullptr ? "" : finding->actor;
-    if (starts_with(actor, "GPU ")) {
-      add_line(actor);
-    } else {
-      add({"worker", actor});
-    }
-    for (const Seen& near : seen(logs, kNear)) {
-      const Finding& other = *near.finding;
-      const bool here = logs[static_cast<std::size_t>(near.file)].file == line.file &&
-                        std::abs(other.first.number - line.line) <= kNearLines;
-      if (here && !other.captures[0].empty()) add({"model", other.captures[0]});
-    }
-  }
-  // What stands right beside it, or follows from it in a process with a name.
-  for (const Clue& other : ranker.clues()) {
-    const bool beside = clue != nullptr && other.file == clue->file && other.cause != clue->cause &&
-                        std::abs(other.line.line - clue->line.line) <= 3;
-    if (beside) add_line(other.line.text);
-    if (other.explained && clue != nullptr && tier(clue->role) == 4) add({"worker", other.actor});
-  }
-  for (const Seen& near : seen(logs, kNear)) {
-    const std::vector<std::string>& names = near.finding->captures;
-    const bool of_models = listed(" engine_plan_mismatch checkpoint_damaged runs_on_cpu ", cause);
-    if (of_models && names.size() > 1) add({"model", names[1]});
-  }
-  if (clue != nullptr && clue->file >= 0) {
-    add({"pod", logs[static_cast<std::size_t>(clue->file)].described});
-  }
-  return who;
+  if (ends_all(cause)) return {};
+  Asker asker(logs, ranker, *first.row);
+  asker.ask_story(story);
+  asker.ask_lists();
+  asker.ask_lines(first.evidence);
+  asker.ask_neighbours();
+  return asker.answer();
 }
 
 }  // namespace ocrtune

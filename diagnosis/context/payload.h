@@ -24,6 +24,8 @@ class PayloadBlock {
   bool open() const { return lines_left_ > 0; }
 
  private:
+  std::optional<bool> take_value(std::string_view line);
+
   int lines_left_ = 0;
   std::string_view end_;                  // "```", ">8" of scissors: only that ends it; else empty
   std::optional<bool> quotes_by_fences_;  // a log does; a report fences the log itself
