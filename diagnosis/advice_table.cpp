@@ -69,7 +69,7 @@ server_watchdog~watchdogtimeout(limit ! long work in a thread or process of its 
 userspace_oom_kill~tasks/actors|noderunninglow ! a bound on what the largest actor keeps (back pressure: ray.wait before more is submitted); memory= for it, fewer tasks at once
 from_scratch ! name the trained weights (Global.pretrained_model, --resume, --weights) and export anew: what was exported was never trained
 tesseract_encode ! train from a traineddata whose unicharset has these letters, or build a starter from the ground truth (make unicharset lists proto-model)
-weights_read_rubbish ! the dictionary that belongs to the model: --rec_char_dict_path (as many lines as the model has classes, less blank and space)
+checkpoint_mismatch~',0.9 ! the dictionary that belongs to the model: --rec_char_dict_path (as many lines as the model has classes, less blank and space)
 options_gone PROGRAM --help of the installed version names the option now; or the version that the command was written for
 pickle_child ! a function of the module in place of the lambda or inner function that is handed to the process
 no_compiler ! apt-get install gcc g++ python3-dev (Python.h), or the image that has them; without torch.compile and triton none is needed
@@ -150,7 +150,7 @@ constexpr std::string_view kCareRows = R"rows(
 storage_failure read_only_filesystem | stop writing there; copy what matters to another disk before fsck or a restart | another batch size, fewer workers, a restart of the run on the same disk
 gpu_fault | nvidia-bug-report.sh before the machine restarts; the last checkpoint to another machine | another batch size or framework version
 host_hardware_fault | take the machine out of service; do not trust what it saved since the first such line | reinstalling the framework
-host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill | keep the last checkpoint: the newest file may be cut short | another GPU, driver or CUDA version: GPU memory has no part in it
+host_out_of_memory cgroup_out_of_memory numa_node_full userspace_oom_kill | keep the last checkpoint: the newest file may be cut short | another GPU, driver or CUDA version, NCCL_P2P_DISABLE=1: GPU memory has no part in it
 gpu_out_of_memory gpu_busy | | more host memory or --shm-size; another CUDA version
 shm_full | | more host memory, another GPU or driver
 disk_full storage_limit_evicted | keep the last whole checkpoint: the newest file may be cut short | deleting that checkpoint to make room
@@ -185,7 +185,6 @@ sacct -j JOB --format=State,ExitCode,Reason; kubectl describe pod NAME || slurm 
 kubectl get pods -o wide, or squeue -j JOB -o '%T %r' || slurm squeue -j JOB -o '%T %r' || kubernetes kubectl get pods -o wide
 kubectl describe pod NAME; squeue -j JOB -o %r; sinfo -o '%n %G %m' || slurm squeue -j JOB -o %r; sinfo -o '%n %G %m' || kubernetes kubectl describe pod NAME
 kubectl describe pod NAME | sed -n '/^Events/,$p' || docker,podman docker events --since 1h --until 0s || slurm scontrol show job JOB || lxc lxc info NAME --show-log
-kubectl describe pod NAME | grep -A4 'Last State' || docker,podman docker inspect NAME --format '{{.State.OOMKilled}}'
 kubectl describe pod NAME   # probe, delay and period; the time until the model is loaded || docker,podman docker inspect NAME --format '{{json .State.Health}}'
 more nodes in cpuset.mems: docker run --cpuset-mems=0,1; systemctl set-property UNIT AllowedMemoryNodes=0-1 || docker,podman more nodes in cpuset.mems: docker run --cpuset-mems=0,1 || slurm sbatch --mem-bind=none, with CPUs of more nodes
 docker pull IMAGE (or crictl pull IMAGE) on that node || docker,podman docker pull IMAGE || kubernetes crictl pull IMAGE   # on that node

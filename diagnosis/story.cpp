@@ -312,6 +312,7 @@ const Clue* CauseRanker::decisive(const CauseRow& cause) const {
   // is at best that of an earlier one.
   constexpr double kSoonAfter = 60;  // seconds
   const Clue* loudest = best;
+  if (best == nullptr) return nullptr;
   for (const Clue& clue : clues_) {
     const bool seen_outside = starts_with(clue.signature, "kernel_") && !best->dated;
     const bool sooner = clue.cause == &cause && clue.file >= 0 && clue.is(3, 0.25) && clue.dated &&
