@@ -164,6 +164,14 @@ void Asker::ask_lists() {
 }
 
 void Asker::ask_lines(const std::vector<EvidenceLine>& lines) {
+  for (const Seen& near : seen(logs_, kNear)) {  // a server's name of the model, before its file's
+    const Finding& other = *near.finding;
+    const bool here = std::ranges::any_of(lines, [&](const EvidenceLine& line) {
+      return logs_[static_cast<std::size_t>(near.file)].file == line.file &&
+             std::abs(other.first.number - line.line) <= kNearLines;
+    });
+    if (here) add({"model", other.captures[0]});
+  }
   if (clue_ != nullptr) {
     add_line(clue_->line.text);
     add({"worker", clue_->actor});
@@ -177,12 +185,6 @@ void Asker::ask_lines(const std::vector<EvidenceLine>& lines) {
       add_line(actor);
     } else {
       add({"worker", actor});
-    }
-    for (const Seen& near : seen(logs_, kNear)) {
-      const Finding& other = *near.finding;
-      const bool here = logs_[static_cast<std::size_t>(near.file)].file == line.file &&
-                        std::abs(other.first.number - line.line) <= kNearLines;
-      if (here) add({"model", other.captures[0]});
     }
   }
 }
