@@ -227,6 +227,7 @@ start_seconds health_check_failed stalled others curl --retry 99 --retry-connref
 start_seconds health_check_failed time_limit neither curl --retry 99 --retry-connrefused -sS http://HOST:PORT/health   # with the check off
 card_processes gpu_busy gpu_out_of_memory both nvidia-smi --query-compute-apps=pid,used_memory --format=csv
 card_processes gpu_busy no_gpu_visible neither nvidia-smi --query-compute-apps=pid,used_memory --format=csv
+load_trusted checkpoint_refused checkpoint_damaged first python -c '__import__("torch").load("FILE", weights_only=False)'   # a file you trust
 given_shapes shape_mismatch checkpoint_mismatch neither CMD without the pretrained weights
 given_shapes shape_mismatch bad_configuration first CMD with the model's default configuration
 fresh_environment library_conflict bad_configuration both CMD in a new environment with the versions that the model's page names

@@ -7,6 +7,7 @@ namespace ocrtune {
 
 const std::string_view kFrameworkSignatures = R"rows(
 # Loader workers.
+lightning_profile data_loading_bound note 0.75 train_dataloader_next\s*\|.*\|\s*(?:[3-9]\d|100)(?:\.\d+)?\s*\|\s*$
 torch_worker_exit loader_worker_failed symptom 0.5 DataLoader worker \(pid\(?s?\)?\s*([\d, ]+)\) exited unexpectedly
 torch_worker_traceback loader_worker_failed generic 0.15 Caught (\w+) in DataLoader worker process (\d+)
 loader_timeout loader_timeout primary 0.73 DataLoader timed out after \d|DataLoader reader process (?:\S+ )?timeout

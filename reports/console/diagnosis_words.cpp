@@ -93,6 +93,7 @@ constexpr StepWords kSteps[] = {
      "能响应，但晚于检查允许的时间", "始终没有响应"},
     {"card_processes", "another process holds the card", "only this run's processes do",
      "GPU 被其他进程占用", "只有本次运行的进程"},
+    {"load_trusted", "it loads", "it fails too", "可以加载", "同样失败"},
     {"given_shapes", "it fails in the same way", "it runs", "同样失败", "可以运行"},
     {"fresh_environment", "it runs there", "it fails in the same way", "在新环境中可以运行",
      "同样失败"},
