@@ -193,7 +193,8 @@ void Asker::ask_lines(const std::vector<EvidenceLine>& lines) {
 void Asker::ask_neighbours() {
   constexpr std::int64_t kBeside = 3;  // lines
   if (is(" engine_plan_mismatch checkpoint_damaged runs_on_cpu ")) {
-    for (const Seen& near : seen(logs_, kNear)) add({"model", near.finding->captures[1]});
+    for (const Seen& named : seen(logs_, " model_file "))
+      add({"model", named.finding->captures[0]});
   }
   if (clue_ == nullptr || clue_->file < 0) return;
   for (const Clue& other : ranker_.clues()) {

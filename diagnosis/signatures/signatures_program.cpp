@@ -106,7 +106,8 @@ server_overloaded server_overloaded symptom 0.7 HTTP 429\b|\b429 Too Many Reques
 no_connection_left server_overloaded primary 0.9 (?i:too many (?:client|connection)s\b|remaining connection slots are reserved|max number of clients reached|(?-i:\(SlowDown\)|RequestLimitExceeded|ThrottlingException)|reduce your request rate)
 from_scratch checkpoint_mismatch note 0.05 (?i)\btrain from scratch\b|randomly initiali[sz]ed (?:weights|model|parameters)|\brandom weights\b|no (?:pretrained|trained) weights (?:were |was )?(?:given|loaded|found)
 exported checkpoint_mismatch note 0.05 (?i)(?:inference|onnx|static|jit) model (?:is |was )?(?:saved|exported|written)|\bexport(?:ed|ing)? (?:the )?(?:model )?to \S+\.(?:onnx|pdmodel|engine|pt)\b
-model_not_loaded bad_configuration note 0.05 failed to load '([\w.-]+)' version|(?i:\b(?:load\w*|deserializ\w*|open\w*|read\w*|using)\b.{0,80}?)([\w.-]+\.(?:onnx|plan|engine|pdmodel|gguf|mlmodel|traineddata))\b
+model_not_loaded bad_configuration note 0.05 failed to load '([\w.-]+)' version
+model_file bad_configuration note 0.05 (?i:\b(?:load\w*|deserializ\w*|open\w*|read\w*|using)\b.{0,80}?)([\w.-]+\.(?:onnx|plan|engine|pdmodel|gguf|mlmodel|traineddata))\b
 head_not_loaded checkpoint_mismatch note 0.5 newly initialized: \[.*(?:lm_head|classifier|\bhead|decoder|ctc|output_projection)|You should probably TRAIN this model|^size mismatch for \S+: copying a param|model and loaded state dict do not match exactly
 request_refused process_failed note 0.05 " 4\d\d (?:Bad Request|Unprocessable|Not Found|(?:Payload|Content|Request Entity) Too Large|Unsupported Media)
 retried_ok process_failed note 0.05 (?i)\b(?:ok|succeeded|passed|recovered|done) (?:on|at|after) (?:\d+ )?(?:attempts?|retr(?:y|ies)|try|tries)\b|network error resolved|\bsucceeded after \d+ (?:retr|attempt)|\bretry (?:succeeded|successful)|\battempt \d+(?:/\d+)? (?:succeeded|was successful)
