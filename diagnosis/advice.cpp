@@ -162,16 +162,23 @@ void advise(Cause& cause, const std::vector<LogScan>& logs, bool slowed) {
   }
   if (slowed && cause.row == &find_cause("time_limit"))
     add("mend what slowed the run, which is named below, before the limit is raised");
-  for (const Fix& fix : fix_table()) {
+  bool alone = false;
+  for (const Fix& fix : fix_table()) {  // those of lines come first
     const bool written =
         fix.programs == 0 || ((programs & fix.programs) != 0 && (programs & fix.without) == 0);
-    if (written && fits(fix, cause, evidence) && !says_otherwise(fix.words, cures))
-      add(fitted(words_for(fix.words, engine), config));
+    if (!written || (alone && fix.programs != 0) || !fits(fix, cause, evidence) ||
+        says_otherwise(fix.words, cures)) {
+      continue;
+    }
+    alone = alone || fix.alone;
+    add(fitted(words_for(fix.words, engine), config));
   }
-  for (const char* fix : cause.row->fixes) add(fitted(words_for(fix, engine), config));
+  for (const char* fix : cause.row->fixes) {
+    if (!alone) add(fitted(words_for(fix, engine), config));
+  }
   for (const Care& row : care_table()) {
     if (!listed(row.causes, cause.row->name)) continue;
-    if (!out_of_place(row.first)) cause.first = row.first;
+    if (!alone && !out_of_place(row.first)) cause.first = row.first;
     if (!out_of_place(row.not_worth)) cause.not_worth = row.not_worth;
   }
 }

@@ -19,6 +19,7 @@ struct Fix {
   std::uint32_t programs;  // bits of Program: one of them wrote the log; 0: any
   std::uint32_t without;   // and none of these
   const char* words;
+  bool alone = false;  // what is true of everybody does not help here
 };
 
 struct Care {
@@ -29,6 +30,9 @@ struct Care {
 
 const std::vector<Fix>& fix_table();  // of lines, then of programs: diagnosis/advice_table.cpp
 const std::vector<Care>& care_table();
+
+// Whose words stand in the logs.
+std::uint32_t programs_of(const std::vector<LogScan>& logs);
 
 // Fills `fixes`, `confirm`, `first` and `not_worth`. "Train.loader.num_workers=2" becomes half of
 // what the run had; what it already has is left out. `slowed`: what slowed the run is told as well.

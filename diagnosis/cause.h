@@ -26,6 +26,11 @@ struct EvidenceLine {
   RaisedAt raised{};       // of an exception below a traceback
 };
 
+// Somebody or something that lines name: {"GPU", "0000:b1:00"}, {"model", "det_db"}.
+struct Named {
+  std::string kind, name;
+};
+
 struct Cause {
   const CauseRow* row = nullptr;
   double confidence = 0;  // 0..1: that this is what ended the run
@@ -37,6 +42,7 @@ struct Cause {
   bool follows = false;            // another cause produces every line that speaks for it
   std::string first{};             // to do before all, so that nothing is lost; may be empty
   std::string not_worth{};         // trying; may be empty
+  std::vector<Named> who{};        // of the first cause (diagnosis/who.h)
 };
 
 // What an event of a story says; each has its arguments among the fields of StoryEvent.

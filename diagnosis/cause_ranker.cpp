@@ -123,6 +123,13 @@ void name_by_context(const Finding& finding, const LogScan& log, bool alone, Clu
   if (unreadable && reads_samples(finding, log)) {
     clue.cause = &find_cause("bad_training_data");
   }
+  // A child that could not read what its parent failed to hand over.
+  if (clue.name() == "checkpoint_damaged" && ends_with(finding.first.raised.file, "spawn.py")) {
+    clue.cause = &find_cause("start_method");
+  }
+  if (clue.signature == "pickle_child" && ends_with(finding.first.raised.file, "reduction.py")) {
+    clue.weight = 0.9;
+  }
   // Where a loader's worker cannot start CUDA, it was forked from a process that had.
   if (clue.signature == "cuda_start" && reads_samples(finding, log)) {
     clue.cause = &find_cause("start_method");
@@ -236,6 +243,10 @@ void CauseRanker::hear_log(int index) {
     clue.actor = finding->actor;
     name_by_context(*finding, log, alone, clue);
     clue.weight *= survival_factor(*finding, log, end_);
+    // Typed wrong, or of another version of the program: only its --help tells.
+    if (clue.signature == "options_gone") {
+      add_seen("library_conflict", Role::symptom, 0.7 * clue.weight, {index, finding});
+    }
     const bool over = log.finished || recovered(*finding, log);
     clue.lasting = over ? clue.weight : signature.weight;
     weigh_kernel_kill(*finding, clue);
@@ -257,6 +268,8 @@ void CauseRanker::hear_log(int index) {
     clue.when = line.when;
     clue.dated = line.dated;
     clue.went_on = log.finished || finding->progress_after > 0 || finding->lines_after > 2;
+    clue.stepped = finding->progress_after > 0;
+    if (finding->first.raised.rank) clue.rank = finding->first.raised.rank;
     clue.said = line.text;
     // What a chain of messages begins with and what it ends with: either may say why. Of a root
     // cause that several lines name, the last one is where the log ended.
@@ -413,10 +426,11 @@ void CauseRanker::hear_full_memory() {
   }
 }
 
-// Weights that do not fit are left out, as a head of another dictionary: a training that then reads
-// nothing right to its end had too few lines to learn them, or the letters of its many lines are
-// not those of the dictionary; an inference ends well and reads rubbish. In another training the
-// same line is as it should be.
+// A dictionary of another model reads no language, with high scores. Weights that do not fit are
+// left out, as a head of another dictionary: a training that then reads nothing right to its end
+// had too few lines to learn them, or the letters of its many lines are not those of the
+// dictionary; an inference ends well and reads rubbish. In another training the same line is as it
+// should be.
 void CauseRanker::hear_left_out_weights() {
   constexpr std::int64_t kManyBatches = 50, kFewest = 5, kMany = 20;  // evaluations; guesses
   for (std::size_t i = 0; i < logs_.size(); ++i) {
@@ -432,6 +446,22 @@ void CauseRanker::hear_left_out_weights() {
         in_vain && nothing->count >= (left_out == nullptr ? kMany : kFewest) &&
         batches != nullptr && parse_integer(batches->captures[0]).value_or(0) >= kManyBatches;
     const int file = static_cast<int>(i);
+    // What is exported without weights that were loaded reads nothing.
+    const Finding* scratch = find_in(log, "from_scratch");
+    if (scratch != nullptr && find_in(log, "exported") != nullptr) {
+      add_seen("checkpoint_mismatch", Role::symptom, 0.55, {file, scratch});
+    }
+    if (log.rubbish) {
+      Clue clue{&find_cause("checkpoint_mismatch"),
+                Role::symptom,
+                0.5,
+                "weights_read_rubbish",
+                {},
+                log.rubbish->when,
+                file};
+      clue.line = {log.file, log.rubbish->number, log.rubbish->text};
+      clues_.push_back(std::move(clue));
+    }
     if (other_letters) add_seen("label_out_of_range", Role::symptom, 0.62, {file, nothing});
     if (left_out == nullptr || !(in_vain || inference)) continue;
     add_seen("checkpoint_mismatch", Role::symptom, other_letters ? 0.3 : 0.6, {file, left_out});

@@ -28,6 +28,7 @@ struct Clue {
   bool explained = false;  // a stronger clue produces it
   bool dated = false;      // `when` is the line's own
   bool went_on = false;    // the program worked on after it
+  bool stepped = false;    // and made a step at least
   double lasting = 0;      // the weight if what failed made later things fail
   std::string said{};      // the text of its line, and of the other end of a chain of messages
 
@@ -77,10 +78,11 @@ class CauseRanker {
   // Once. Best first.
   std::vector<Cause> rank();
 
-  bool sigkill() const { return sigkill_; }
   bool went_well() const { return end_ == RunEnd::well; }
   bool any(std::string_view cause, int min_tier) const;
   const std::vector<Clue>& clues() const { return clues_; }
+  // The clue that speaks loudest for a cause; null: nothing but an exit code or counters.
+  const Clue* decisive(const CauseRow& cause) const;
   const std::optional<FirstFailure>& first_failed() const { return first_failed_; }
 
  private:

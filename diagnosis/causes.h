@@ -4,6 +4,7 @@
 // this table; its names are the ones that `diagnose --json`, the store and the reports carry.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,11 +37,15 @@ struct CauseRow {
   Remedy remedy = Remedy::none;
 };
 
-// Of rows of text (base/tables/rows.h): "name outcome remedy meaning", below it "? what would
-// confirm it", where that is more than its own line, and "- fix", the most likely one first.
+// Of rows of text (base/tables/rows.h): name, outcome, remedy and meaning, then, each behind a
+// double bar, what would confirm it, where that is more than its own line, and fixes, the most
+// likely first.
 const std::vector<CauseRow>& cause_table();
 const CauseRow& find_cause(std::string_view name);  // the row "unknown" when there is none
 std::string_view remedy_name(Remedy remedy);
+
+// The parts of a row between such marks.
+std::vector<std::string> split_at(std::string_view text, std::string_view mark);
 
 // Is the word in a list between blanks?
 bool listed(std::string_view list, std::string_view word);

@@ -40,11 +40,14 @@ health_check_failed > host_out_of_memory killed_by_other
 worker_timeout > aborted
 host_restarted > storage_failure nccl_network preempted_or_evicted
 read_only_filesystem > permission_denied
-gpu_busy > gpu_out_of_memory cuda_library_error
+gpu_busy > gpu_out_of_memory cuda_library_error no_gpu_visible
+start_method > checkpoint_damaged
+host_restarted preempted_or_evicted > remote_unreachable nccl_network
 label_out_of_range > gpu_kernel_fault
 library_conflict > segmentation_fault illegal_instruction
+host_out_of_memory cgroup_out_of_memory userspace_oom_kill > remote_unreachable server_overloaded
 host_hardware_fault > peer_lost rendezvous_failed shm_full segmentation_fault gpu_kernel_fault preempted_or_evicted host_restarted
-gpu_fault > gpu_kernel_fault cuda_library_error no_gpu_visible segmentation_fault preempted_or_evicted
+gpu_fault > gpu_kernel_fault cuda_library_error no_gpu_visible segmentation_fault preempted_or_evicted gpu_id_invalid gpu_busy remote_unreachable health_check_failed server_overloaded nccl_network
 container_setup_failed image_pull_failed not_scheduled > time_limit
 seccomp_refused > process_limit
 gpu_out_of_memory > cuda_library_error
@@ -170,7 +173,10 @@ bool ended_well(const std::vector<LogScan>& logs) {
 double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
   if (finding.signature->role == Role::proof) {  // another run's, or this one was taken up again
     const bool requeued = finding.signature->cause == "preempted_or_evicted";
-    const bool outlived = log.finished && (finding.progress_after > 0 || requeued);
+    // A service whose node or replica was taken away answers on.
+    constexpr std::int64_t kAnswers = 3;
+    const bool outlived = (log.finished && (finding.progress_after > 0 || requeued)) ||
+                          (requeued && finding.served_after >= kAnswers);
     return outlived || finding.earlier_run || end == RunEnd::well ? 0.2 : 1;
   }
   const int few = tier(finding.signature->role) == 3 ? 3 : 2;  // lines of other threads
@@ -179,12 +185,16 @@ double survival_factor(const Finding& finding, const LogScan& log, RunEnd end) {
   if (finding.earlier_run) factor *= 0.15;
   // A loss that is none until the last step, pages that stay empty: the program may end well, what
   // it made is nothing.
+  constexpr std::int64_t kAtTheEnd = 5;                        // lines
   constexpr std::int64_t kLasts = 20, kShare = 20, kNans = 3;  // kShare: of all lines
   const bool lasts = finding.count >= kLasts && kShare * finding.count >= log.lines;
   const bool to_the_end = finding.signature->cause == "loss_diverged" && finding.count >= kNans &&
                           finding.progress_after == 0;
+  if (finding.signature->id == "tesseract_encode")
+    return lasts || 3 * finding.count >= log.lines ? factor : 0.2 * factor;
   if (find_cause(finding.signature->cause).outcome == std::string_view("wrong_result") &&
-      (to_the_end || (lasts && finding.progress_after < few))) {
+      (to_the_end || (lasts && finding.progress_after < few) ||
+       (finding.signature->id == "made_nothing" && finding.lines_after <= kAtTheEnd))) {
     return factor;
   }
   // A server that answers on met the error of one request.

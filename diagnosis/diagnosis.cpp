@@ -13,39 +13,16 @@
 #include "diagnosis/advice.h"
 #include "diagnosis/cause_ranker.h"
 #include "diagnosis/consequences.h"
+#include "diagnosis/who.h"
 
 namespace ocrtune {
 namespace {
-
-// nvidia-smi's rows of cards: one works, and another holds nothing.
-bool one_card_works(const Finding& rows) {
-  constexpr int kBusyPercent = 20, kIdlePercent = 5, kIdleMebibytes = 200;
-  static const re2::RE2 kCard(R"((\d+)MiB / +\d+MiB \| +(\d+)%)");
-  int busy = 0, idle = 0;
-  for (const std::string& row : rows.subjects) {
-    int held = 0, load = 0;
-    re2::RE2::PartialMatch(row, kCard, &held, &load);
-    busy += load >= kBusyPercent;
-    idle += load <= kIdlePercent && held < kIdleMebibytes;
-  }
-  return busy == 1 && idle > 0;
-}
 
 // cpu.stat of a control group: its quota ran out in half of all periods or more.
 bool throttled(const Finding& counts) {
   const std::vector<std::string>& values = counts.subjects;  // of nr_periods, of nr_throttled
   if (values.size() < 2) return false;
   return 2 * parse_integer(values[1]).value_or(0) >= parse_integer(values[0]).value_or(0);
-}
-
-// The first number that lines of this signature name, over all logs; 0: none.
-std::int64_t number_in(const std::vector<LogScan>& logs, std::string_view signature) {
-  for (const Seen& one : seen(logs, signature)) {
-    for (const std::string& capture : one.finding->captures) {
-      if (const auto number = parse_integer(capture)) return *number;
-    }
-  }
-  return 0;
 }
 
 // One cause a name, with the evidence of all files.
@@ -93,26 +70,6 @@ void add_costs(const LogScan& log, Diagnosis& diagnosis) {
   }
 }
 
-// PyTorch's loader counts the CPUs of its mask. Fewer than the job asked for, or a single one,
-// where the job's figure is not given: something binds it. True: it is so.
-bool add_narrow_mask(const std::vector<LogScan>& logs, Diagnosis& diagnosis) {
-  const std::int64_t allowed = number_in(logs, " torch_worker_count "),
-                     asked = number_in(logs, " slurm_cpus_a_task ");
-  if (allowed == 0 || (asked > 0 ? asked <= allowed : allowed > 1)) return false;
-  add_slow("narrow_cpu_mask", asked > 0 ? 0.9 : 0.5, "torch_worker_count",
-           {kReason, 0,
-            asked > 0 ? fmt::format("its job asked for {} CPUs a task, and it may run on {}", asked,
-                                    allowed)
-                      : "the loader may run on one CPU"},
-           diagnosis);
-  for (const Seen& one : seen(logs, " torch_worker_count slurm_cpus_a_task ")) {
-    const LogLine& line = one.finding->first;
-    add_slow("narrow_cpu_mask", 0, one.finding->signature->id,
-             {logs[static_cast<std::size_t>(one.file)].file, line.number, line.text}, diagnosis);
-  }
-  return true;
-}
-
 // Who goes on with the CPU where nobody speaks of a card, or is told to, does as intended.
 bool misses_a_card(const std::vector<LogScan>& logs) {
   const auto has = [&](std::string_view signatures) { return !seen(logs, signatures).empty(); };
@@ -121,18 +78,14 @@ bool misses_a_card(const std::vector<LogScan>& logs) {
 }
 
 void add_slowness(const std::vector<LogScan>& logs, bool late, Diagnosis& diagnosis) {
-  const bool narrow = add_narrow_mask(logs, diagnosis);
   // What a run died of that could not use its card says so itself.
   const bool on_cpu = misses_a_card(logs) && (late || !diagnosis.failed);
   for (const LogScan& log : logs) {
     for (const Finding& finding : log.findings) {
       const SignatureRow& row = *finding.signature;
       const bool slow = find_cause(row.cause).kind == CauseKind::slowness;
-      if (row.role != Role::note || !slow ||
-          (row.id == "smi_card" && (diagnosis.failed || !one_card_works(finding))) ||
-          (row.id == "cpu_stat" && !throttled(finding)) ||
-          (row.cause == "runs_on_cpu" && !on_cpu) || (row.id == "swapping" && finding.count < 3) ||
-          row.id == "slurm_cpus_a_task" || (row.id == "torch_worker_count" && narrow)) {
+      if (row.role != Role::note || !slow || (row.id == "cpu_stat" && !throttled(finding)) ||
+          (row.cause == "runs_on_cpu" && !on_cpu)) {
         continue;
       }
       const LogLine& line = row.id == "cpu_stat" ? finding.last : finding.first;
@@ -150,16 +103,8 @@ bool is_evidence(const std::vector<Cause>& causes, const std::string& file, std:
   });
 }
 
-// Did loader workers die, or NCCL speak? Else nobody would think of NCCL_P2P_DISABLE.
-bool may_blame_nccl(const std::vector<LogScan>& logs) {
-  static const std::uint32_t kNccl = programs_named("NCCL");
-  const auto speaks = [](const LogScan& log) { return (log.programs & kNccl) != 0; };
-  return std::ranges::any_of(logs, speaks) ||
-         !seen(logs, " worker_sigkill paddle_workers_exit ").empty();
-}
-
 void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence,
-               const CauseRanker& ranker, Diagnosis& diagnosis) {
+               Diagnosis& diagnosis) {
   constexpr double kWorthTelling = 0.2;  // a note below it only takes another line back
   for (const LogScan& log : logs) {
     for (const Finding& finding : log.findings) {
@@ -183,15 +128,6 @@ void add_notes(const std::vector<LogScan>& logs, const FailureEvidence& evidence
   }
   if (evidence.killed_by_us) {
     diagnosis.notes.push_back("ocrtune itself stopped this run: " + evidence.killed_why);
-  }
-  const bool killed = diagnosis.failed && ranker.sigkill() &&
-                      listed(" host_out_of_memory cgroup_out_of_memory killed_by_other ",
-                             diagnosis.causes[0].row->name);
-  if (killed && may_blame_nccl(logs) && !ranker.any("nccl_p2p_broken", 3)) {
-    diagnosis.notes.emplace_back(
-        "NCCL_P2P_DISABLE=1, often advised for 'killed by signal: Killed', does not help here: "
-        "loader workers use no NCCL, and nothing in these logs speaks of a GPU-to-GPU fault. It "
-        "moves the traffic through host shared memory, so it can make a shortage of memory worse.");
   }
 }
 
@@ -268,6 +204,23 @@ void ask_for_what_is_missing(const std::vector<LogScan>& logs, const FailureEvid
   }
 }
 
+// "end the process that holds the card" of one that is known: process 31877.
+void name_the_process(Cause& cause) {
+  const auto process = std::ranges::find(cause.who, "process", &Named::kind);
+  if (process == cause.who.end()) return;
+  for (std::string& fix : cause.fixes) {
+    for (const char* words : {"end the process", "end the left-over process", "/proc/PID/fd"}) {
+      const std::size_t at = fix.find(words);
+      if (at == std::string::npos) continue;
+      if (*words == '/') {
+        fix.replace(at + 6, 3, process->name);
+      } else {
+        fix.insert(at + std::string_view(words).size(), " " + process->name);
+      }
+    }
+  }
+}
+
 // What is killed does not end with 0: such a line speaks of another process.
 bool ends_by_a_signal(const Cause& cause) {
   return listed(
@@ -283,12 +236,21 @@ bool told_by_one(const Cause& cause) {
   });
 }
 
+// It works at its end, as far as it tells.
+bool goes_on(const LogScan& log) {
+  return std::ranges::none_of(log.findings, [](const Finding& finding) {
+    return tier(finding.signature->role) >= 2 && !finding.over;
+  });
+}
+
 // What the names of files say. "112.log" is rank 112's among its like; alone it is a file with a
 // number. What failed in "run-1.log" was made good where "run-2.log" began after its end and went
 // on.
 std::vector<LogScan> by_their_names(std::vector<LogScan> logs) {
   static const re2::RE2 kNumbered(R"((?:.*/)?\d[^/]*)"), kNumber(R"(\d+)");
   static const re2::RE2 kTry(R"((?:^|[/_.-])(?:run|try|attempt|retry|restart|slurm)[_.-]?\d+)");
+  static const re2::RE2 kBefore(
+      R"((?i)(?:^|[/_.-])(?:previous|prev|before|old|last-?state)(?:[_.-]|$))");
   if (logs.size() == 1 && logs[0].rank && re2::RE2::FullMatch(logs[0].file, kNumbered)) {
     for (Finding& finding : logs[0].findings) {
       const bool of_file = finding.rank == logs[0].rank;
@@ -301,10 +263,13 @@ std::vector<LogScan> by_their_names(std::vector<LogScan> logs) {
     return name;
   };
   for (LogScan& log : logs) {
-    if (!re2::RE2::PartialMatch(log.file, kTry)) continue;
+    // Beside what a pod wrote before its restart any log of the pod counts that goes on.
+    const bool before = re2::RE2::PartialMatch(log.file, kBefore);
+    if (!before && !re2::RE2::PartialMatch(log.file, kTry)) continue;
     const bool tried_again = std::ranges::any_of(logs, [&](const LogScan& later) {
       return later.rank == log.rank && log.last_line.when && later.progress_lines >= 3 &&
-             later.first_when > log.last_line.when && shape(later.file) == shape(log.file);
+             later.first_when > log.last_line.when &&
+             (before ? goes_on(later) : shape(later.file) == shape(log.file));
     });
     if (!tried_again) continue;
     for (Finding& finding : log.findings) finding.earlier_run = finding.over = true;
@@ -337,11 +302,16 @@ Diagnosis diagnose(const std::vector<LogScan>& given, const FailureEvidence& evi
       diagnosis.failed && listed(" time_limit worker_timeout ", diagnosis.causes[0].row->name);
   add_slowness(logs, late, diagnosis);
   if (!diagnosis.failed || late) sort_by_confidence(diagnosis.causes, late ? 1 : 0);
-  add_notes(logs, evidence, ranker, diagnosis);
+  add_notes(logs, evidence, diagnosis);
+  if (!diagnosis.causes.empty()) {
+    Cause& first = diagnosis.causes[0];
+    first.who = who_failed(logs, ranker, first, diagnosis.story);
+  }
   const bool slowed = std::ranges::any_of(diagnosis.causes, [](const Cause& cause) {
     return cause.row->kind == CauseKind::slowness && cause.confidence >= 0.5;
   });
   for (Cause& cause : diagnosis.causes) advise(cause, logs, slowed);
+  if (!diagnosis.causes.empty()) name_the_process(diagnosis.causes[0]);
   ask_for_what_is_missing(logs, evidence, diagnosis.causes);
   if (diagnosis.causes.empty()) diagnosis.given = given_in(logs, evidence);
   return diagnosis;

@@ -137,7 +137,8 @@ void CauseRanker::explain_followers() {
     if (level == 0) continue;
     clue.explained = any_clue([&](const Clue& other) {
       if (level == 4) {  // a kill for memory is proved, and may have a leak behind it
-        const bool may_follow = is_verdict(clue) || other.name() == "memory_leak";
+        const bool may_follow =
+            is_verdict(clue) || other.name() == "memory_leak" || clue.name() == "gpu_kernel_fault";
         return may_follow && in_table(other.name(), clue.name()) && tier(other.role) >= 3 &&
                other.weight >= 0.4 && not_later(other, clue);
       }
@@ -180,9 +181,11 @@ void CauseRanker::discount_followers() {
     if (tier(clue.role) != 3 || clue.weight < 0.4 || clue.file < 0 || clue.explained) continue;
     if (first == nullptr || earlier(clue, *first)) first = &clue;
   }
-  const bool proved = any_clue([](const Clue& clue) {
+  const auto proves = std::ranges::find_if(clues_, [](const Clue& clue) {
     return tier(clue.role) == 4 && clue.weight >= 0.6 && !clue.explained;
   });
+  const bool proved = proves != clues_.end();
+  const CauseRow* proof = proved ? proves->cause : nullptr;
   const bool rooted = first != nullptr || proved;
   const bool seen = any_clue([](const Clue& clue) {
     return tier(clue.role) == 2 && clue.weight >= 0.4 && !clue.explained;
@@ -193,6 +196,8 @@ void CauseRanker::discount_followers() {
     // The factors are set by hand and checked on the told logs.
     if (level == 4 && clue.explained) clue.weight *= 0.4;
     if (level == 3 && root != nullptr && clue.cause != root) clue.weight *= 0.6;
+    // What it went on after, where another is known to have ended it.
+    if (level == 3 && proved && clue.stepped && clue.cause != proof) clue.weight *= 0.4;
     if (level == 3 && clue.explained && clue.cause != root) clue.weight *= 0.5;
     if (level == 2 && (rooted ? clue.cause != root : clue.explained)) {
       clue.weight *= clue.explained ? 0.35 : 0.45;

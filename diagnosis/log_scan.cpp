@@ -2,26 +2,20 @@
 // anything can match, and only then its lines are. All that is kept is bounded.
 #include "diagnosis/log_scan.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <set>
 #include <utility>
 
-#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include "base/check.h"
-#include "base/files.h"
-#include "base/interrupt.h"
 #include "base/text.h"
 #include "diagnosis/causes.h"
 #include "diagnosis/context/card_report.h"
 #include "diagnosis/context/line_origin.h"
 #include "diagnosis/context/payload.h"
+#include "diagnosis/context/read_texts.h"
 #include "diagnosis/context/runs.h"
 #include "diagnosis/context/source.h"
 #include "diagnosis/log_matcher.h"
@@ -29,7 +23,7 @@
 namespace ocrtune {
 namespace {
 
-constexpr std::size_t kBlock = 64UL * 1024;
+constexpr std::size_t kBlock = 64UL * 1024;        // log_files.cpp reads as much at once
 constexpr std::size_t kPart = 2048;                // of a block of which something matches
 constexpr std::size_t kLongestLine = 16UL * 1024;  // longer ones are looked at in pieces
 constexpr std::size_t kKeptText = 500;
@@ -38,6 +32,8 @@ constexpr std::size_t kMaxRanks = 64;  // of one signature in one file
 constexpr int kFirstLines = 200;       // that say what the file is
 constexpr std::int64_t kGoesOn = 3;    // steps after a line: the program works on
 constexpr int kHotBlocks = 32;         // that are asked for the programs that wrote them
+
+constexpr std::string_view kServerStarted = "Started server process [";
 
 // Signatures of messages that may go on in the next line.
 constexpr std::string_view kMessages =
@@ -81,13 +77,20 @@ const SignatureMatch& exception_match() {
 
 }  // namespace
 
+// `"POST /ocr HTTP/1.1" 200 OK`, "POST /read 200 208.9ms", "Task x succeeded in 3 s".
+bool is_answer(std::string_view line) {
+  return contains(line, "\" 200") || contains(line, "succeeded in ") ||
+         (contains(line, " 200 ") && (contains(line, "POST /") || contains(line, "GET /")));
+}
+
 bool is_progress_line(std::string_view line) {
   constexpr std::string_view kWords[] = {
       // first what stands at the start of a line
       "epoch:",      "Epoch ", "loss",           "ips: ",          "it/s",
       "s/it",        "Loss",   "dataloader has", "samples/s",      "batch_cost",
-      "global_step", "\" 200", "succeeded in ",  "Accuracy report"};
-  return std::ranges::any_of(kWords, [&](std::string_view word) { return contains(line, word); });
+      "global_step", "BCER",   "succeeded in ",  "Accuracy report"};
+  return is_answer(line) ||
+         std::ranges::any_of(kWords, [&](std::string_view word) { return contains(line, word); });
 }
 
 struct LogScanner::State {
@@ -108,6 +111,7 @@ struct LogScanner::State {
   CardReport cards;
   SourceLines first_lines;
   PayloadBlock payload;
+  ReadTexts texts;
   std::vector<Told> in_payload;  // counts unless the program ends the block
   int payload_blocks = 0;
   std::map<const SignatureRow*, int> quoted_lines;  // of the blocks that the program ended
@@ -126,7 +130,7 @@ struct LogScanner::State {
   std::optional<std::int64_t> step_at_failure;
   std::vector<Key> unfinished;  // of a message of the line before: this one may belong to it
   std::string_view asked;       // by the line before
-  int odd_bytes = 0, first_bytes = 0, asked_blocks = 0;
+  int odd_bytes = 0, first_bytes = 0, asked_blocks = 0, servers_started = 0;
 
   void look_at_first_bytes(std::string_view bytes);
   void take_block(std::string_view block);
@@ -138,6 +142,8 @@ struct LogScanner::State {
   void begin_run();
   void drop_payload();
   bool stopped_by(int min_tier) const;
+  bool begins_anew(std::string_view line) const;
+  void date_last_state(std::string_view line);
   Told told_by(std::string_view line, bool hot, bool may_fit);
   LogLine line_of(std::string_view text) const;
   bool went_on_to_its_end() const;
@@ -226,7 +232,7 @@ void LogScanner::State::take_progress(std::string_view line) {
   constexpr std::int64_t kFewest = 3;  // steps: less is a start
   constexpr std::int64_t kAll = 64, kEach = 16;
   scan.progress_lines += 1;
-  scan.served_lines += contains(line, "\" 200") || contains(line, "succeeded in ");
+  scan.served_lines += is_answer(line);
   run_progress += 1;
   if (failing_since_start && step_at_failure &&
       (run_progress < kAll || run_progress % kEach == 0)) {
@@ -237,6 +243,29 @@ void LogScanner::State::take_progress(std::string_view line) {
   if (scan.progress_lines % 16 == 1 || scan.progress_lines < 16) scan.last_progress = line_of(line);
   scan.last_progress.number = scan.lines + 1;
   costs.take_line(line);
+}
+
+// The line "Finished:" of a described pod's last state dates what stands above it.
+void LogScanner::State::date_last_state(std::string_view line) {
+  constexpr std::int64_t kState = 5;  // lines
+  if (!starts_with(trim(line), "Finished: ")) return;
+  const std::optional<double> when = parse_log_time(line);
+  for (auto& [key, finding] : findings) {
+    if (!when || finding.last.number + kState < scan.lines) continue;
+    for (LogLine* told : {&finding.first, &finding.last}) {
+      told->when = when;
+      told->dated = true;
+    }
+  }
+}
+
+// A server says that it started after what it met on the way: the first time begins nothing, unless
+// a traceback ended what was before.
+bool LogScanner::State::begins_anew(std::string_view line) const {
+  if (!begins_a_run(line)) return false;
+  return servers_started != 1 || !contains(line, kServerStarted) ||
+         std::ranges::any_of(
+             findings, [](const auto& one) { return one.second.signature->id == "traceback"; });
 }
 
 // Whether what failed, of this tier at least, was followed by no step.
@@ -367,11 +396,13 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   }
   const bool typed = hot && is_typed_command(line);
   asked = typed ? asked_by(line) : "";
-  if (starts_with(line, "==> ")) heading = heading_of(line);
+  if (starts_with(line, "==> ") || starts_with(line, "GPU 0000")) heading = heading_of(line);
   if (scan.described.empty() && starts_with(line, "Name:  ")) scan.described = trim(line.substr(5));
   const std::string card = may_fit || cards.open() ? cards.take_line(line) : "";
   if (!card.empty()) line = card;
   if (!unfinished.empty()) continue_message(line);
+  if (texts.take_line(line) && !scan.rubbish) scan.rubbish = line_of(line);
+  if (!scan.described.empty()) date_last_state(line);
   const bool quoted = payload.take_line(line, scan.first_when.has_value());
   const bool composed = !card.empty() || !answer.empty();
   Told told = told_by(line, hot || composed, may_fit || composed);
@@ -402,8 +433,9 @@ void LogScanner::State::take_line(std::string_view line, bool hot, bool may_fit)
   const bool again = !script.empty() && !scripts.emplace(script).second;
   const bool said_often = scan.lines < kHeadLines && (step || is_warning(line));
   const bool anew = !said_often && is_head_again(head, line, scan.lines, failing_since_start);
+  servers_started += contains(line, kServerStarted);
   if (failing_since_start && (typed || told.matches.empty()) &&
-      (again || anew || begins_a_run(line))) {
+      (again || anew || begins_anew(line))) {
     begin_run();
   }
 }
@@ -487,6 +519,7 @@ LogScan LogScanner::finish() {
   scan.first_failures = state.report.failures();
   scan.children = state.report.children();
   scan.costs = state.costs.costs();
+  if (!state.texts.are_rubbish()) scan.rubbish.reset();
   if (state.first_lines.is_kernel()) scan.kind = SourceKind::kernel;
   if (state.first_lines.is_document()) scan.kind = SourceKind::document;
   if (state.odd_bytes * 10 > state.first_bytes) scan.kind = SourceKind::binary;
@@ -528,69 +561,6 @@ LogScan scan_text(const std::string& file, std::string_view text) {
   LogScanner scanner(file);
   scanner.feed(text);
   return scanner.finish();
-}
-
-Result<LogScan> scan_log(const std::string& path) {
-  const Descriptor file(path == "-" ? ::dup(STDIN_FILENO)
-                                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) return system_error(errno, "open " + path);
-  constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
-      {"\x1f\x8b", "zcat"},     {"\x28\xb5\x2f\xfd", "zstdcat"}, {"BZh", "bzcat"},
-      {"\xfd\x37zXZ", "xzcat"}, {"\xff\xfe", "iconv -f UTF-16"}, {"\xfe\xff", "iconv -f UTF-16"}};
-  LogScanner scanner(path == "-" ? "standard input" : path);
-  std::vector<char> block(kBlock);
-  for (bool first = true;;) {
-    const ssize_t got = ::read(file.number, block.data(), block.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error(errno, "read " + path);
-    if (got == 0) return scanner.finish();
-    const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
-    for (const auto& [mark, reader] : kReaders) {
-      if (!first || !starts_with(bytes, mark)) continue;
-      return Error{ErrorKind::invalid,
-                   fmt::format("{0} is no plain text: {1} {0} | ocrtune diagnose -", path, reader)};
-    }
-    first = false;
-    scanner.feed(bytes);
-    if (interrupted()) return Error{ErrorKind::interrupted, "interrupted while reading " + path};
-  }
-}
-
-namespace {
-
-constexpr int kDeepest = 4;
-constexpr std::size_t kMost = 2000;
-
-bool is_log_name(const std::string& name) {
-  static const re2::RE2 kLog(
-      R"((?:workerlog|serverlog)\..*|dmesg.*|stdout|stderr|log|.*\.(?:log|out|err|txt))");
-  static const re2::RE2 kOther(R"((?:envlog\.|backup_env).*|.*\.gpu\.log)");
-  return re2::RE2::FullMatch(name, kLog) && !re2::RE2::FullMatch(name, kOther);
-}
-
-Status collect(const std::string& directory, int depth, std::vector<std::string>& logs) {
-  auto names = OCRTUNE_TRY(list_directory(directory));
-  for (const std::string& name : names) {
-    const std::string path = join_path(directory, name);
-    if (is_directory(path)) {
-      if (depth < kDeepest && name[0] != '.') {
-        const Status status = collect(path, depth + 1, logs);
-        if (!status && status.error().kind != ErrorKind::denied) return status;
-      }
-    } else if (is_log_name(name) && logs.size() < kMost) {
-      logs.push_back(path);
-    }
-  }
-  return Status();
-}
-
-}  // namespace
-
-Result<std::vector<std::string>> find_logs(const std::string& directory) {
-  std::vector<std::string> logs;
-  OCRTUNE_TRY(collect(directory, 1, logs));
-  std::ranges::sort(logs);
-  return logs;
 }
 
 }  // namespace ocrtune

@@ -67,6 +67,7 @@ struct LogScan {
   bool cut_off = false;           // it ends in the middle of a line
   // Of the configuration that PaddleOCR prints at its start: "num_workers" -> "8", of Train.
   std::map<std::string, std::string> config;
+  std::optional<LogLine> rubbish;            // a line of what it read, where that is no language
   std::vector<FirstFailure> first_failures;  // as launchers report them
   std::vector<Child> children;               // as launchers and they themselves name them
   std::vector<std::string> listed;           // objects of a table, such as that of kubectl get pods

@@ -72,8 +72,10 @@ void CauseRanker::read_gpu_memory() {
       clue.cause = &find_cause("shape_mismatch");
       continue;
     }
-    // 2 and 0.4 are guesses: other processes that only share a card hold less.
-    const bool by_others = memory.own_bytes > 0 && memory.other_bytes > 2 * memory.own_bytes &&
+    // 0.4 is a guess: other processes that only share a card hold less. What does not fit beside
+    // the own memory is the own process, by its number outside of the container.
+    const bool by_others = memory.own_bytes > 0 && memory.other_bytes > memory.own_bytes &&
+                           memory.other_bytes + memory.own_bytes <= 1.02 * memory.total_bytes &&
                            memory.other_bytes > 0.4 * memory.total_bytes;
     const bool at_start =
         re2::RE2::PartialMatch(clue.line.text, kAtStart, &free, &total) && free < 0.85 * total;

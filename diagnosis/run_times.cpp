@@ -29,7 +29,7 @@ struct RunSpan {
 RunSpan run_span(const std::vector<LogScan>& logs) {
   RunSpan span;
   for (const LogScan& log : logs) {
-    if (log.kind != SourceKind::program) continue;
+    if (log.kind != SourceKind::program || !log.described.empty()) continue;
     if (log.first_when && (!span.begin || *log.first_when < *span.begin)) {
       span.begin = log.first_when;
     }
@@ -73,8 +73,9 @@ void CauseRanker::place_in_time() {
   const RunSpan span = run_span(logs_);
   const std::vector<Seen> boots = seen(logs_, " kernel_boot ");
   for (Clue& clue : clues_) {
-    if (clue.file < 0 || !is_outside_event(clue)) continue;
+    if (clue.file < 0) continue;
     const LogScan& log = log_of(clue.file);
+    if (!is_outside_event(clue) && log.described.empty()) continue;
     // An undated line within a program's log happened where it stands.
     if (log.kind == SourceKind::program && !clue.dated) continue;
     double left = clue.dated ? share_left(*clue.when, span) : 1;

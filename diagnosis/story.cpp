@@ -15,34 +15,12 @@
 #include "diagnosis/cause_ranker.h"
 #include "diagnosis/consequences.h"
 #include "diagnosis/context/line_origin.h"
+#include "diagnosis/who.h"
 
 namespace ocrtune {
 namespace {
 
 constexpr std::size_t kMaxStory = 6;
-
-// The clue that speaks loudest for a cause; null: nothing but an exit code or counters.
-const Clue* clue_of(const CauseRanker& ranker, const Cause& cause) {
-  const Clue* best = nullptr;
-  for (const Clue& clue : ranker.clues()) {
-    if (clue.cause != cause.row || clue.file < 0) continue;
-    const auto strength = [&](const Clue& one) {  // of ranks that say the same, the launcher's
-      const auto& dead = ranker.first_failed();
-      const bool of_dead = dead && one.rank == dead->rank && tier(one.role) < 4;
-      return std::tuple(tier(one.role), of_dead, one.weight);
-    };
-    if (best == nullptr || strength(clue) > strength(*best)) best = &clue;
-  }
-  // A restart may meet it again, and louder.
-  constexpr double kSoonAfter = 60;  // seconds
-  const Clue* loudest = best;
-  for (const Clue& clue : ranker.clues()) {
-    const bool sooner = clue.cause == cause.row && clue.file >= 0 && clue.is(3, 0.4) &&
-                        clue.dated && best->when && *clue.when + kSoonAfter < *best->when;
-    if (sooner && loudest->file != clue.file) best = &clue;
-  }
-  return best;
-}
 
 // A line apart from the name before it: of a process, of a host, of a row of a table.
 struct Written {
@@ -152,8 +130,10 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   file_ = clue.file;
   if (!is_verdict() || tier(clue.role) < 4) rank_ = clue.rank;  // else of the whole job
   name_ = writer_of(clue.line.text, clue.actor);
+  const std::string owner = owner_of_address(logs_, clue.line.text);
   // The line names no rank: the launcher's word stands in, unless that rank only waited.
   if (!rank_ && clue.role != Role::proof && !waits(dead_rank())) rank_ = dead_rank();
+  if (ends_all(cause_)) return;
   StoryCode code = tier(clue.role) == 4 ? StoryCode::reported : StoryCode::failed;
   if (cause_ == "rank_busy_alone") code = StoryCode::busy;
   if (cause_ == "storage_failure" && !clue.rank) code = StoryCode::reported;
@@ -161,7 +141,11 @@ void Teller::tell_first(const Cause& first, const Clue& clue) {
   StoryEvent& event = add(code, clue.when, clue.dated);
   event.cause = first.row->name;
   event.raised_at = clue.line.raised.place;
-  join(event, clue.file, rank_, name_);
+  if (owner.empty()) {
+    join(event, clue.file, rank_, name_);
+  } else {
+    event.place = owner;
+  }
   if (event.ranks.empty() && !clue.actor.empty()) event.place = clue.actor;
   event.text = ocrtune::join(words(written(clue.line.text).text), " ");
 }
@@ -172,13 +156,17 @@ void Teller::tell_first_dead() {
   if (rank_ || is_verdict() || file_ < 0) return;
   const Clue* own = nullptr;
   for (const Clue& clue : ranker_.clues()) {
-    const bool own_word = !is_witness(clue.name()) || clue.name() == "loader_timeout";
-    const bool met = clue.rank && !waits(clue.rank) && own_word && produces(cause_, clue.name());
+    const bool own_word = (!is_witness(clue.name()) &&
+                           !listed(" nccl_ib_completion nccl_connect ", clue.signature)) ||
+                          clue.name() == "loader_timeout";
+    const bool met = clue.rank && !waits(clue.rank) && own_word &&
+                     (clue.name() == cause_ ? tier(clue.role) == 3 : produces(cause_, clue.name()));
     const bool says = clue.signature != "traceback";
     if (met && says && (own == nullptr || tier(clue.role) > tier(own->role))) own = &clue;
   }
   // What follows from the report itself comes before a rank that the launcher saw end of it.
-  const bool own_first = own != nullptr && tier(own->role) == 3 && in_table(cause_, own->name());
+  const bool own_first = own != nullptr && tier(own->role) == 3 &&
+                         (own->name() == cause_ || in_table(cause_, own->name()));
   const bool none = !dead || waits(dead_rank()) || own_first;
   if (none && own != nullptr && !story_.empty() && story_[0].code == StoryCode::reported) {
     StoryEvent& event = add(StoryCode::failed, own->when, own->dated);
@@ -206,7 +194,7 @@ void Teller::tell_silent() {
     const auto here = [&](const auto& one) { return one.file == static_cast<int>(i); };
     const bool speaks = std::ranges::any_of(waiting_, here) ||
                         (reported && std::ranges::any_of(ranker_.clues(), here));
-    if (speaks || !log.rank || log.last_line.text.empty()) continue;
+    if (speaks || !log.rank || log.last_line.text.empty() || log.finished) continue;
     count += 1;
     const bool sooner = silent != nullptr && log.last_line.when && silent->last_line.when &&
                         *log.last_line.when < *silent->last_line.when;
@@ -277,7 +265,7 @@ void Teller::tell_stopped() {
 
 std::vector<StoryEvent> Teller::tell(const FailureEvidence& evidence, const Cause& first) {
   cause_ = first.row->name;
-  if (const Clue* clue = clue_of(ranker_, first)) tell_first(first, *clue);
+  if (const Clue* clue = ranker_.decisive(*first.row)) tell_first(first, *clue);
   tell_first_dead();
   tell_silent();
   tell_waiting();
@@ -308,6 +296,32 @@ std::vector<StoryEvent> Teller::tell(const FailureEvidence& evidence, const Caus
 }
 
 }  // namespace
+
+const Clue* CauseRanker::decisive(const CauseRow& cause) const {
+  const Clue* best = nullptr;
+  for (const Clue& clue : clues_) {
+    if (clue.cause != &cause || clue.file < 0) continue;
+    const auto strength = [&](const Clue& one) {  // of ranks that say the same, the launcher's
+      const bool of_dead = first_failed_ && one.rank == first_failed_->rank && tier(one.role) < 4 &&
+                           cause.name != std::string_view("rank_mismatch");
+      return std::tuple(tier(one.role), of_dead, one.weight);
+    };
+    if (best == nullptr || strength(clue) > strength(*best)) best = &clue;
+  }
+  // A restart may meet it again, and louder; and what a kernel dates stands above lines whose time
+  // is at best that of an earlier one.
+  constexpr double kSoonAfter = 60;  // seconds
+  const Clue* loudest = best;
+  if (best == nullptr) return nullptr;
+  for (const Clue& clue : clues_) {
+    const bool seen_outside = starts_with(clue.signature, "kernel_") && !best->dated;
+    const bool sooner = clue.cause == &cause && clue.file >= 0 && clue.is(3, 0.25) && clue.dated &&
+                        (seen_outside || (clue.weight >= 0.4 && best->when &&
+                                          *clue.when + kSoonAfter < *best->when));
+    if (sooner && loudest->file != clue.file) best = &clue;
+  }
+  return best;
+}
 
 std::vector<StoryEvent> tell_story(const std::vector<LogScan>& logs,
                                    const FailureEvidence& evidence, const CauseRanker& ranker,

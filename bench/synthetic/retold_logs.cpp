@@ -33,6 +33,10 @@ Result<std::vector<RetoldLog>> read_retold_logs(const std::string& path) {
       continue;
     } else if (starts_with(line, "--- exit ")) {
       logs.back().evidence.exit_code = parse_integer(line.substr(9)).value_or(1);
+    } else if (starts_with(line, "--- who ")) {
+      logs.back().who = line.substr(8);
+    } else if (starts_with(line, "--- first ")) {
+      logs.back().first = line.substr(10);
     } else if (starts_with(line, "--- says ")) {
       logs.back().says = line.substr(9);
     } else if (starts_with(line, "--- ")) {

@@ -5,6 +5,8 @@
 //   --- workerlog.0
 //   its lines
 //   --- exit 137
+//   --- who rank 3
+//   --- first words of the first fix
 //   --- says words that the evidence of the first cause must show
 //
 // "none" stands for a healthy log. A case without a "---" line is one file, "log".
@@ -25,7 +27,9 @@ struct RetoldLog {
   std::vector<std::string> followers;  // causes that follow from it and must not come first
   std::vector<std::pair<std::string, std::string>> files;  // name and text
   FailureEvidence evidence;
-  std::string says;  // words of the log that say why; empty: not asked
+  std::string who;    // "rank 3", "nobody"; empty: not asked
+  std::string first;  // words of the first fix
+  std::string says;   // words of the log that say why; empty: not asked
 };
 
 Result<std::vector<RetoldLog>> read_retold_logs(const std::string& path);

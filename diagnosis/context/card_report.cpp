@@ -31,14 +31,11 @@ std::string CardReport::take_line(std::string_view line) {
   }
   const std::vector<std::string> cells = cells_of(line);
   if (columns_.empty() || cells.size() != columns_.size()) return "";
-  constexpr double kSwaps = 1000;  // KiB a second, both ways: a guess
-  double lanes = 0, max_lanes = 0, used = 0, total = 0, in = 0, out = 0;
+  double lanes = 0, max_lanes = 0, used = 0, total = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const double value = parse_number(cells[i]).value_or(0);
     if (starts_with(columns_[i], "mem_used")) used = value;
     if (starts_with(columns_[i], "mem_total")) total = value;
-    if (columns_[i] == "si") in = value;
-    if (columns_[i] == "so") out = value;
     if (columns_[i] == kWidth) lanes = value;
     if (columns_[i] == kMaxWidth) max_lanes = value;
     if (columns_[i].find("_reasons.") != std::string::npos && cells[i] == "Active") {
@@ -46,9 +43,6 @@ std::string CardReport::take_line(std::string_view line) {
     }
   }
   if (total > 0) return fmt::format("memory used: {:.0f} of {:.0f}", used, total);
-  if (in >= kSwaps && out >= kSwaps) {
-    return fmt::format("vmstat: swaps in {:.0f} and out {:.0f} KiB/s", in, out);
-  }
   if (lanes <= 0 || lanes >= max_lanes) return "";
   return fmt::format("{}: {:.0f} (of {:.0f})", kWidth, lanes, max_lanes);
 }

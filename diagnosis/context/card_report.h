@@ -1,6 +1,6 @@
 // What tables of samples say by their columns, as one line that a signature knows: nvidia-smi's
-// --query-gpu (a PCIe link narrower than the card's, the reasons for a lower clock), vmstat's, and
-// memory as CSV.
+// --query-gpu (a PCIe link narrower than the card's, the reasons for a lower clock) and memory as
+// CSV.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class CardReport {
  public:
   // What the heading of such a table has in it.
   static constexpr std::string_view kFirstWords[] = {"pcie.link.width.current", "_reasons.",
-                                                     " swpd ", "mem_used"};
+                                                     "mem_used"};
 
   bool open() const { return !columns_.empty(); }
   // The line that stands for this one; empty: this one says nothing of the kind.

@@ -41,7 +41,7 @@ constexpr Prefix kPrefixes[] = {
     {Names::actor, false, R"(\[pod/([^\]/]+)(?:/[^\]]+)?\] )"},
     {Names::actor, false,
      R"(([a-z][\w-]*-(?:\d+|[a-z0-9]{5})) [a-z][\w-]* (?:› )?(?:[A-Z\[(]|  File))"},
-    {Names::actor, false, R"(\(((?:\S+ )?pid=\d+(?:, ip=[\d.]+)?)[^)]*\) )"},
+    {Names::actor, false, R"(\(((?:\S+ ){0,2}pid=\d+(?:, ip=[\d.]+)?)[^)]*\) )"},
     {Names::child, false, R"(\[\d{4}-\d\d-\d\d [\d:,.]+: [A-Z]+/(?:MainProcess|([\w-]+))\] )"},
     {Names::host, false, R"(\[([\w.:-]{1,24})\]:? +)"},
     {Names::host, false, R"(([a-z][A-Za-z0-9.-]{0,24}\d|host[A-Za-z]): )"},
@@ -196,13 +196,14 @@ LineOrigin origin_of(std::string_view line) {
 
 std::string_view heading_of(std::string_view line) {
   constexpr std::string_view kOpens = "==> ";
+  if (starts_with(line, "GPU 0000")) return trim(line);
   if (!starts_with(line, kOpens)) return "";
   const std::string_view name = line.substr(kOpens.size());
   return name.substr(0, std::min(name.find(" <=="), name.size()));
 }
 
 std::optional<int> rank_of_line(std::string_view line) {
-  static const re2::RE2 kRank(R"((?:^|[\[ (]|self_)[rR]ank[ =:]*(\d{1,6}))");
+  static const re2::RE2 kRank(R"((?:^|[\[ (]|self_)(?:[rR]ank|RANK)[ =:]*(\d{1,6}))");
   const std::string_view head = line.substr(0, 72);
   int rank = 0;
   const bool named = re2::RE2::PartialMatch(head, kRank, &rank);
@@ -241,6 +242,10 @@ std::optional<double> parse_log_time(std::string_view line) {
     if (c >= '0' && c <= '9') {
       if (has_shape(text, "dddd/dd/dd_dd:dd:dd")) {
         return seconds_of(digits(text, 5, 2), digits(text, 8, 2), text.substr(11));
+      }
+      if (has_shape(text, "dd ") && text.size() >= 20 && month_named(text.substr(3)) > 0 &&
+          has_shape(text.substr(6), " dddd dd:dd:dd")) {  // kubectl: Mon, 02 Jun 2025 10:11:12
+        return seconds_of(month_named(text.substr(3)), digits(text, 0, 2), text.substr(12));
       }
       if ((i == 0 || line[i - 1] == ' ') && has_shape(text, "dd-dd dd:dd:dd")) {  // vLLM
         return seconds_of(digits(text, 0, 2), digits(text, 3, 2), text.substr(6));

@@ -20,7 +20,8 @@ struct LineOrigin {
 
 LineOrigin origin_of(std::string_view line);
 
-// "==> node-a.log <==" of tail: whose lines follow; empty: it is no such heading.
+// "==> node-a.log <==" of tail, "GPU 00000000:81:00.0" of nvidia-smi -q: whose lines follow; empty:
+// it is no such heading.
 std::string_view heading_of(std::string_view line);
 
 // "[rank2]: ...", "[Rank 2]", "self_rank = 2" near the line's start.

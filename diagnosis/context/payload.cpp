@@ -267,15 +267,72 @@ std::optional<std::string> without_payload(std::string_view line) {
   return left;
 }
 
+namespace {
+
+constexpr int kLongestValue = 30;  // lines of a value that is wrapped
+
+// The quote of a value, args=('..., "text": "..., that the line leaves open; 0: none.
+char open_value(std::string_view line) {
+  static const re2::RE2 kValue(
+      R"((?:args|kwargs|argsrepr|text|content|body|payload|result|prompt)["']?(?:=|: ?)[\[({]*(["'])(.*)$)");
+  if (line.find('=') == line.npos && line.find(':') == line.npos) return 0;
+  if (line.find('\'') == line.npos && line.find('"') == line.npos) return 0;
+  std::string quote;
+  re2::StringPiece value;
+  if (!re2::RE2::PartialMatch({line.data(), line.size()}, kValue, &quote, &value)) return 0;
+  int open = 1;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const bool apostrophe = i > 0 && i + 1 < value.size() &&
+                            std::isalnum(static_cast<unsigned char>(value[i - 1])) != 0 &&
+                            std::isalnum(static_cast<unsigned char>(value[i + 1])) != 0;
+    if (value[i] == '\\') {
+      ++i;
+    } else if (value[i] == quote[0] && !(quote[0] == '\'' && apostrophe)) {
+      open ^= 1;
+    }
+  }
+  return open == 1 ? quote[0] : '\0';
+}
+
+bool is_logged(std::string_view line) {
+  static const re2::RE2 kOfALogger(
+      R"(^\S{0,3}\d{2,4}[-/:]\d\d[-/:]\d\d|^\[\d{4}[-/]|^(?:INFO|DEBUG|WARNING|ERROR)\b|^[IWEF]\d{4} )",
+      bytes());
+  return re2::RE2::PartialMatch({line.data(), std::min<std::size_t>(line.size(), 40)}, kOfALogger);
+}
+
+bool ends_value(std::string_view line, char quote) {
+  for (std::size_t at = line.find(quote); at != line.npos; at = line.find(quote, at + 1)) {
+    if (at + 1 == line.size() || std::string_view(",)]}").find(line[at + 1]) != line.npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// Of a value in quotes that is wrapped over lines; nothing: none is open, and none begins.
+std::optional<bool> PayloadBlock::take_value(std::string_view line) {
+  if (quote_ != 0) {
+    const bool logged = is_logged(line);
+    lines_left_ -= 1;
+    if (logged || lines_left_ == 0 || ends_value(line, quote_)) quote_ = 0, lines_left_ = 0;
+    if (!logged) return true;
+  }
+  if (lines_left_ > 0) return std::nullopt;
+  quote_ = open_value(line);
+  if (quote_ == 0) return std::nullopt;
+  lines_left_ = kLongestValue;
+  return false;
+}
+
 bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
   // A guess that bounds a block whose end is not seen: the rest of a log must not vanish in it.
   constexpr int kLongest = 200;
   // Among them "=== scan_01.png": a loop of a shell names the file whose text follows.
   static const re2::RE2 kHeading(
       R"((?i)^[-=#*]{2,}\s*(?:(?:(?:page )?text|content|markdown|warnings summary)|(?:sample|example|page|image|document|prediction|answer|response|prompt)\s*#?\d+(?:/\d+)?)\s*[-=#*]{2,}$|^[-=#*]{2,}>?\s*(?:\S*/)?(?:(?:page|scan|img|image|doc)[\w-]*\d\w*\.(?:txt|md|json)|[\w.-]+\.(?:png|jpe?g|tiff?|pdf|webp|bmp))\s*[-=#*<]*$|^(.{0,80}?)[-=#*<>\s]*(?:recogni[sz]ed text|ocr (?:text|results?|output)|extracted text|transcription|(?:document|page) text|识别结果|识别文本|prompt|response|completion|model output|generated text)[^:=]{0,40}(?::|：)?\s*[-=#*>|]*\s*$)",
-      bytes());
-  static const re2::RE2 kOfALogger(
-      R"(^\S{0,3}\d{2,4}[-/:]\d\d[-/:]\d\d|^\[\d{4}[-/]|^(?:INFO|DEBUG|WARNING|ERROR)\b|^[IWEF]\d{4} )",
       bytes());
   static const re2::RE2 kOfATest(R"(^-+ Captured (?:stdout|stderr|log) \w+ -+$)", bytes());
   static const re2::RE2 kRule(R"(^\s*(?:[-=#*_~]{3,}|```|"""|</\w+>).*$|^rc=\d+$|^== |^\$ )",
@@ -287,6 +344,7 @@ bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
       bytes());
   constexpr std::size_t kLongestHeading = 160;
   line = trim(line);
+  if (const std::optional<bool> quoted = take_value(line)) return *quoted;
   if (!end_.empty()) {
     const bool ends = line.find(end_) != line.npos && (line[0] == '-' || line[0] == '`');
     lines_left_ = ends ? 0 : lines_left_ - 1;
@@ -310,7 +368,7 @@ bool PayloadBlock::take_line(std::string_view line, bool in_a_log) {
                          ends_with(line, "：") || ends_with(line, "果") || starts_with(line, "=="));
   if (lines_left_ == 0 && !may_open) return false;
   const re2::StringPiece piece(line.data(), std::min<std::size_t>(line.size(), 400));
-  const bool logged = re2::RE2::PartialMatch(piece, kOfALogger);
+  const bool logged = is_logged(line);
   if (lines_left_ > 0) {
     lines_left_ -= 1;
     const bool ruled =

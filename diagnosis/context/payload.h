@@ -24,9 +24,12 @@ class PayloadBlock {
   bool open() const { return lines_left_ > 0; }
 
  private:
+  std::optional<bool> take_value(std::string_view line);
+
   int lines_left_ = 0;
   std::string_view end_;                  // "```", ">8" of scissors: only that ends it; else empty
   std::optional<bool> quotes_by_fences_;  // a log does; a report fences the log itself
+  char quote_ = 0;                        // of a value that a line began and left open
   bool of_a_test_ = false;                // what pytest has captured of it: only a rule ends that
   bool labelled_ = false;                 // a line with a label in brackets ends it
   bool of_a_loop_ = false;                // the name of a file: the next one ends it, no prompt

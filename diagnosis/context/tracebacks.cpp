@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "diagnosis/context/line_origin.h"
 
 namespace ocrtune {
 namespace {
@@ -94,7 +95,10 @@ void Tracebacks::begin(std::string_view line, bool ignored) {
       open_, [&](const Traceback& one) { return is_same(one.header, header); });
   if (cut_off != open_.end()) open_.erase(cut_off);
   if (open_.size() == kMaxOpen) open_.erase(open_.begin());
-  open_.push_back({std::string(header), std::nullopt, {"", "", ignored, ""}, false, false, 0});
+  Traceback one{std::string(header), std::nullopt, {}, false, false, 0};
+  one.at.ignored = ignored;
+  one.at.rank = rank_of_line(line.substr(std::min(line.find("last):"), line.size())));
+  open_.push_back(std::move(one));
 }
 
 std::optional<RaisedAt> Tracebacks::take_line(std::string_view line) {

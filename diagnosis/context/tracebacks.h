@@ -14,7 +14,8 @@ namespace ocrtune {
 struct RaisedAt {
   // "data/lines.py:31", the last frame outside of installed packages; "train.py:158 (evaluating)".
   std::string place;
-  std::string file;      // "config.py", the file of the very last frame
+  std::string file;         // "config.py", the file of the very last frame
+  std::optional<int> rank;  // "(most recent call last): (RANK 6)", told by another one
   bool ignored = false;  // Python goes on after it: raised where nobody could catch it, in __del__
   std::string library;   // "numpy", whose installed file the very last frame is of; empty: own code
 };

@@ -8,10 +8,10 @@ namespace ocrtune {
 const std::string_view kFrameworkSignatures = R"rows(
 # Loader workers.
 lightning_profile data_loading_bound note 0.75 train_dataloader_next\s*\|.*\|\s*(?:[3-9]\d|100)(?:\.\d+)?\s*\|\s*$
-torch_worker_exit_code loader_worker_failed primary 0.6 DataLoader worker \(pid \d+\) exited unexpectedly with exit code [1-9]
 torch_worker_exit loader_worker_failed symptom 0.5 DataLoader worker \(pid\(?s?\)?\s*([\d, ]+)\) exited unexpectedly
 torch_worker_traceback loader_worker_failed generic 0.15 Caught (\w+) in DataLoader worker process (\d+)
 loader_timeout loader_timeout primary 0.73 DataLoader timed out after \d|DataLoader reader process (?:\S+ )?timeout
+torch_one_cpu narrow_cpu_mask note 0.6 suggested max number of worker in current system is 1\b
 torch_worker_count thread_oversubscription note 0.3 This DataLoader will create \d+ worker processes in total(?:\. Our suggested max number of worker in current system is (\d+))?
 shm_object shm_full primary 0.81 unable to (?:mmap|write to file|open shared memory object|resize) .*?(?:/torch_|torch_)\S*.*(?:Cannot allocate memory|No space left|Read-only|: No such file)|unable to write to file </torch_|Fail to (?:allocate|truncate|create|map) (?:shared memory|a file descriptor|mmap)|File descriptor .* open failed, unable in read-write mode|mmap failed: Cannot allocate memory.*shm|shm_open failed
 # Memory.
@@ -23,6 +23,7 @@ gpu_oom_words gpu_out_of_memory symptom 0.67 insufficient memory on requested si
 nccl_unhandled nccl_error symptom 0.81 ncclSystemError|ncclUnhandledCudaError|ncclInternalError|ncclInvalidUsage|ncclInvalidArgument|NCCL error in:|NCCL_ERROR: |NCCL Error \d+: |Test NCCL failure|DistBackendError: NCCL error|NCCL error\((\d+)\)|Nccl error,|NCCL error, |External_?\S* NCCL error|(?:BKCL|HCCL|CNCL) error
 nccl_duplicate duplicate_gpu primary 0.96 Duplicate GPU detected ?:
 # PyTorch before 2.0 prints 2.10.3 as "21.0.3".
+nccl_address nccl_network note 0.05 Bootstrap ?: Using [^\s:]+:(\d+\.\d+\.\d+\.\d+)<
 nccl_version_line nccl_version_mismatch note 0.05 NCCL version ([2-9]\.\d+\.\d+)
 ranks_apart rank_mismatch symptom 0.6 [Mm]essage truncated ?: receiv\w+ \d+ bytes instead of|Not all ranks joining collective|(?:missing|absent) ranks: [\[{]
 nccl_version nccl_version_mismatch primary 0.88 Mismatched NCCL version detected|NCCL version mismatch|[Mm]ismatched? .*NCCL version|different NCCL versions
@@ -68,8 +69,8 @@ cuda_arch gpu_arch_unsupported primary 0.92 no kernel image is available for exe
 cuda_illegal_access gpu_kernel_fault primary 0.85 an illegal memory access was encountered|cudaErrorIllegalAddress|Memory access fault by GPU|operation not supported on global/shared address space|CUDA_ERROR_ILLEGAL_ADDRESS|CUDA error\((?:700|716|719)\)|misaligned address|unspecified launch failure|cudaErrorLaunchFailure
 label_index label_out_of_range primary 0.86 device-side assert triggered|Assertion `(?:t >= 0 && t < n_classes|srcIndex < srcSelectDimSize|idx_dim >= 0|-sizes\[i\] <= index|input_val >= zero|index >= -sizes)|IndexError: Target \d+ is out of bounds|cudaErrorAssert|CUDA error\(710\)|index out of range in self|self\.character\[\w+\]|KrakenEncodeException|The value of label expected >= 0 and < ?\d+|[Ll]abel value (?:should|must|\[?\d+\]?).*(?:less than|range|>=)|[Ii]ndex \d+ is out of (?:range|bounds).*(?:dict|vocab|embedding)|Variable value \(input\) of OP\(\S*embedding\) expected >= 0|codec alphabets? mismatch|(?i:unknown char(?:acter)?s? in (?:the )?label)
 cuda_ecc gpu_fault primary 0.95 uncorrectable ECC error encountered|cudaErrorECCUncorrectable|CUDA error\(214\)|GPU is lost|Unable to determine the device handle for GPU|hardware stack error|NVLink.*(?:uncorrectable|fatal) error
-cuda_busy gpu_busy primary 0.85 CUDA-capable device(?:s|\(s\) is/)\s?are busy or unavailable|cudaErrorDevicesUnavailable|CUDA error\(46\)|exclusive[- ]process mode
-cuda_library cuda_library_missing primary 0.94 (?:libcudnn|libcublas|libcudart|libnccl|libcufft|libcurand|libcusolver|libcusparse|libnvinfer|libnvrtc|libcupti|libnvToolsExt)\S*: cannot open shared object|Could not load (?:dynamic )?library '?"?lib(?:cu|nv)|Could not locate (?:cudnn|zlibwapi)\S*\.dll|Unable to load any of \{libcudnn|Library lib(?:cu|nv)\S+ is not found or cannot be loaded|Could not load symbol cu|Error loading "\S*(?:cudnn|caffe2|torch)\S*\.dll"
+cuda_busy gpu_busy primary 0.85 (?:GPUs|cards) may be occupied by other processes|CUDA-capable device(?:s|\(s\) is/)\s?are busy or unavailable|cudaErrorDevicesUnavailable|CUDA error\(46\)|exclusive[- ]process mode
+cuda_library cuda_library_missing primary 0.94 dynamically load the "(?:nvrtc|cudnn|cublas|cufft|curand|cusolver|nccl)\w*" shared library|(?:libcudnn|libcublas|libcudart|libnccl|libcufft|libcurand|libcusolver|libcusparse|libnvinfer|libnvrtc|libcupti|libnvToolsExt)\S*: cannot open shared object|Could not load (?:dynamic )?library '?"?lib(?:cu|nv)|Could not locate (?:cudnn|zlibwapi)\S*\.dll|Unable to load any of \{libcudnn|Library lib(?:cu|nv)\S+ is not found or cannot be loaded|Could not load symbol cu|Error loading "\S*(?:cudnn|caffe2|torch)\S*\.dll"
 cuda_generic gpu_kernel_fault generic 0.35 ^(?:\[?rank\d+\]?: ?)?(?:\S*RuntimeError: |\S*AcceleratorError: )?CUDA error: |CUDA error\(\d+\)|ExternalError: CUDA
 cuda_library_status cuda_library_error symptom 0.72 CUFFT_(?:INTERNAL|ALLOC|EXEC|INVALID)|CUSOLVER_STATUS_\w+|CUSPARSE_STATUS_\w+|Unable to find a valid cuDNN algorithm|cuDNN error: CUDNN_STATUS|CUDA error: CUBLAS_STATUS|GET was unable to find an engine|(?i:CUDNN error)\W*(\d*).*CUDNN_STATUS_(\w+)|CUDNN_STATUS_(?:EXECUTION_FAILED|NOT_INITIALIZED|INTERNAL_ERROR|BAD_PARAM|MAPPING_ERROR|ARCH_MISMATCH|NOT_SUPPORTED)|(?i:CUBLAS error)\W*(\d+)|CUBLAS_STATUS_(?:EXECUTION_FAILED|NOT_INITIALIZED|INTERNAL_ERROR|ALLOC_FAILED|ARCH_MISMATCH|INVALID_VALUE)
 # Paddle.
@@ -98,15 +99,12 @@ paddle_server_not_ready rendezvous_failed at_end 0.75 server not ready, wait \d+
 paddle_cuda_version library_conflict symptom 0.4 device: \d+, cuDNN Version: .*(?:mismatch|less than)|The installed Paddle is compiled with (?:CUDA|CUDNN) .*but (?:CUDA|CUDNN)|[Ii]nstalled Paddle is compiled with
 paddle_onednn_pir onednn_unsupported primary 0.95 ConvertPirAttribute2RuntimeAttribute not support|onednn_instruction\.cc
 paddle_onednn onednn_unsupported primary 0.65 (?:could not (?:create|execute|initialize) a (?:primitive|memory|sub-?memory|dnnl)|dnnl::error|mkldnn::error|MKLDNN (?:primitive|error))
-smi_card first_gpu_only note 0.5 (\d+W / +\d+W \| +\d+MiB / +\d+MiB \| +\d+%)[ ]
-ppocr_first_gpu first_gpu_only note 0.4 The first GPU is used for inference by default, GPU ID: (\d+)
 # Training.
 ppocr_line_error bad_training_data note 0.5 When parsing line (.{0,80})
 ppocr_missing_image missing_file note 0.55 Exception: (\S.*) does not exist!|(?:img_path|image|file)\S* .*does not exist!
 ppocr_learnt_nothing checkpoint_mismatch note 0.3 best metric, (?:acc|hmean): 0(?:\.0+)?,
 ppocr_param_shape checkpoint_mismatch note 0.55 The shape of model params \S+ \[.*\] not matched with loaded params|The pretrained params \S+ not in model
 paddle_eval_frozen evaluation_hang at_end 0.7 eval model:: +0%\|
-paddle_nccl_shm_hint shm_full primary 0.55 export NCCL_SHM_DISABLE=1
 paddle_store_retry rendezvous_failed at_end 0.6 Retry to connect to \S+ while the server is not yet listening
 paddle_store_connected rendezvous_failed note 0.05 Successfully connected to \S+
 collective_late collective_timeout symptom 0.7 CommTaskManager.*(?:timeout|[Tt]imed out)|(?:Detected|detect) (?:timeout|Timeout) .*(?:task|collective)|ProcessGroupNCCL.*(?:timed ?out|Timeout at)|comm_task.*[Tt]imeout|(?i:(?:detected|caught|hit|reached|exceeded) (?:a )?timeout (?:of|in|at|while|for) .{0,60}(?:\bop\b|task|rank|collective|barrier)|(?:all_?reduce|all_?gather|broadcast|barrier|collective\b).{0,60} timed out|failed to pass monitoredBarrier)|Heartbeat monitor timed out|watchdog got stuck for \d+ seconds|Received a (?:global )?(?:dump|timeout) signal (?:from|due to)

@@ -21,11 +21,10 @@ kernel_oom_reaper host_out_of_memory proof 0.8 oom_reaper: reaped process (\d+) 
 kernel_segfault segmentation_fault proof 0.6 \b(\S+)\[(\d+)\]: segfault at [0-9a-f]+ ip|traps: (\S+)\[(\d+)\] general protection
 kernel_invalid_opcode illegal_instruction proof 0.9 traps: (\S+)\[(\d+)\] trap invalid opcode
 kernel_xid_fatal gpu_fault proof 0.92 NVRM: Xid \([^)]*\): (48|61|62|63|64|74|79|92|94|95|119|12[0-3]|136|14[03-9]|15[0468]|160)\b|fallen off the bus\b|NVRM: .*(?:RmInitAdapter failed|Cannot attach gpu)|Remapping Failure Occurred +: Yes|[Rr]ow [Rr]emapp\w+ [Ff]ailure|Row remapping failed|amdgpu: (?:ring \S+ timeout|GPU reset begin|.*[Uu]ncorrectable)|SXid \([^)]*\): \d+, Fatal|caused by previous Xid (\d+)
-kernel_xid_program gpu_kernel_fault proof 0.7 NVRM: Xid \([^)]*\): (13|31|43|45|68|69)\b
+# 45 is the clean-up after another.
+kernel_xid_program gpu_kernel_fault proof 0.7 NVRM: Xid \([^)]*\): (13|31|43|68|69)\b
 kernel_bad_memory host_hardware_fault proof 0.9 \[Hardware Error\]: .*(?:memory error|multi-bit ECC)|due to hardware memory corruption|Memory failure: 0x\w+: (?:Sending|Killing)|EDAC \S+ (?:\d+ )?UE\b|MCE: Killing|Uncorrected (?:hardware )?(?:memory )?error|Machine Check Exception: \d|Fatal (?:machine check|hardware error)|Uncorrect(?:able|ed) (?:ECC|[Mm]emory|machine check|PCI Express)(?: \w+)? ?\| ?Asserted|\| (?:IERR|CATERR|Thermal Trip|Bus (?:Fatal|Uncorrectable) [Ee]rror|Fatal NMI) ?\| ?Asserted|critical temperature reached|[Rr]eached critical temperature
 kernel_panic host_restarted primary 0.8 Kernel panic - not syncing|[Uu]nexpectedly rebooted|rebooted unexpectedly|[Rr]un-?time critical stop
-# The last of them is `last -x` of a host that went down without a shutdown.
-kernel_lockup host_hardware_fault symptom 0.5 watchdog: BUG: soft lockup|NMI watchdog: Watchdog detected hard LOCKUP|^reboot +system boot .* - crash
 kernel_fork_pids process_limit proof 0.9 cgroup: fork rejected by pids controller in (\S+)
 kernel_io_error storage_failure proof 0.75 (?:blk_update_request: (?:critical )?(?:I/O|medium) error|Buffer I/O error on dev|EXT4-fs error \(device|XFS \([^)]*\): .*(?:I/O error|Corruption)|critical (?:medium|target) error, dev)
 kernel_nfs storage_failure primary 0.75 nfs: server \S+ not responding, (?:still trying|timed out)
@@ -47,7 +46,6 @@ slurm_cancelled terminated_from_outside symptom 0.7 slurmstepd: error: \*\*\* (?
 slurm_cancelled_by terminated_from_outside primary 0.8 \bCANCELLED by \d
 kube_evicted_memory host_out_of_memory proof 0.9 The node was low on resource: memory|must evict pod\(s\) to reclaim" resourceName="memory|The node had condition: \[MemoryPressure\]
 kube_oom_killed cgroup_out_of_memory proof 0.96 \bOOMKilled["']?(?:$|[,}).;]|\s+[A-Za-z0-9(]|\s*[:=]\s*true)
-colab_oom host_out_of_memory primary 0.85 (?i)your session crashed after using all available RAM
 docker_kill_event killed_by_other proof 0.9 container kill \S+ .*signal=(?:9|KILL|SIGKILL)\b
 manual_kill killed_by_other proof 0.94 COMMAND=\S*kill.{0,40} -(?:9|KILL|SIGKILL)\b|COMMAND=\S*fuser -k|CMD \(.*kill -(?:9|KILL) |\$ (?:sudo )?kill -(?:9|KILL|SIGKILL) |^ *\d+ +(?:sudo )?kill -(?:9|KILL) \d|\$ (?:sudo )?pkill -(?:9|KILL|SIGKILL) |\w\[\d+\]: .{0,20}\bp?kill -(?:9|KILL|SIGKILL) |exe="/usr/bin/kill"|\bsyscall=(?:kill|62)\b.* a1=(?:SIGKILL|9)\b
 reaper_kill killed_by_other primary 0.8 pid[ =:]*\d+ ?-> ?SIGKILL|(?i:\b(?:killed|killing|reaped|reaping)\b.{0,40}\bpid[ =:]*\d+.{0,40}(?:reservation|quota|policy|idle|owner|limit))|process reaper|\bterminated because it exceeded the limits for interactive|interactive process is killed if|failed to exit within \S+ of signal \S+ - using the force|did not (?:exit|stop) (?:with)?in .{0,20}(?:sending|using|resorting to) SIGKILL
@@ -87,7 +85,6 @@ container_setup container_setup_failed primary 0.85 CreateContainerConfigError|C
 # The wrapper of whatever the runtime met.
 container_wrapper container_setup_failed symptom 0.75 Error response from daemon: |OCI runtime create failed|failed to create shim task|FailedCreatePodSandBox
 controller_not_delegated container_setup_failed primary 0.93 cgroup controller .{0,24}is not available|controller [`'"]?\w+[`'"]? is not available|cgroup\.subtree_control.{0,80}(?i:no such file|permission denied|not supported|invalid argument|busy)|cannot (?:specify|set) (?:resource )?limits without cgroups
-cgroups_hybrid container_setup_failed primary 0.93 cgroups in hybrid mode not supported
 pod_mount container_setup_failed primary 0.85 MountVolume\.\w+ failed|Unable to attach or mount volumes|FailedAttachVolume|Multi-Attach error
 # The kubelet pulls after it has mounted.
 kube_pulling container_setup_failed note 0.05 Pulling image "|Container image .* already present|Started container[ ]
@@ -98,7 +95,6 @@ kube_scheduled preempted_or_evicted note 0.1 Successfully assigned \S+ to|Starte
 kube_preempted preempted_or_evicted proof 0.9 Preempted by (?:pod )?\S+ on node|TaintManagerEviction|DeletionByTaintManager|NodeShutdown|Pod was terminated in response to imminent node shutdown|Warning +NodeNotReady|Marking for deletion Pod|DisruptionTarget +True
 # The limit was reached only if "oom" grew; oom_kill counts kills by whatever killer.
 memory_of_total host_out_of_memory note 0.05 (?:[Mm]emory us(?:ed|age)|памят|内存)[^\d]{0,40}[\d.]+ ?[^\s\d.]{0,6} ?(?:of|из|/) ?[\d.]+
-swapping memory_swaps note 0.85 ^vmstat: swaps in \d
 cgroup_never_full host_out_of_memory note 0.05 ^oom 0$
 cgroup_events_oom cgroup_out_of_memory proof 0.85 ^oom_kill [1-9]\d*$|^under_oom 1$
 # Network file systems.
@@ -109,14 +105,14 @@ kernel_ceph storage_failure primary 0.85 (?:libceph|ceph): .*(?:mds\d+ (?:hung|c
 # The health of cards, and NCCL's own checks.
 pcie_limited pcie_link_slow note 0.75 available PCIe bandwidth, limited by|LnkSta:.*Width x\d+ \(downgraded\)|pcie\.link\.width\.current: \d+ \(of \d+\)
 card_throttled gpu_throttled note 0.75 throttle\w*[=:] ?\w*(?:THERMAL|SLOWDOWN|POWER_BRAKE)|(?:HW|SW|Hardware|Software) (?:Thermal |Power Brake |Power Cap )?Slowdown *: Active|Thermal Slowdown *: Active|Slowdown due to (?:thermal|power)|clocks_(?:throttle|event)_reasons\.(?:hw|sw)_\w*slowdown\W{0,20}Active|MHz\b.{0,40}0x0000000000000(?:0[2-9a-f][0-9a-f]|0[01][89a-f])\b
-card_power_cap gpu_throttled note 0.4 SW Power Cap *: Active|clocks_(?:throttle|event)_reasons\.sw_power_cap\W{0,20}Active
 cpu_throttled cpu_throttled note 0.3 temperature (?:is )?above threshold, cpu clock (?:is )?throttled
 card_counts_errors gpu_fault symptom 0.6 (?:DRAM|SRAM|Aggregate|Volatile) Uncorrectable(?: \w+)* *: [1-9]|Double Bit ECC *: [1-9]|Uncorrectable Error *: Yes
 kernel_iommu nccl_p2p_broken primary 0.75 (?:nvidia|NVRM).{0,60}IO_PAGE_FAULT|DMAR: .*DMA (?:Read|Write).* fault addr
 pcie_fatal gpu_fault symptom 0.6 PCIe Bus Error: severity=Uncorrect\w+|AER: Uncorrected \(Fatal\)
 device_lost gpu_fault symptom 0.57 VK_ERROR_DEVICE_LOST|ERROR_DEVICE_LOST|[Dd]evice (?:is |was )?lost\b|context is lost\b|hipErrorLaunchFailure|marked for remapping, reset gpu|Pending Page Blacklist +: Yes
 nccl_diag_p2p nccl_p2p_broken primary 0.9 NCCL DIAG \[INFO\] p2p: (?:(?:only )?\d+/\d+ |.*(?:mismatch|import failed|check failed|unavailable|timed out))
-nccl_diag_net nccl_network symptom 0.5 NCCL DIAG \[INFO\] net bw: .*(?:failed|timed out|off median)
+# Who holds a port, a card's memory or a node's, as ss, lsof, nvidia-smi and Ray list it.
+holds_it gpu_busy note 0.05 users:\(\("[^"]+",pid=(\d+)|^(?:\S+ +|\(raylet[^)]*\) +)?(\d+)\s(?:.*\(LISTEN\)|\s*\d+\.\d+\s+ray::)|^[0-9A-Fa-f]{8}:[0-9A-Fa-f:.]+, (\d+), \S*python.* MiB|^\| +\d+ .{0,20} (\d+) +C(?:\+G)? +\S*python\S* +\d+MiB
 # What holds the other ranks up: all of these run on one rank alone in common trainers.
 busy_evaluation rank_busy_alone activity 0.8 eval model:: +\d{1,2}%|\beval: +\d{1,2}%\||\b(?:validation|validating|evaluation|evaluating):? +\d{1,2}%\||(?i:(?:starting|running|beginning) (?:the )?(?:full )?(?:validation|evaluation)|(?:validat|evaluat)\w*[ _]on[ _]rank[ _]?(?:0|zero)|(?:other|all other) ranks wait|(?:validation|evaluation|validating|evaluating)\b.{0,60} \d{1,2} ?%|\bval .{0,60}\d% done)
 busy_index rank_busy_alone activity 0.75 (?i:(?:building|scanning|creating|generating|computing|caching|indexing|tokenizing|tokenising|preprocessing|downloading|extracting|copying) .{0,60}(?:index|labels?|files?|lmdb|dataset|samples?|images|cache|shards?|archive)|\bindexed \d|(?:index|cache|manifest|vocabulary|label list)\b.{0,60}(?:building it|creating it|rebuilding|being built|not found, build\w+)|(?:index|cache):? +[\d.]+ ?[kM]? ?(?:/|of) ?[\d.]+|\b(?:fetching|downloading|pulling) .{0,80}\d ?[KMGT]i?B\b|\b(?:preparing|building|scanning|caching|indexing|extracting) .{0,60}: +\d{1,3}%\||^Running \w+ on dataset|\b(?:once|only|alone),? (?:by|on|in|for)? ?(?:the )?global rank[ _]?(?:zero|0)\b|skip_first_batches|[Ss]kipping (?:the )?(?:first )?\d+ batches)|(?i:(?:saving|writing|uploading|serialising|serializing) (?:the )?(?:model |full |optimizer )?(?:checkpoint|snapshot|weights|state|model to)|checkpoint (?:written|saved|uploaded) in \d)

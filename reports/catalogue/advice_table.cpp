@@ -7,6 +7,87 @@ namespace ocrtune {
 // NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<Phrase>& advice_table() {
   static const std::vector<Phrase> kTable = {
+      {"end the process that holds the card (it is none of this run), or choose another card with "
+       "CUDA_VISIBLE_DEVICES",
+       "终止占用该卡的进程（不属于本次运行），或用 CUDA_VISIBLE_DEVICES 选择另一张卡"},
+      {"end the process {} that holds the card (it is none of this run), or choose another card "
+       "with CUDA_VISIBLE_DEVICES",
+       "终止占用该卡的进程 {}（不属于本次运行），或用 CUDA_VISIBLE_DEVICES 选择另一张卡"},
+      {"end the left-over process by its pid (ss -ltnp | grep PORT), then start again",
+       "按 pid 终止残留的进程（ss -ltnp | grep PORT），再重新启动"},
+      {"end the left-over process {} by its pid (ss -ltnp | grep PORT), then start again",
+       "按 pid 终止残留的进程 {}（ss -ltnp | grep PORT），再重新启动"},
+      {"systemctl status nvidia-fabricmanager on that host: its version must be the driver's; "
+       "install the same, start it, restart the host",
+       "在该主机上执行 systemctl status "
+       "nvidia-fabricmanager：其版本必须与驱动一致；安装相同版本，启动它，重启主机"},
+      {"files were replaced or removed on the server while they were read: mount anew, restart "
+       "from the last checkpoint; put new data into a new folder",
+       "文件在被读取时于服务器上被替换或删除：重新挂载，从最近的检查点重启；新数据放入新目录"},
+      {"the same batch on the CPU names the index; tokens that were added need "
+       "model.resize_token_embeddings(len(tokenizer))",
+       "同一批次在 CPU 上运行会指出越界的下标；新增的 token 需要 "
+       "model.resize_token_embeddings(len(tokenizer))"},
+      {"ls -l FILE: some 130 bytes are a pointer: git lfs pull, then build the image or copy the "
+       "file anew",
+       "ls -l FILE：约 130 字节的是指针文件：先 git lfs pull，再重新构建镜像或复制文件"},
+      {"remove what earlier runs left there (du -sh /tmp/* | sort -h; ocrmypdf.io.*, spilled "
+       "objects), and point TMPDIR or the spill folder to a disk with room",
+       "清除先前运行的残留（du -sh /tmp/* | sort -h；ocrmypdf.io.*、溢出的对象），并把 TMPDIR "
+       "或溢出目录指向有空间的磁盘"},
+      {"du -sh on the node of the rank that failed: delete what is not of this run, then restart "
+       "from the last whole checkpoint",
+       "在失败的 rank 所在节点上执行 du -sh：删除不属于本次运行的内容，再从最近的完整检查点重启"},
+      {"on the host that announced the address: NCCL_SOCKET_IFNAME=INTERFACE of the network "
+       "between the nodes, not docker0 (a profile script may set it)",
+       "在公布该地址的主机上：NCCL_SOCKET_IFNAME 设为节点间网络的接口，而非 docker0（可能由某个 "
+       "profile 脚本设置）"},
+      {"look at that port's cable, transceiver and switch (ibstat, mlxlink); leave the port or the "
+       "host out and restart from the last checkpoint",
+       "检查该端口的线缆、光模块和交换机（ibstat、mlxlink）；排除该端口或主机，从最近的检查点重启"},
+      {"was all skipped or left empty? ocrmypdf --force-ocr in place of --skip-text where the "
+       "pages hold a stamp's text layer",
+       "是否全部被略过或为空？若页面带有印章的文字层，用 ocrmypdf --force-ocr 代替 --skip-text"},
+      {"long work in a thread or process of its own, so that the event loop answers; WatchdogSec "
+       "above the longest request",
+       "把耗时的工作放入单独的线程或进程，使事件循环能够应答；WatchdogSec 大于最长的请求"},
+      {"the power, its supply and ipmitool sel list of that node: leave it out (scontrol update "
+       "state=drain) and restart from the last checkpoint",
+       "检查该节点的供电、电源和 ipmitool sel list：将其排除（scontrol update "
+       "state=drain），从最近的检查点重启"},
+      {"a bound on what the largest actor keeps (back pressure: ray.wait before more is "
+       "submitted); memory= for it, fewer tasks at once",
+       "限制最大的 actor 所保留的内容（反压：提交更多之前先 ray.wait）；为它设置 "
+       "memory=，同时减少任务数"},
+      {"train from a traineddata whose unicharset has these letters, or build a starter from the "
+       "ground truth (make unicharset lists proto-model)",
+       "从 unicharset 含有这些字母的 traineddata 开始训练，或由标注构建起始模型（make unicharset "
+       "lists proto-model）"},
+      {"the dictionary that belongs to the model: --rec_char_dict_path (as many lines as the model "
+       "has classes, less blank and space)",
+       "使用属于该模型的字典：--rec_char_dict_path（行数等于模型的类别数减去 blank 和空格）"},
+      {"PROGRAM --help of the installed version names the option now; or the version that the "
+       "command was written for",
+       "已安装版本的 PROGRAM --help 会给出现在的选项；或安装该命令所针对的版本"},
+      {"a function of the module in place of the lambda or inner function that is handed to the "
+       "process",
+       "以模块级函数代替传给进程的 lambda 或内层函数"},
+      {"apt-get install gcc g++ python3-dev (Python.h), or the image that has them; without "
+       "torch.compile and triton none is needed",
+       "apt-get install gcc g++ python3-dev（Python.h），或使用带有它们的镜像；不用 torch.compile "
+       "和 triton 则无需编译器"},
+      {"ls -l /proc/PID/fd names what stays open: close it in the code (uploads, images, PDFs: "
+       "with open(...)); a restart helps until then",
+       "ls -l /proc/PID/fd 会列出未关闭的文件：在代码中关闭它们（上传、图像、PDF：with "
+       "open(...)）；在此之前重启可缓解"},
+      {"ls -l /proc/{}/fd names what stays open: close it in the code (uploads, images, PDFs: with "
+       "open(...)); a restart helps until then",
+       "ls -l /proc/{}/fd 会列出未关闭的文件：在代码中关闭它们（上传、图像、PDF：with "
+       "open(...)）；在此之前重启可缓解"},
+      {"pip install 'onnxruntime-gpu[cuda,cudnn]', or an image nvidia/cuda:VERSION-cudnn-runtime; "
+       "list the session's providers at each start",
+       "pip install 'onnxruntime-gpu[cuda,cudnn]'，或使用镜像 "
+       "nvidia/cuda:VERSION-cudnn-runtime；每次启动时列出会话的 providers"},
       {"the schedule's number of epochs or steps against those of the checkpoint",
        "对照学习率计划的轮数或步数与检查点的轮数或步数"},
       {"a schedule for the new number of epochs, or weights alone from the checkpoint (pretrained) "
@@ -49,8 +130,6 @@ const std::vector<Phrase>& advice_table() {
        "各节点使用相同的代码与字典：比较 git rev-parse HEAD 与 sha256sum DICT"},
       {"results that expire sooner or stay out of it: result_expires=3600   # Celery",
        "让结果更早过期，或不放入其中：result_expires=3600   # Celery"},
-      {"vmstat 1   # si and so; free -g", "vmstat 1   # 看 si 与 so；free -g"},
-      {"no images or data kept in memory by each worker", "各 worker 不在内存中保留图像或数据"},
       {"bring the host back, or leave it out of --hosts; ocrtune run waits for --host-patience",
        "恢复该主机，或从 --hosts 中去掉；ocrtune run 会按 --host-patience 等待"},
       {"save more often: what came after the last checkpoint is lost with a host",
@@ -106,8 +185,6 @@ const std::vector<Phrase>& advice_table() {
        "运行时执行 nvidia-smi：程序是否在其进程列表中？"},
       {"the GPU build of the framework, for the CUDA version that nvidia-smi names",
        "安装框架的 GPU 版本，对应 nvidia-smi 所示的 CUDA 版本"},
-      {"pip install 'onnxruntime-gpu[cuda,cudnn]'   # the CUDA and cuDNN that the line names",
-       "pip install 'onnxruntime-gpu[cuda,cudnn]'   # 即该行所指的 CUDA 与 cuDNN"},
       {"the versions that the program was written for, by its requirements or its date; or the new "
        "call, by the changelog",
        "按程序的依赖说明或其日期安装当时的版本；或按更新日志改用新的调用方式"},
@@ -130,8 +207,6 @@ const std::vector<Phrase>& advice_table() {
        "celery worker -c 1 --max-tasks-per-child 20   # 每个子进程各自加载模型"},
       {"fewer tasks at once: @ray.remote(num_cpus=4, memory=8 * 1024**3)",
        "减少同时运行的任务：@ray.remote(num_cpus=4, memory=8 * 1024**3)"},
-      {"RAY_memory_usage_threshold=0.98   # Ray's own monitor killed it, the kernel knows nothing",
-       "RAY_memory_usage_threshold=0.98   # 是 Ray 自己的监控终止了它，内核并不知情"},
       {"pip install 'paddlepaddle>=2.1.2'   # older ones leak a set of loader workers an epoch",
        "pip install 'paddlepaddle>=2.1.2'   # 旧版本每个 epoch 泄漏一组数据加载进程"},
       {"keep float(loss), not the tensor; persistent_workers=True",
@@ -291,10 +366,6 @@ const std::vector<Phrase>& advice_table() {
        "在程序所在处运行 nproc 和 grep Cpus_allowed_list /proc/self/status"},
       {"its job asked for {} CPUs a task, and it may run on {}",
        "作业为每个任务申请了 {} 个 CPU，而它只能在 {} 个上运行"},
-      {"the loader may run on one CPU", "数据加载进程只能在一个 CPU 上运行"},
-      {"podman --runtime runc, or control groups of version 2 alone: boot with "
-       "systemd.unified_cgroup_hierarchy=1",
-       "podman --runtime runc，或只用第 2 版控制组：以 systemd.unified_cgroup_hierarchy=1 启动"},
       {"numactl --interleave=all CMD or --preferred=N in place of --membind; mbind and "
        "set_mempolicy in the program bind likewise",
        "用 numactl --interleave=all CMD 或 --preferred=N 代替 --membind；程序中的 mbind 和 "
@@ -317,8 +388,8 @@ const std::vector<Phrase>& advice_table() {
       {"reinstalling the framework", "重装框架"},
       {"keep the last checkpoint: the newest file may be cut short",
        "保留最近的检查点：最新的文件可能不完整"},
-      {"another GPU, driver or CUDA version: GPU memory has no part in it",
-       "换 GPU、驱动或 CUDA 版本：与显存无关"},
+      {"another GPU, driver or CUDA version, NCCL_P2P_DISABLE=1: GPU memory has no part in it",
+       "换 GPU、驱动或 CUDA 版本，NCCL_P2P_DISABLE=1：与显存无关"},
       {"more host memory or --shm-size; another CUDA version",
        "增加主机内存或 --shm-size；换 CUDA 版本"},
       {"more host memory, another GPU or driver", "增加主机内存、换 GPU 或驱动"},
@@ -462,8 +533,6 @@ const std::vector<Phrase>& advice_table() {
       {"CMD with the model's default configuration", "用模型的默认配置运行 CMD"},
       {"CMD with num_workers=0", "以 num_workers=0 运行 CMD"},
       {"nvidia-smi   # on the host", "nvidia-smi   # 在主机上"},
-      {"python -c 'import torch; torch.load(\"FILE\", weights_only=False)'   # a file you trust",
-       "python -c 'import torch; torch.load(\"FILE\", weights_only=False)'   # 限可信文件"},
       {"curl --retry 99 --retry-connrefused -sS http://HOST:PORT/health   # with the check off",
        "curl --retry 99 --retry-connrefused -sS http://HOST:PORT/health   # 关闭检查后"},
       {"as the message says: {}", "按消息所说：{}"},
@@ -489,12 +558,6 @@ const std::vector<Phrase>& advice_table() {
       {"{}, at first {}; {} of the step waits for data: {}",
        "{}，最初 {}；{} 的步骤时间在等数据：{}"},
       {"{} a second at first, {} at last: {}", "最初每秒 {}，最后每秒 {}：{}"},
-      {"NCCL_P2P_DISABLE=1, often advised for 'killed by signal: Killed', does not help here: "
-       "loader workers use no NCCL, and nothing in these logs speaks of a GPU-to-GPU fault. It "
-       "moves the traffic through host shared memory, so it can make a shortage of memory worse.",
-       "对于 'killed by signal: Killed' 常被建议的 NCCL_P2P_DISABLE=1 "
-       "在这里没有用：数据加载进程不使用 NCCL，日志中也没有 GPU "
-       "间通信故障的迹象。它会让通信改走主机共享内存，可能加剧内存不足。"},
       {"raise the limit: docker run --memory=64g", "提高上限：docker run --memory=64g"},
       {"raise the limit: podman run --memory=64g", "提高上限：podman run --memory=64g"},
       {"raise the limit: resources.limits.memory", "提高上限：resources.limits.memory"},

@@ -79,7 +79,6 @@ constexpr Row kRows[] = {
     {"pcie_link_slow", "PCIe 链路过慢", "显卡的 PCIe 链路比其能力更窄或更慢：复制数据要慢很多倍。"},
     {"gpu_throttled", "GPU 降频", "GPU 因温度或功率上限而降低频率。"},
     {"cpu_throttled", "CPU 降频", "CPU 因温度而降低频率。"},
-    {"memory_swaps", "内存交换", "主内存已满，内核在内存与磁盘之间交换页面：每一步都在等待磁盘。"},
     {"throughput_fell", "速率下降",
      "每步工作量不变而速率在运行中下降：过热、页缓存不再能掩盖的存储、内存交换或邻居的负载。"},
     {"runs_on_cpu", "在 CPU 上运行",
@@ -145,8 +144,6 @@ constexpr Row kRows[] = {
      "oneDNN（MKL-DNN）遇到该版本 Paddle 无法用它运行的算子或属性（已知于 CPU 上的 3.3.0 与 "
      "3.3.1）。"},
     {"cpu_wheel_with_gpu", "框架为 CPU 版本", "配置要求 GPU，但安装的是框架的 CPU 版本。"},
-    {"first_gpu_only", "只用了第一张 GPU",
-     "推理只在第一张 GPU 上进行；其他 GPU 空闲，除非各有自己的进程。"},
     {"missing_file", "缺少文件", "运行所需的文件或目录不存在（或不在本节点上）。"},
     {"permission_denied", "权限不足", "运行的用户无权读写某个文件或设备。"},
     {"missing_module", "缺少 Python 包", "缺少某个 Python 包或程序，或其版本没有所需的名称。"},

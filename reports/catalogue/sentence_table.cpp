@@ -8,6 +8,22 @@ namespace ocrtune {
 // NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<Phrase>& sentence_table() {
   static const std::vector<Phrase> kTable = {
+      {"name the trained weights (Global.pretrained_model, --resume, --weights) and export anew: "
+       "what was exported was never trained",
+       "指定训练好的权重（Global.pretrained_model、--resume、--"
+       "weights）后重新导出：导出的模型从未训练过"},
+      {"a lower learning rate (with n ranks the global batch is n times larger), warm-up, clipped "
+       "gradients",
+       "降低学习率（n 个 rank 的全局 batch 为 n 倍），预热，梯度裁剪"},
+      {"bf16 or fp32 instead of fp16; look for empty or broken labels",
+       "用 bf16 或 fp32 代替 fp16；检查空的或损坏的标签"},
+      {"TMPDIR on a volume with room; fewer --jobs, a lower --oversample",
+       "TMPDIR 指向有空间的卷；更少的 --jobs，更低的 --oversample"},
+      {"dims in config.pbtxt as the model itself has them, or the model that was meant; and the "
+       "dictionary of that model",
+       "config.pbtxt 中的 dims 与模型本身一致，或换成本来要用的模型；并使用该模型的字典"},
+      {"an image that holds them: nvidia/cuda:VERSION-cudnn-runtime in place of base or slim",
+       "使用包含这些库的镜像：以 nvidia/cuda:VERSION-cudnn-runtime 代替 base 或 slim"},
       {"TIE OF {}", "{} 个并列"},
       {"Repeats of one setting differ by {}; the interval allows for it.",
        "同一配置的重复测量相差 {}；区间已计入这一差异。"},
@@ -242,10 +258,6 @@ const std::vector<Phrase>& sentence_table() {
       {"num_workers=0 to see whether it still stops", "设 num_workers=0，看是否仍会停住"},
       {"raise the loader's timeout", "增大数据加载的超时时间"},
       {"copy the data to a local disk", "把数据复制到本地磁盘"},
-      {"lower the learning rate; with n ranks the global batch is n times larger",
-       "降低学习率；n 个 rank 的全局 batch size 为 n 倍"},
-      {"fp32 instead of mixed precision; look for empty or broken labels",
-       "用 fp32 代替混合精度；检查有无空标签或损坏的标签"},
       {"more loader workers, up to the free cores and memory: ocrtune tune",
        "增加数据加载进程，以空闲核心和内存为限：ocrtune tune"},
       {"LMDB, a local disk, fewer augmentations (RecConAug reads two more images a sample)",

@@ -32,8 +32,8 @@ constexpr double kLeads = 0.5;  // the first cause, with what follows from it na
 // The page's own words, in English and Chinese.
 struct Words {
   const char *nothing, *empty, *no_run, *independent, *certain, *likely, *possible, *weak, *seen,
-      *because, *confirm, *first, *fix, *not_worth, *story, *settle, *means, *consequences, *notes,
-      *above, *alike, *suspect;
+      *who, *because, *confirm, *first, *fix, *not_worth, *story, *settle, *means, *consequences,
+      *notes, *above, *alike, *suspect;
 };
 constexpr Words kEnglish = {
     "No failure found in what was given.",
@@ -45,6 +45,7 @@ constexpr Words kEnglish = {
     "possible",
     "weak",
     "seen    ",
+    "who     ",
     "because ",
     "confirm ",
     "first   ",
@@ -67,6 +68,7 @@ constexpr Words kChinese = {"所给内容中没有发现失败。",
                             "可能",
                             "较弱",
                             "依据    ",
+                            "对象    ",
                             "因为    ",
                             "确认    ",
                             "先做    ",
@@ -115,6 +117,22 @@ std::string evidence_text(const EvidenceLine& line, bool chinese, Quoted& quoted
   return text + "\n";
 }
 
+// "rank 2, GPU 0000:b1:00"
+std::string who_text(const std::vector<Named>& who, bool chinese) {
+  constexpr std::pair<const char*, const char*> kKinds[] = {
+      {"process", "进程"},   {"worker", "工作进程"}, {"user", "用户"},      {"model", "模型"},
+      {"container", "容器"}, {"host", "主机"},       {"interface", "网卡"}, {"file", "文件"}};
+  std::string text;
+  for (const Named& one : who) {
+    std::string kind = one.kind;
+    for (const auto& [english, own] : kKinds) {
+      if (chinese && kind == english) kind = own;
+    }
+    text += (text.empty() ? "" : chinese ? "、" : ", ") + kind + " " + one.name;
+  }
+  return text;
+}
+
 std::string cause_text(const Cause& cause, std::size_t number, bool chinese, Quoted& quoted) {
   const Words& words = words_of(chinese);
   const auto say_it = [&](const std::string& text) { return chinese ? chinese_of(text) : text; };
@@ -123,6 +141,8 @@ std::string cause_text(const Cause& cause, std::size_t number, bool chinese, Quo
                   spoken_cause(cause.row->name, chinese), confidence_word(cause.confidence, words),
                   100 * cause.confidence, cause.row->name, meaning_of(*cause.row, chinese));
   for (const EvidenceLine& line : cause.evidence) text += evidence_text(line, chinese, quoted);
+  if (!cause.who.empty())
+    text += fmt::format("   {} {}\n", words.who, who_text(cause.who, chinese));
   text += fmt::format("   {} {}\n", words.confirm, say_it(cause.confirm));
   if (!cause.first.empty()) text += fmt::format("   {} {}\n", words.first, say_it(cause.first));
   for (const std::string& fix : cause.fixes) {
@@ -193,6 +213,13 @@ Json evidence_json_of(const std::vector<EvidenceLine>& lines) {
                      {"count", line.count},
                      {"raised_at", line.raised.place}});
   }
+  return array;
+}
+
+Json who_json(const std::vector<Named>& who) {
+  Json array = Json::array();
+  for (const Named& one : who)
+    array.push_back({{"kind", one.kind}, {"name", valid_utf8(one.name)}});
   return array;
 }
 
@@ -292,6 +319,7 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::vector<LogScan
                       {"meaning", cause.row->meaning},
                       {"outcome", cause.row->outcome},
                       {"evidence", evidence_json_of(cause.evidence)},
+                      {"who", who_json(cause.who)},
                       {"confirm", cause.confirm},
                       {"first", cause.first},
                       {"fixes", cause.fixes},

@@ -121,27 +121,18 @@ TEST(Advice, ABoundNodeThatWasFullIsToldFromAFullMachine) {
   EXPECT_THAT(killed("NONE,nodemask=(null)"), Not(HasSubstr("NUMA")));
 }
 
-TEST(Advice, FewCpusForALoaderAreAMask) {
-  const auto first = [](const std::string& job, const char* cpus) {
-    const Diagnosis found =
-        diagnose_text(job +
-                      "UserWarning: This DataLoader will create 10 worker processes in total. Our "
-                      "suggested max number of worker in current system is " +
-                      cpus + ", which is smaller than what this DataLoader is going to create.\n");
-    EXPECT_FALSE(found.failed);
-    return found.causes.at(0);
+TEST(Advice, ALoaderOfOneCpuIsBoundToIt) {
+  const auto first = [](const char* cpus) {
+    return diagnose_text(
+               "UserWarning: This DataLoader will create 10 worker processes in total. Our "
+               "suggested max number of worker in current system is " +
+               std::string(cpus) +
+               ", which is smaller than what this DataLoader is going to create.\n")
+        .causes.at(0);
   };
-  const Cause bound = first("SLURM_JOB_ID=77 SLURM_CPUS_PER_TASK=20\n", "1");
-  EXPECT_STREQ(bound.row->name, "narrow_cpu_mask");
-  EXPECT_GE(bound.confidence, 0.9);
-  EXPECT_EQ(bound.evidence[0].text, "its job asked for 20 CPUs a task, and it may run on 1");
-  EXPECT_EQ(bound.evidence.size(), 3u);
-  EXPECT_THAT(bound.fixes[0], HasSubstr("srun --cpus-per-task"));
-  EXPECT_STREQ(first("", "1").row->name, "narrow_cpu_mask");
-  EXPECT_STREQ(first("", "8").row->name, "thread_oversubscription");
-  EXPECT_STREQ(first("SLURM_CPUS_PER_TASK=4\n", "4").row->name, "thread_oversubscription");
-  EXPECT_STREQ(first("   NumCPUs=1 NumTasks=1 CPUs/Task=1\n", "1").row->name,
-               "thread_oversubscription");
+  EXPECT_STREQ(first("1").row->name, "narrow_cpu_mask");
+  EXPECT_THAT(first("1").fixes[0], HasSubstr("srun --cpus-per-task"));
+  EXPECT_STREQ(first("8").row->name, "thread_oversubscription");
 }
 
 TEST(Advice, WhatAnEnginesExitCodeOrAFilterEndsIsNoSecondCause) {
@@ -211,19 +202,6 @@ TEST(Advice, PinsTheLibraryWhoseNameIsGone) {
             "  File \"/e/lib/python3.12/site-packages/paddleocr/ocr.py\", line 63, in __init__\n"
             "TypeError: parse_args() got an unexpected keyword argument 'show_log'\n"),
       HasSubstr("paddleocr=="));
-}
-
-// NCCL's switch is advised for what has nothing to do with it: said where one could think of it.
-TEST(Advice, TheSwitchOfNcclIsNamedOnlyWhereNcclIs) {
-  FailureEvidence killed;
-  killed.exit_code = 137;
-  const auto notes = [&](const char* line) {
-    return join(diagnose({scan_text("log", line)}, killed).notes, "\n");
-  };
-  EXPECT_THAT(notes("Uvicorn running on http://0.0.0.0:8080\n"), Not(HasSubstr("NCCL_P2P")));
-  EXPECT_THAT(notes("NCCL version 2.20.5\n"), HasSubstr("NCCL_P2P"));
-  EXPECT_THAT(notes("DataLoader worker (pid 5) is killed by signal: Killed.\n"),
-              HasSubstr("NCCL_P2P"));
 }
 
 TEST(Advice, IsInTheWordsOfTheEngineThatIsSeen) {

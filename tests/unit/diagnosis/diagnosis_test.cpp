@@ -46,6 +46,13 @@ void expect_accepted(const std::string& file, std::size_t min_cases) {
     const Diagnosis diagnosis = diagnose_retold(log);
     EXPECT_THAT(log.accepted, testing::Contains(first_answer(diagnosis))) << log.name;
     EXPECT_TRUE(shows_why(log, diagnosis)) << log.name;
+    if (diagnosis.causes.empty()) continue;
+    const Cause& first = diagnosis.causes[0];
+    std::string who = first.who.empty() ? "nobody" : "";
+    for (const Named& one : first.who) who += one.kind + " " + one.name + "; ";
+    EXPECT_THAT(who, testing::HasSubstr(log.who)) << log.name;
+    const std::string fix = first.fixes.empty() ? "" : first.fixes[0];
+    EXPECT_THAT(fix, testing::HasSubstr(log.first)) << log.name;
   }
 }
 
@@ -116,6 +123,12 @@ TEST(Diagnosis, ChainsAndChildren) { expect_accepted("../diagnosis/chains_and_ch
 // that was made good, a node that died.
 TEST(Diagnosis, FallbacksVersionsAndLaterRuns) {
   expect_accepted("../diagnosis/fallbacks_and_versions.txt", 26);
+}
+
+// Who it was, by the line or the block that decided; families that have no words of their own; what
+// was made good before.
+TEST(Diagnosis, WhoItWasAndFurtherFamilies) {
+  expect_accepted("../diagnosis/who_and_families.txt", 44);
 }
 
 TEST(Diagnosis, ANamedSenderLeavesMemoryInDoubt) {
@@ -267,8 +280,7 @@ TEST(Diagnosis, SigkillIsNeverBlamedOnNccl) {
   for (const Cause& cause : diagnosis.causes) {
     EXPECT_THAT(cause.row->name, testing::Not(testing::HasSubstr("nccl")));
   }
-  ASSERT_FALSE(diagnosis.notes.empty());
-  EXPECT_THAT(diagnosis.notes.back(), testing::HasSubstr("NCCL_P2P_DISABLE=1"));
+  EXPECT_THAT(diagnosis.causes.at(0).not_worth, testing::HasSubstr("NCCL_P2P_DISABLE=1"));
 }
 
 TEST(Diagnosis, TheKernelLogSettlesWhoseLimit) {

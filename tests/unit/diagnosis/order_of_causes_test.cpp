@@ -286,24 +286,6 @@ TEST(OrderOfCauses, ASigkillThatARunSurvivedLeavesNoSuspect) {
   EXPECT_FALSE(diagnose_text(log + "worker group successfully finished.\n").failed);
 }
 
-TEST(OrderOfCauses, OneCardOfSeveralThatWorksIsTold) {
-  const std::string busy =
-      "| N/A   66C    P0   371W / 400W |   31022MiB /  40960MiB |     99%  Default |\n";
-  const std::string idle =
-      "| N/A   31C    P0    51W / 400W |       4MiB /  40960MiB |      0%  Default |\n";
-  std::string other = busy;
-  other.replace(other.find("371W"), 4, "364W");
-  const auto told = [](const std::string& text) {
-    const Diagnosis diagnosis = diagnose_text(text);
-    return !diagnosis.causes.empty() &&
-           diagnosis.causes[0].row->name == std::string_view("first_gpu_only");
-  };
-  EXPECT_TRUE(told(busy + idle + idle));
-  EXPECT_FALSE(told(busy + other + idle));
-  EXPECT_FALSE(told(idle + idle));
-  EXPECT_FALSE(told(busy));
-}
-
 // Who, where a collector put a name before each line.
 TEST(Story, CollectedLinesNameTheirHosts) {
   const auto story = [](const std::string& text) {

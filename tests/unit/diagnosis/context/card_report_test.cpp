@@ -34,18 +34,6 @@ TEST(CardReport, ColumnsOfATable) {
             "gpu_throttled");
 }
 
-TEST(CardReport, PagesThatGoToTheDiskAndComeBack) {
-  const std::string head =
-      " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n";
-  const std::string busy =
-      " 3 12 33348883 223259 1772 228871 52470 48371 55719 31863 26683 36353  4  9 11 76  0\n";
-  const std::string calm =
-      " 3  0 33348883 223259 1772 228871 0 0 55719 31863 26683 36353  4  9 11 76  0\n";
-  EXPECT_EQ(cause_of_report(head + busy + busy + busy), "memory_swaps");
-  EXPECT_EQ(cause_of_report(head + busy + calm + calm + calm), "")
-      << "the first row is of the boot";
-}
-
 TEST(CardReport, AQuotaThatRanOut) {
   const Diagnosis found = diagnose_text("nr_periods 53702\nnr_throttled 52988\n");
   ASSERT_FALSE(found.causes.empty());
