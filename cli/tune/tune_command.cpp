@@ -139,11 +139,11 @@ class TuneLine : public SessionObserver {
     }
     // Only now is it known what the program's own start takes.
     if (number_++ == 0 && prints_ && trial.ok()) {
-      const std::string takes = duration_text(trial.seconds);
-      const std::string starts = duration_text(trial.start_seconds);
+      const Bilingual takes = duration_text(trial.seconds);
+      const Bilingual starts = duration_text(trial.start_seconds);
       const std::string paid = fmt::format("{:.0f}", std::max(1.0, seconds_ / trial.seconds));
       // A run that is timed whole is all start-up, or none.
-      if (starts == takes) {
+      if (starts.english == takes.english) {
         note("A trial takes about {} here: the budget pays for about {}", {takes, paid});
       } else {
         note("A trial takes about {} here, {} of it start-up: the budget pays for about {}",
