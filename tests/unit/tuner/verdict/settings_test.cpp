@@ -207,7 +207,9 @@ TEST(ToldRate, AnotherHourOfAVirtualMachineIsAnother) {
   for (const int nproc : {1, 2}) {
     for (int round = 1; round <= 4; ++round) {
       trials.push_back(ran(nproc, 100 * nproc, "race", round));
-      trials.back().samples[0].interference = {.observed_seconds = 1, .cpu_seconds = 1.0 * nproc};
+      Interference& seen = trials.back().samples[0].interference;
+      seen.observed_seconds = 1;
+      seen.cpu_seconds = 1.0 * nproc;
     }
   }
   const auto width = [](const Interval& of) { return std::log(of.high / of.low) / 2; };
