@@ -7,9 +7,8 @@
 
 namespace ocrtune {
 
-// A row of the catalogue: the sentence of one code in both languages. The rows stand in the order
-// of the codes and have as many holes (reports/catalogue/holes.h) as a code has arguments; the
-// compiler checks both.
+// The sentence of one code in both languages. The compiler checks that rows stand in the order of
+// the codes and have as many holes (reports/catalogue/holes.h) as a code has arguments.
 struct ReasonRow {
   ReasonCode code;
   std::string_view english, chinese;
@@ -195,8 +194,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::runs_are_starts,
      "The program ends within {}: what was measured is its start, and hardly any work.",
      "程序在 {} 内结束：测得的主要是启动，几乎没有实际工作。"},
-    {ReasonCode::a_launch_was_slow,
-     "One of them made {} while nothing else was seen to run: the next launch may, too.",
+    {ReasonCode::a_launch_was_slow, "One made {} with nothing else in sight: the next may, too.",
      "其中一次仅为 {}，而当时未见其他负载：下次启动也可能如此。"},
     {ReasonCode::steps_end_within, "{} % of its steps end within {}.", "{} % 的步在 {} 内完成。"},
     {ReasonCode::times_the_baseline, "{} times the baseline ({} to {}).",
@@ -317,8 +315,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
      "network would have to give {} Gbit/s, it gave {}; or gradients would have to be summed over "
      "{} {4:step|steps} before they are exchanged, which makes the effective batch so much larger.",
      "单机比 {} 台主机更快：多机时 {} 的时间用于网络传输和等待。网络需要达到 {} Gbit/s，实测为 "
-     "{}；或者每累积 {} "
-     "步梯度再交换一次，有效 batch size 也随之增大同样倍数。"},
+     "{}；或者每累积 {} 步梯度再交换一次，有效 batch size 也随之增大同样倍数。"},
     {ReasonCode::one_host_is_faster_unknown,
      "One host is faster than {}: {} of the time there goes to the network and to waiting. How "
      "many bytes that is was not counted, so what the network would have to give is not known; "
