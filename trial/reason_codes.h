@@ -89,7 +89,7 @@
   /* tuner/verdict: why the recommended setting is safe and fast. */ \
   X(ran_times, 4) \
   X(runs_are_starts, 1) \
-  X(a_launch_was_slow, 1) \
+  X(a_launch_was_apart, 1) \
   X(steps_end_within, 2) \
   X(times_the_baseline, 3) \
   X(peak_of_limit, 4) \

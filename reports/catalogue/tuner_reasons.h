@@ -194,7 +194,7 @@ inline constexpr ReasonRow kTunerReasons[] = {
     {ReasonCode::runs_are_starts,
      "The program ends within {}: what was measured is its start, and hardly any work.",
      "程序在 {} 内结束：测得的主要是启动，几乎没有实际工作。"},
-    {ReasonCode::a_launch_was_slow, "One made {} with nothing else in sight: the next may, too.",
+    {ReasonCode::a_launch_was_apart, "One made {} with nothing else in sight: the next may, too.",
      "其中一次仅为 {}，而当时未见其他负载：下次启动也可能如此。"},
     {ReasonCode::steps_end_within, "{} % of its steps end within {}.", "{} % 的步在 {} 内完成。"},
     {ReasonCode::times_the_baseline, "{} times the baseline ({} to {}).",

@@ -31,12 +31,13 @@ constexpr double kLeads = 0.5;  // the first cause, with what follows from it na
 
 // The page's own words, in English and Chinese.
 struct Words {
-  const char *nothing, *empty, *no_run, *independent, *certain, *likely, *possible, *weak, *seen,
-      *who, *because, *confirm, *first, *fix, *not_worth, *story, *settle, *means, *consequences,
-      *notes, *above, *alike, *suspect;
+  const char *nothing, *slower, *empty, *no_run, *independent, *certain, *likely, *possible,
+      *weak, *seen, *who, *because, *confirm, *first, *fix, *not_worth, *story, *settle, *means,
+      *consequences, *notes, *above, *alike, *suspect;
 };
 constexpr Words kEnglish = {
     "No failure found in what was given.",
+    "Nothing failed; it is slower than it need be:",
     "Nothing to read: what was given is empty.",
     "This is not the log of a run: no step, no known program and no known message stands in it.",
     "Independent of one another; each percentage stands for itself.",
@@ -60,6 +61,7 @@ constexpr Words kEnglish = {
     "{} such lines",
     "Seen, but nothing shows that the run ended of it: {} ({}, {:.0f} %)"};
 constexpr Words kChinese = {"所给内容中没有发现失败。",
+                            "没有失败，但比应有的慢：",
                             "没有可读的内容：所给文件是空的。",
                             "这不是一次运行的日志：其中没有步骤、没有已知程序，也没有已知信息。",
                             "以下原因彼此独立，各自的百分比不相加。",
@@ -227,9 +229,14 @@ Json who_json(const std::vector<Named>& who) {
 
 namespace {
 
-const char* nothing_found(Given given, const Words& words) {
-  if (given == Given::nothing) return words.empty;
-  return given == Given::no_run ? words.no_run : words.nothing;
+const char* nothing_failed(const Diagnosis& diagnosis, const Words& words) {
+  if (diagnosis.given == Given::nothing) return words.empty;
+  if (diagnosis.given == Given::no_run) return words.no_run;
+  // What slows it is no failure and yet the answer.
+  const bool well = std::ranges::none_of(diagnosis.causes, [](const Cause& cause) {
+    return cause.row->kind != CauseKind::failure && cause.confidence >= kLeads;
+  });
+  return well ? words.nothing : words.slower;
 }
 
 // Are two or more of the causes that the page shows independent failures?
@@ -270,7 +277,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& langua
   const bool chinese = language == "zh";
   const Words& words = words_of(chinese);
   std::string text = story_text(diagnosis, chinese);
-  if (!diagnosis.failed) text += std::string(nothing_found(diagnosis.given, words)) + "\n";
+  if (!diagnosis.failed) text += std::string(nothing_failed(diagnosis, words)) + "\n";
   std::vector<const Cause*> shown;
   std::vector<EvidenceLine> consequences;
   // The parts share this set and are called in the order of the page: the first quotes a line.

@@ -178,8 +178,8 @@ std::vector<Reason> reasons_for(const Choice& verdict) {
   reasons.push_back(reason<ReasonCode::ran_times>(counted(summary.trials),
                                                   Number{rate.median, verdict.objective.rate},
                                                   as_rate(rate.low), as_rate(rate.high)));
-  if (chosen.slow_launch > 0) {
-    reasons.push_back(reason<ReasonCode::a_launch_was_slow>(as_rate(chosen.slow_launch)));
+  for (const double launch : {chosen.slow_launch, chosen.fast_launch}) {
+    if (launch > 0) reasons.push_back(reason<ReasonCode::a_launch_was_apart>(as_rate(launch)));
   }
   constexpr double kShortSeconds = 0.5;  // within which a program does little but start
   if (verdict.objective.rate == Unit::run_rate && rate.median * kShortSeconds > 1) {

@@ -256,6 +256,14 @@ Interval told_ratio(const Setting& a, const Setting& b) {
   };
   const double noise = std::hypot(launch(a), launch(b));
   Interval told = of_next_launch(ratio, noise / std::sqrt(kLaunches));
+  // What made a launch so slow, or so fast, may last for all three.
+  const auto apart = [](double launch, const Setting& of) {
+    return launch > 0 && of.mean_rate.median > 0 ? launch / of.mean_rate.median : 1.0;
+  };
+  const double down = std::min(apart(a.slow_launch, a), 1 / apart(b.fast_launch, b));
+  const double up = std::max(apart(a.fast_launch, a), 1 / apart(b.slow_launch, b));
+  told.low = std::min(told.low, ratio.median * down);
+  told.high = std::max(told.high, ratio.median * up);
   // Which of the two is the faster one all trials say together.
   if (ratio.low > 1) told.low = std::max(told.low, 1.0);
   if (ratio.high < 1) told.high = std::min(told.high, 1.0);
@@ -315,6 +323,7 @@ std::vector<Setting> settings_of(const std::vector<Trial>& trials, double noise,
     const Interval next = of_next_launch(setting.mean_rate, launch);
     const Interval seen = with_launches(next, gathered.quiet_rates);
     if (seen.low < next.low) setting.slow_launch = seen.low;
+    if (seen.high > next.high) setting.fast_launch = seen.high;
     setting.summary.samples_per_second = within(seen, most);
     setting.summary.modelled = gathered.modelled && !setting.rates.empty();
     setting.summary.counted_share = median(gathered.counted_shares);

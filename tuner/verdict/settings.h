@@ -23,9 +23,10 @@ struct Setting {
   // The rate of the launches so far, no higher than what was seen allows to be told;
   // summary.samples_per_second is that of the next launch.
   Interval mean_rate;
-  double slow_launch = 0;  // slower than the noise tells, with nothing else running; 0: none was
-  double max_rate = 0;     // that may be told of it, in samples per second; 0: of another objective
-  double forecast = 0;     // of the same by the search's model; 0: none
+  // Launches further off than the noise tells, with nothing else in sight; 0: none was.
+  double slow_launch = 0, fast_launch = 0;
+  double max_rate = 0;  // that may be told of it, in samples per second; 0: of another objective
+  double forecast = 0;  // of the same by the search's model; 0: none
   bool crowds_out = false;        // its rate is also what it took from other programs' CPU time
   std::optional<Knobs> steps_as;  // of a smaller batch: as mark_untaken_batches() says
   double another_hour = 0;        // relative: what another time adds to the noise of a launch

@@ -61,6 +61,10 @@ TEST(DiagnosisPage, NoLineIsQuotedTwice) {
 TEST(DiagnosisPage, NothingToReadAndNoLogAreSaidAsSuch) {
   EXPECT_THAT(diagnosis_text(diagnose_text("epoch: [1/2], loss: 0.5\n"), "en"),
               testing::HasSubstr("No failure found"));
+  const std::string hot =
+      "epoch: [1/2], loss: 0.5\nNVRM: GPU at PCI:0000:3b:00: GPU-1 \n"
+      "0, clocks_event_reasons.sw_thermal_slowdown: Active\n";
+  EXPECT_THAT(diagnosis_text(diagnose_text(hot), "en"), testing::HasSubstr("slower than it need"));
   EXPECT_THAT(diagnosis_text(diagnose_text(""), "en"), testing::HasSubstr("Nothing to read"));
   EXPECT_THAT(diagnosis_text(diagnose_text(""), "zh"), testing::HasSubstr("log 是空文件"));
   const std::string packages = "Start-Date: 2025-05-01  06:31:02\nUnpacking nginx (1.18.0) ...\n";
