@@ -31,8 +31,8 @@ constexpr double kLeads = 0.5;  // the first cause, with what follows from it na
 
 // The page's own words, in English and Chinese.
 struct Words {
-  const char *nothing, *slower, *empty, *no_run, *independent, *certain, *likely, *possible,
-      *weak, *seen, *who, *because, *confirm, *first, *fix, *not_worth, *story, *settle, *means,
+  const char *nothing, *slower, *empty, *no_run, *independent, *certain, *likely, *possible, *weak,
+      *seen, *who, *because, *confirm, *first, *fix, *not_worth, *story, *settle, *means,
       *consequences, *notes, *above, *alike, *suspect;
 };
 constexpr Words kEnglish = {
